@@ -46,3 +46,7 @@ changes of 5 % in place of 76 % (`benchmarks/visit_allocation.py`)."""
 BLOCK_CAP = 12
 """Most blocks of a session: ten small operators take them in a minute and a half. What is found is
 in the tables of `benchmarks/verdict_simulation.py`."""
+
+FAIL_ON = ("regressed", "different", "missing")
+"""Findings of a comparison that make a command fail: a faster B that computes something else, or
+cannot compute what A does, is no better one."""

@@ -101,6 +101,24 @@ def words_among(known: Callable[[], Words], beginnings: Words = ()) -> Callback[
     return parse
 
 
+NOTHING = "none"
+"""In place of what to fail on."""
+
+
+def findings_among(known: Words) -> Callback[Words, Words | None]:
+    """Returns a parser of what to fail on: None for the usual findings, and none of them by the
+    word."""
+    among = words_among(lambda: (*known, NOTHING))
+
+    def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Words | None:
+        words = among(ctx, param, values)
+        if NOTHING in words and len(words) > 1:
+            raise click.BadParameter(f"{NOTHING} excludes the others; give it alone")
+        return None if not words else tuple(word for word in words if word != NOTHING)
+
+    return parse
+
+
 def parse_columns(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
     """Parses `forward,bandwidth` into distinct names of columns."""
     # What a table needs, and other commands do not.

@@ -16,11 +16,12 @@ from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
-from opperf.commands.ab.running import measure_session, open_session, session_code
+from opperf.commands.ab.running import findings_of, measure_session, open_session
+from opperf.comparison.ab.outcome import outcome
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
-from opperf.comparison.files.comparison import outcome
+from opperf.comparison.files.comparison import outcome as outcome_of_files
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.reports import model as reports
@@ -134,15 +135,17 @@ def _compare(
         with writer:
             measure_session(writer, request)
     session = writer.session
+    fail_on = findings_of(session, request.fail_on)
     if session.plan.kind == "counts":
-        comparison = judge_counts(path, request.fail_on, request.limits, request.weight)
-        return FileComparison(comparison, (), *outcome(comparison))
+        comparison = judge_counts(path, fail_on, request.limits, request.weight)
+        return FileComparison(comparison, (), *outcome_of_files(comparison))
     run, warnings = read_run(path)
     analysis = analyse(session.replicates, session.plan.thresholds)
+    report = report_of(session, analysis, fail_on, request.weight)
     return ArmComparison(
-        report_of(session, analysis, request.fail_on, request.weight),
+        report,
         RunResult(run, str(path), tuple(warnings)),
-        session_code(session, analysis, request.fail_on),
+        outcome(report)[0],
         measured_of(session, name),
     )
 

@@ -94,7 +94,7 @@ def compare(
     threshold: float | str | None = None,
     tolerances: Iterable[str] = (),
     config: str | os.PathLike[str] | None = None,
-    fail_on: Iterable[str] = (),
+    fail_on: Iterable[str] | None = None,
     ignore_settings: bool = False,
     in_order: bool = False,
     weight: str | None = None,
@@ -117,9 +117,10 @@ def compare(
         Tolerances of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
     config : str or path, optional
         File of thresholds and tolerances, as `opperf.toml`; no file by default.
-    fail_on : list of str
+    fail_on : list of str, optional
         Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing',
-        and of the counts of `opperf ab` 'different' (results).
+        and of the counts of `opperf ab` 'different' (results); by default the first, and the last
+        two.
     ignore_settings : bool
         Join cases that differ in their settings only.
     in_order : bool
@@ -140,7 +141,7 @@ def compare(
     question = Question(
         metrics=_words("metric", metrics, metrics_by_name()),
         patterns=_texts("operators", operators),
-        fail_on=_words("finding", fail_on, LOOKED_FOR),
+        fail_on=None if fail_on is None else _words("finding", fail_on, LOOKED_FOR),
         ignore_settings=ignore_settings,
         in_order=in_order,
         thresholds=limits.thresholds,

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from opperf.comparison.statistics.data import Verdict
+from opperf.defaults import FAIL_ON
+from opperf.errors import UsageError
 from opperf.model import DIFFERENT, Check, Difference, SameResults, Struct
 from opperf.plurals import pluralize
 from opperf.reports.model import Section, Table, names, table_of, texts
@@ -49,9 +52,38 @@ class ResultsRow(Struct, frozen=True, omit_defaults=False):
         return cls(id, operator, inputs, *rest)
 
 
-def row_fields(check: Check | None) -> dict[str, Any]:
-    """Returns what the row of a figure says of the results of its case."""
-    return {} if check is None else {"results": check.outcome, "difference": check.line}
+REPLACED = frozenset(
+    {Verdict.IMPROVED, Verdict.SAME, Verdict.NO_CLEAR_CHANGE, Verdict.INSTRUCTIONS_SAME}
+)
+"""Verdicts that are not of a figure whose case computes something else."""
+
+
+def row_fields(verdict: Verdict, check: Check | None, is_worse: bool = True) -> dict[str, Any]:
+    """Returns the verdict of a figure, and what its row says of the results of its case. `is_worse`
+    is of a suspect one."""
+    if check is None:
+        return {"verdict": verdict}
+    is_better = verdict is Verdict.SUSPECT and not is_worse
+    if check.outcome == DIFFERENT and (verdict in REPLACED or is_better):
+        verdict = Verdict.DIFFERENT
+    return {"verdict": verdict, "results": check.outcome, "difference": check.line}
+
+
+def verdict_text(verdict: Verdict, results: str) -> str:
+    """Returns a verdict in words, with that results differ where it does not say so."""
+    if results != DIFFERENT or verdict is Verdict.DIFFERENT:
+        return verdict.value
+    return f"{verdict.value}, {DIFFERENT}"
+
+
+def looked_for(asked: Sequence[str] | None, are_compared: bool, why_not: str) -> tuple[str, ...]:
+    """Returns the findings to fail on: those asked for, or `FAIL_ON`, without results where these
+    are not compared. Raises `UsageError` if they are asked for then; `why_not` is its reason."""
+    if asked is None:
+        return tuple(word for word in FAIL_ON if are_compared or word != DIFFERENT)
+    if DIFFERENT in asked and not are_compared:
+        raise UsageError(f"--fail-on {DIFFERENT}: {why_not}")
+    return tuple(asked)
 
 
 def count_different(results: Iterable[ResultsRow]) -> int:

@@ -84,7 +84,10 @@ def fit_cases(
     }
     if left:
         say(_describe(misfits, len(plan.cases), overrides))
-    return msgspec.structs.replace(plan, cases=tuple(fitted), excluded={**plan.excluded, **reasons})
+    excluded = {**plan.excluded, **reasons}
+    return msgspec.structs.replace(
+        plan, cases=tuple(fitted), excluded=excluded, misfits=tuple(reasons)
+    )
 
 
 def _fit_operator(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.experiments.records import ModelRecord, is_number
+from opperf.experiments.records import ModelRecord, failure_of, is_number
 
 COLUMNS = (
     "timestamp",
@@ -98,9 +98,10 @@ def row_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[str
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     row |= {name: getattr(record, name) for name in COLUMNS if hasattr(record, name)}
     row["timestamp"] = timestamp if record.timestamp is None else record.timestamp
-    if record.error is None:
+    failure = failure_of(record)
+    if failure is None:
         return row | statistics_of(record)
-    return row | {"error_message": None if hide_errors else record.error}
+    return row | {"error_message": None if hide_errors else failure}
 
 
 def line_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[str, Any]:
@@ -113,7 +114,8 @@ def line_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[st
         "repeat": record.repeat,
         "iterations_per_run": record.iterations_per_run,
     }
-    has_failed = record.error is not None
+    failure = failure_of(record)
+    has_failed = failure is not None
     metrics |= dict.fromkeys(FAILED, OFF) if has_failed else statistics_of(record)
     dimensions = {
         "suite_name": record.suite_name,
@@ -129,7 +131,7 @@ def line_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[st
     }
     line: dict[str, Any] = {"metrics": metrics, "dimensions": dimensions}
     if has_failed and not hide_errors:
-        line["error_message"] = record.error
+        line["error_message"] = failure
     return line
 
 

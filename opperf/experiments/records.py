@@ -322,6 +322,13 @@ def is_wrong(record: ModelRecord) -> bool:
     return record.verification_code in WRONG_CODES
 
 
+def failure_of(record: ModelRecord) -> str | None:
+    """Returns the error of a record, or that its result is wrong; None for neither."""
+    if record.error is None and is_wrong(record):
+        return f"wrong result: verification {record.verification_code}"
+    return record.error
+
+
 WRONG_CODES = frozenset(code.value for code in WRONG)
 
 

@@ -267,11 +267,13 @@ class ChangeRow(NamedTuple):
     metric: str
     verdict: str
     tone: Tone
-    ratio: float | None
+    ratio: float | None = None
     low: float | None = None
     high: float | None = None
     detectable: float | None = None
     """Smallest change that the measurements would have shown, as a share."""
+    finding: str = ""
+    """Why its verdict is none of the figure: results that differ, or what one side lacks."""
     facts: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
     samples: Sequence[SideSamples] = ()

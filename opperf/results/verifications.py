@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
-from opperf.model import Record, VerificationCode
+from opperf.model import Record, Status, VerificationCode
 from opperf.plurals import pluralize
 
 TITLE = "Verification"
@@ -31,6 +31,14 @@ def wrong_reason(record: Record) -> str:
     """Returns why a record's results are wrong; empty unless they are."""
     found = record.verification
     return f"{WRONG} result: {found.failed}: {found.reason}" if found and found.is_wrong else ""
+
+
+def why_without_figures(record: Record) -> str:
+    """Returns why no figure of a record is compared with another: it has none, or a wrong result;
+    empty where they are."""
+    if record.status is not Status.OK:
+        return f"{record.status.value}: {record.reason}"
+    return wrong_reason(record)
 
 
 def are_verified(records: Iterable[Record]) -> bool:

@@ -84,6 +84,8 @@ class Plan(Struct, frozen=True):
     """Aliases among the selected names, each with the name in results."""
     searchable: tuple[str, ...] = ()
     """Operators in `excluded` for which a search may find inputs."""
+    misfits: tuple[str, ...] = ()
+    """Operators in `excluded` that the framework refuses with the user's shapes and values."""
     earlier: tuple[Record, ...] = ()
     """Records of the cases in files, by which the time of a run is forecast."""
     renamed: dict[str, dict[str, str]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -52,7 +52,8 @@ class Change(NamedTuple):
 
     facts: BenchFacts
     kind: Kind
-    """`refused`: not comparable. `broken`: worked in A, and was to run in B and has no figure."""
+    """`refused`: not comparable. `broken`: worked in A, and was to run in B and failed: all of it,
+    or a case of a bench that has a ratio all the same."""
     reason: str
 
 
@@ -102,6 +103,7 @@ def compare(
         joined = _join(ours.get(name), theirs.get(name))
         if isinstance(joined, Pair):
             pairs[name] = joined
+            changes += _failing_cases(ours[name], theirs[name])
         elif joined is not None:
             changes.append(joined)
     found, assumed = estimates(list(pairs.values()), scatter)
@@ -156,6 +158,21 @@ def _join(base: BenchResults | None, new: BenchResults | None) -> Pair | Change 
     if after:
         return Change(new.facts, "fixed", _reason(base))
     return Change(new.facts, "neither", _reason(new))
+
+
+def _failing_cases(base: BenchResults, new: BenchResults) -> Iterator[Change]:
+    """Yields the cases of a bench that failed in B, in all attempts or in some, and in none of
+    A."""
+    for id, attempts in new.attempts.items():
+        ours = base.attempts.get(id, ())
+        failed = [attempt for attempt in attempts if not attempt.worked]
+        if failed and ours and all(attempt.worked for attempt in ours):
+            of_all = f"{len(failed)} of {pluralize(len(attempts), 'attempt')}"
+            label = failed[0].record.case.label
+            where = "" if len(new.attempts) == 1 else f"{label}: "
+            yield Change(new.facts, "broken", f"{where}{of_all}: {failed[0].reason}")
+    if new.failed_rounds and not base.failed_rounds:
+        yield Change(new.facts, "broken", new.failed_rounds[0])
 
 
 def _reason(bench: BenchResults) -> str:

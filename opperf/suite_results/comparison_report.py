@@ -39,6 +39,8 @@ TONES: Mapping[Verdict, Tone] = {
     Verdict.AMBIGUOUS: "open",
 }
 
+MISSING = Verdict.MISSING.value
+
 TITLES: Mapping[Kind, str] = {
     "broken": "Worked in A, not in B",
     "refused": "Not comparable",
@@ -84,7 +86,12 @@ def report_of(found: Comparison) -> Report:
                 for values, row in zip(rows, found.rows, strict=True)
             ],
             "without_ratio": [
-                {"bench": change.facts.name, "kind": change.kind, "reason": change.reason}
+                {
+                    "bench": change.facts.name,
+                    "kind": change.kind,
+                    "verdict": MISSING if change.kind == "broken" else None,
+                    "reason": change.reason,
+                }
                 for change in found.changes
             ],
             "groups": [
@@ -103,7 +110,7 @@ def report_of(found: Comparison) -> Report:
             "warnings": [*found.base.warnings, *found.new.warnings],
         },
         header=COLUMNS,
-        rows=rows,
+        rows=[*rows, *map(_missing_values, found.of_kind("broken"))],
         tests=[*map(_test, found.rows), *map(_change_test, found.changes)],
         headline=f"Suite: {code(found.new.name)} against {code(found.base.name)}",
         answer=(_summary(found),),
@@ -127,6 +134,16 @@ def _values(row: Row) -> list[Any]:
         row.facts.group,
         row.note,
     ]
+
+
+def _missing_values(change: Change) -> list[Any]:
+    own = {
+        "bench": change.facts.name,
+        "verdict": MISSING,
+        "group": change.facts.group,
+        "note": change.reason,
+    }
+    return [own.get(name) for name in COLUMNS]
 
 
 def _sections(found: Comparison) -> Iterator[Section]:
@@ -242,5 +259,5 @@ def _change_test(change: Change) -> Test:
         id=change.facts.name,
         result="failure" if is_broken else "skipped",
         message=f"{TITLES[change.kind]}: {change.reason}",
-        kind=change.kind if is_broken else "",
+        kind=MISSING if is_broken else "",
     )

@@ -24,6 +24,7 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
+from opperf.results.verifications import why_without_figures
 from opperf.suite_results.environments import (
     OWN,
     WITH,
@@ -76,16 +77,16 @@ class Attempt:
 
     @property
     def worked(self) -> bool:
-        return self.record.status is Status.OK and not self.missing
+        return not why_without_figures(self.record) and not self.missing
 
     @property
     def reason(self) -> str:
         """Why it did not work."""
-        if self.record.status is Status.OK:
+        if self.record.status is Status.OK and self.missing:
             planned = self.missing + len(self.processes)
             return f"{self.missing} of {pluralize(planned, 'process')} missing"
         status, reason = self.record.status.value, self.record.reason
-        return reason if reason.startswith(status) else f"{status}: {reason}"
+        return reason if reason.startswith(status) else why_without_figures(self.record)
 
     @property
     def is_program(self) -> bool:

@@ -31,7 +31,8 @@ def test_a_comparison_has_rows_a_report_and_an_exit_code(files):
     assert [change.kind.value for change in made.changes] == ["disappeared"]
     assert str(made).startswith(f"base  {files[0]}")
     assert json.loads(made.report("json"))
-    assert opperf.compare(*map(str, files)).exit_code == 0
+    assert opperf.compare(*map(str, files)).exit_code == FOUND
+    assert opperf.compare(*map(str, files), fail_on=()).exit_code == 0
 
 
 def test_it_can_be_called_after_its_parts_are_imported(files):

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -66,6 +67,16 @@ def test_a_failure_keeps_its_row_and_its_message_unless_hidden():
     assert line["dimensions"]["run_status"] == "failure"
     assert line["metrics"]["median_total_time"] == line["metrics"]["xla_compile_time"] == -1
     assert "error_message" not in line_of(failed, 0.0, True)
+
+
+def test_a_wrong_result_is_a_failure_with_no_time():
+    wrong = msgspec.structs.replace(record(metrics={"total_time": TIMES}), verification_code="FAIL")
+    said = "wrong result: verification FAIL"
+    row = row_of(wrong, 0.0, hide_errors=False)
+    assert (row["error_message"], row["median_total_time"]) == (said, None)
+    line = line_of(wrong, 0.0, hide_errors=False)
+    assert line["dimensions"]["run_status"] == "failure" and line["error_message"] == said
+    assert line["metrics"]["median_total_time"] == -1
 
 
 def test_lines_have_numbers_and_dimensions_where_nothing_is_a_word():

@@ -21,6 +21,7 @@ from tests.suite_results.making import (
     suite,
     written,
 )
+from tests.verifications import FAILED, verified
 
 STEADY = [10.0, 10.02, 9.98, 10.01]
 
@@ -91,6 +92,34 @@ def test_a_bench_that_no_longer_works_is_a_regression(tmp_path):
     ]
     assert outcome(found)[0] == 1
     assert outcome(compare(new, base))[0] == 3
+    report = report_of(found)
+    assert [(test.result, test.kind) for test in report.tests] == [("failure", "missing")]
+    (row,) = report.rows
+    assert dict(zip(report.header, row, strict=True))["verdict"] == "missing"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda case: record_of(case, None, Status.CRASHED, "SIGSEGV"),
+        # Its rate is that of a wrong result.
+        lambda case: verified(record_of(case, rates_around(40)), FAILED),
+    ],
+)
+def test_a_case_that_fails_in_b_is_not_hidden_by_the_others_of_its_bench(tmp_path, broken):
+    cases = [script_case("a", argv=(name,)) for name in ("small", "large")]
+    base, new = ([record_of(case, rates_around(10)) for case in cases] for _ in range(2))
+    new[1] = broken(cases[1])
+    sides = [
+        suite(tmp_path, [facts_of(*found, name="a")], found, f"{name}.jsonl")
+        for name, found in (("base", base), ("new", new))
+    ]
+    found = compare(*sides)
+    (change,) = found.changes
+    assert (change.kind, len(found.rows)) == ("broken", 1)
+    assert change.reason.startswith("a: 1 of 1 attempt: ")
+    assert outcome(found) == (1, "1 no longer working")
+    assert not compare(sides[0], sides[0]).changes and not compare(*reversed(sides)).changes
 
 
 @pytest.mark.parametrize(

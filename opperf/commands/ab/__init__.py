@@ -10,7 +10,7 @@ from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
 from opperf.commands.environments import locked_option
 from opperf.commands.run.cluster import address, nodes
-from opperf.defaults import BLOCK_CAP
+from opperf.defaults import BLOCK_CAP, FAIL_ON
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
     argument_options,
@@ -33,11 +33,10 @@ from opperf.parameters import (
     sweep,
     weight,
 )
-from opperf.parsing import check_extension, parse_share, words_among
+from opperf.parsing import check_extension, findings_among, parse_share
 from opperf.reports.formats import SESSION
 
-FINDINGS = ("regressed", "improved", "ambiguous", "different")
-
+FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
 
 ASSIGNED = ", ".join(
     f"{name}:"
@@ -217,9 +216,10 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=words_among(lambda: FINDINGS),
-    help="What makes the command fail: regressed, improved, and different (results) with exit code "
-    "1, ambiguous with 3.  [default: regressed]",
+    callback=findings_among(FINDINGS),
+    help="What makes the command fail: regressed, improved, different (results) and missing (what "
+    "A can and B cannot) with exit code 1, ambiguous with 3; or none.  "
+    f"[default: {','.join(FAIL_ON)}]",
 )
 @click.option(
     "--dry-run",
@@ -247,7 +247,8 @@ def ab(ctx: click.Context, /, **options: object) -> None:
 
     A is measured against itself first; if it differs from itself, the session is invalid (exit code
     3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
-    an operator regressed, and 3 if nothing could be decided.
+    an operator regressed, has different results or runs in A alone, and 3 if nothing could be
+    decided.
 
     With --profiler instructions each arm is counted once, and the counts have the verdicts of
     `opperf compare`. All commands that read run files read FILE too.

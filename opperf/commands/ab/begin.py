@@ -21,6 +21,7 @@ from opperf.commands.ab.planning import (
 from opperf.commands.ab.request import Request
 from opperf.commands.environments import write_lock
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
+from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import (
     COARSE_BLOCKS,
     ArmSpec,
@@ -144,12 +145,15 @@ def _begin(
     if request.dry_run:
         print(case_table(pairing))
         return None
-    say("calling each case once in both arms")
+    if pairing.pairs:
+        say("calling each case once in both arms")
     environments = {name: arm.environment for name, arm in planned.items()}
     progress = request.make_progress(len(workers) * len(pairing.pairs))
     rehearsal = rehearse(pairing.pairs, workers, case_time_s, progress)
-    if not rehearsal.pairs:
-        first, reason = next(iter(rehearsal.excluded.items()))
+    excluded = reasons_of(rehearsal.excluded)
+    absences = (*pairing.alone, *rehearsal.excluded)
+    if not rehearsal.pairs and not any(absence.is_missing for absence in absences):
+        first, reason = next(iter(excluded.items()))
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
     session = make_session(
         request,
@@ -157,12 +161,12 @@ def _begin(
         rehearsal.pairs,
         workers,
         environments,
-        rehearsal.excluded,
+        excluded,
         rehearsal.lacking,
         kind="times",
         thresholds=thresholds,
         seed=request.seed,
-        alone=pairing.alone,
+        absences=absences,
         gate=request.gate,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
@@ -177,7 +181,10 @@ def _begin(
     of_all = "" if runs == len(pairing.pairs) else f" of {len(pairing.pairs)}"
     verb = "runs" if runs == 1 else "run"
     line = f"{pluralize(runs, 'case')}{of_all} {verb} in both A and B"
-    say(f"{line}: {forecast_text(forecast, thresholds)}")
+    if not runs:
+        say(f"no case{of_all} runs in both A and B: nothing to measure")
+    else:
+        say(f"{line}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
     writer = create(request, session)
     if request.gate is not None:
@@ -198,7 +205,7 @@ def make_session(
     """Returns the session of some pairs, of which `lacking` has the passes that one arm alone has;
     `plan` are fields of `SessionPlan`."""
     checks: dict[str, Check] = {}
-    if request.tolerance is not None:
+    if request.tolerance is not None and pairs:
         request.say("comparing the results of A and B")
         progress = request.make_progress(len(pairs))
         checks = check_results(pairs, workers, request.tolerance, progress)
@@ -318,7 +325,7 @@ def _check_tolerance(tolerance: Tolerance | None, request: Request) -> None:
             check_same(f"--{option}", getattr(tolerance, option, None), asked)
     if "no_check" in request.given:
         check_same("--no-check", tolerance is None, request.tolerance is None)
-    if tolerance is None and DIFFERENT in request.fail_on:
+    if tolerance is None and DIFFERENT in (request.fail_on or ()):
         raise RunFileError(
             f"--fail-on {DIFFERENT}: the session was made with --no-check; omit "
             "the option, or replace the session with --overwrite"

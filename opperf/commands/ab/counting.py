@@ -116,7 +116,7 @@ def begin_counts(request: Request) -> SessionWriter | None:
             {},
             {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()},
             kind="counts",
-            alone=pairing.alone,
+            absences=pairing.alone,
         )
     writer = create(request, session)
     profile_folder(request.report, is_new=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.commands.ab.request import Request
+from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.pairs import Pairing, choose_by_id, pair_cases, plans_of, plans_of_files
 from opperf.errors import OpperfError, UsageError
@@ -52,6 +53,7 @@ def plan_arms(
     """Plans the cases of the arms. Arguments may be named as those of the other arm's operators."""
     return {
         name: _plan_arm(workers[name], name, common, request, request.arms[other])
+        # In this order: what the second one lacks, the first has.
         for name, other in (("A", "B"), ("B", "A"))
     }
 
@@ -94,6 +96,7 @@ def _plan_arm(
                     arm.operators,
                     request.say,
                     other.operators,
+                    is_second=name == "B",
                 )
             )
         ]
@@ -101,14 +104,18 @@ def _plan_arm(
 
 
 def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:
+    """Raises `UsageError` for an operator of an arm without a case, unless that is a finding: B's
+    refuses the inputs that A's takes."""
     lacking = [
         f"arm {name} ({arm}): ops:{operator} has no case to measure: "
         + ("; ".join(plan.excluded.values()) or "it is not in the selection")
         for name, arm in arms.items()
         if arm.operators
         # Each combination of the axes' values has a plan of each operator.
-        for operator, plan in zip(itertools.cycle(arm.operators), plans[name], strict=False)
-        if not plan.cases
+        for operator, plan, ours in zip(
+            itertools.cycle(arm.operators), plans[name], plans["A"], strict=False
+        )
+        if not plan.cases and not (ours.cases and plan.misfits)
     ]
     if lacking:
         raise UsageError("; ".join(dict.fromkeys(lacking)))
@@ -125,12 +132,14 @@ def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
 
 
 def pair_plans(request: Request, common: Selection, plans: Mapping[str, Sequence[Plan]]) -> Pairing:
-    """Returns the pairs of the arms' cases. Raises `UsageError` if there are none."""
+    """Returns the pairs of the arms' cases. Raises `UsageError` if there are none, unless A has
+    cases and B cannot have any."""
     _check_have_cases(request.arms, plans)
     pairing = pair_cases(plans["A"], plans["B"], positional=bool(request.arms["A"].operators))
     if not request.files:
         pairing = choose_by_id(pairing, common.ids)
-    if not pairing.pairs:
+    is_missing = any(absence.is_missing for absence in pairing.alone)
+    if not pairing.pairs and (any(plan.cases for plan in plans["B"]) or not is_missing):
         raise UsageError(_why_nothing(pairing, plans["A"]))
     return pairing
 
@@ -159,10 +168,10 @@ def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[st
 
 def _why_nothing(pairing: Pairing, plans: Sequence[Plan]) -> str:
     if pairing.alone:
-        (name, reason), *others = pairing.alone.items()
-        shown = f"{name}: {reason}"
-        in_b = next((other for other, _ in others if other.endswith(" in B")), "")
-        return f"no case is in both arms, e.g. {shown}{f', but {in_b}' if in_b else ''}"
+        first, *others = pairing.alone
+        in_b = next((other.case for other in others if "A" in other.reasons), "")
+        other = f", but {in_b} in B" if in_b else ""
+        return f"no case is in both arms, e.g. {first.case}: {first.reason}{other}"
     for plan in plans:
         for name, reason in plan.excluded.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"
@@ -181,6 +190,6 @@ def case_table(pairing: Pairing) -> str:
     if len(set(settings)) > 1:
         columns.append(Column("Settings", settings, wraps=True))
     width = terminal_width()
-    lines = [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
+    lines = [f"excluded: {name}: {why}" for name, why in reasons_of(pairing.alone).items()]
     told = [line if width is None else wrap(line, width) for line in lines]
     return "\n".join([table_text(columns, width), *told])

@@ -26,7 +26,7 @@ from opperf.commands.run.request import (
 from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
-from opperf.comparison.statistics.data import Thresholds, Verdict
+from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
@@ -61,8 +61,8 @@ class Request:
     dry_run: bool
     quiet: bool
     outputs: tuple[Output, ...]
-    fail_on: tuple[str, ...]
-    """Verdicts, and `DIFFERENT`."""
+    fail_on: tuple[str, ...] | None
+    """Findings that were asked for; None for the usual ones."""
     budget_s: float | None
     command: str
     environment: Mapping[str, str]
@@ -138,7 +138,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
     for option in ("rtol", "atol"):
         if given["no_check"] and option in changed:
             raise UsageError(f"--{option} is for results, and --no-check omits them; give only one")
-    if given["no_check"] and DIFFERENT in given["fail_on"]:
+    if given["no_check"] and DIFFERENT in (given["fail_on"] or ()):
         raise UsageError(f"--fail-on {DIFFERENT} needs the results, which --no-check omits")
     outputs = outputs_from(given)
     for output in outputs:
@@ -161,7 +161,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         **{name: given[name] for name in COPIED},
         choice=replace(choice, elsewhere=elsewhere),
         outputs=outputs,
-        fail_on=given["fail_on"] or (Verdict.REGRESSED.value,),
+        fail_on=given["fail_on"],
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         environment=dict(os.environ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +27,25 @@ from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
 from opperf.comparison.ab.gate import needs_no_times
+from opperf.comparison.ab.outcome import EXIT_CODES, outcome
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import measured_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.project_file import limits_from
+from opperf.comparison.results import looked_for
 from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Analysis, Thresholds, Verdict
+from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.comparison.weighted import check_format
 from opperf.environments.restoring import restore
-from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, OpperfError, RunFileError, UsageError
+from opperf.errors import INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Pace
 from opperf.execution.run_header import utc_now
 from opperf.machine.pinning import cpus_arguments
-from opperf.model import DIFFERENT, Closing
+from opperf.model import Closing
 from opperf.plurals import pluralize
 from opperf.reports.writing import write_reports
 from opperf.results.kept import display
@@ -76,16 +79,17 @@ def _run_session(request: Request) -> int:
             what = "counts" if counts else "measurements"
             raise type(error)(f"{error}; the {what} are in {_resume_hint(request)}") from error
     session = writer.session
+    fail_on = findings_of(session, request.fail_on)
     name = display(request.report)
     kept = keep_finished(request.report)
     request.say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
     if counts:
         return compare_counts(
-            request.report, request.fail_on, request.limits, request.outputs, request.weight
+            request.report, fail_on, request.limits, request.outputs, request.weight
         )
     for line in filter(None, [spent(session.processes)]):
         request.say(line)
-    return _judge(session, name, request.outputs, request.fail_on, request.weight)
+    return _judge(session, name, request.outputs, fail_on, request.weight)
 
 
 def _done(session: Session) -> str:
@@ -136,42 +140,17 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     session, warnings = read_session(path)
     for warning in warnings:
         tell(f"warning: {warning}")
-    for word in options["fail_on"]:
+    for word in options["fail_on"] or ():
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
     outputs = outputs_from(options)
     for output in outputs:
         check_format(options["weight"], output.format, "ab")
         check_output(output.path, options["overwrite"], [path])
-    fail_on: tuple[str, ...] = options["fail_on"] or (Verdict.REGRESSED.value,)
+    fail_on = findings_of(session, options["fail_on"])
     if session.plan.kind == "counts":
         return compare_counts(path, fail_on, limits_from(options), outputs, options["weight"])
     return _judge(session, display(path), outputs, fail_on, options["weight"])
-
-
-EXIT_CODES = {
-    Verdict.REGRESSED.value: FOUND,
-    Verdict.IMPROVED.value: FOUND,
-    Verdict.AMBIGUOUS.value: INCONCLUSIVE,
-    DIFFERENT: FOUND,
-}
-"""Exit codes by finding that a session can fail on."""
-
-
-def exit_code(analysis: Analysis, fail_on: tuple[str, ...], has_different_results: bool) -> int:
-    """Returns the exit code for the findings among `fail_on`, the shift of all operators together
-    included: found before inconclusive, else 0. Inconclusive where no case has a verdict, unless
-    results differ, which no noise hides."""
-    if has_different_results and DIFFERENT in fail_on:
-        return EXIT_CODES[DIFFERENT]
-    decided = {found.verdict for found in analysis.verdicts} - {Verdict.AMBIGUOUS}
-    if not analysis.valid or not decided:
-        return INCONCLUSIVE
-    verdicts = {found.verdict.value for found in analysis.verdicts}
-    if analysis.shift is not None:
-        verdicts.add(analysis.shift.verdict.value)
-    codes = [EXIT_CODES[verdict] for verdict in fail_on if verdict in verdicts]
-    return min(codes, default=0)
 
 
 def _judge(
@@ -185,14 +164,18 @@ def _judge(
     analysis = analyse(session.replicates, session.plan.thresholds)
     found = report_of(session, analysis, fail_on, weight)
     write_reports(report_for(found, measured_of(session, name)), outputs)
-    return session_code(session, analysis, fail_on)
+    code, why = outcome(found)
+    if why:
+        sys.stdout.flush()
+        tell(f"opperf: {why}")
+    return code
 
 
-def session_code(session: Session, analysis: Analysis, fail_on: tuple[str, ...]) -> int:
-    """Returns the exit code of a session of times, one of which nothing had to be timed included:
-    what its counts say fails nothing."""
-    code = exit_code(analysis, fail_on, session.has_different_results)
-    return 0 if code == INCONCLUSIVE and session.closing and needs_no_times(session) else code
+def findings_of(session: Session, asked: Sequence[str] | None) -> tuple[str, ...]:
+    """Returns the findings that a session fails on: those asked for, or the usual ones. Raises
+    `UsageError` for results that it did not compare."""
+    are_compared = session.plan.tolerance is not None
+    return looked_for(asked, are_compared, "the session was made with --no-check")
 
 
 def _measure(writer: SessionWriter, request: Request) -> None:

@@ -78,6 +78,9 @@ class Sessions:
             assert writer is not None, "no dry run"
             with writer:
                 measure_session(writer, request)
+        if not writer.session.pairs:
+            absence = writer.session.plan.absences[0]
+            raise UsageError(f"no case runs in both commits, e.g. {absence.case}: {absence.reason}")
         found = _counted(writer.session, request) if kind == "counts" else _timed(writer.session)
         return msgspec.structs.replace(found, seconds=time.monotonic() - begun, file=name)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command, option_name
+from opperf.defaults import FAIL_ON
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.parameters import (
     choice_option,
@@ -17,7 +18,7 @@ from opperf.parameters import (
     report_outputs,
     weight,
 )
-from opperf.parsing import KeptPath, SessionPath, Words, words_among
+from opperf.parsing import KeptPath, SessionPath, Words, findings_among, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
@@ -100,11 +101,11 @@ class MetricOption(click.Option):
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(lambda: (*FINDINGS, SESSION_FINDING)),
+    callback=findings_among((*FINDINGS, SESSION_FINDING)),
     help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
     "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), of what "
-    "`opperf ab` measured different (results), and of --from-ab ambiguous. Exit with 3 if the "
-    "files cannot decide.",
+    "`opperf ab` measured different (results), and of --from-ab ambiguous; or none. Exit with 3 if "
+    f"the files cannot decide.  [default: {','.join(FAIL_ON)}]",
 )
 @choice_option("--base-is", choices=("first", "second"), help="Which of the two files is BASE.")
 @click.option(
@@ -149,7 +150,7 @@ def compare(ctx: click.Context, /, **options: object) -> None:
         from opperf.commands.ab.running import from_ab
 
         ctx.exit(from_ab(session, options))
-    if SESSION_FINDING in options["fail_on"]:  # type: ignore[operator]
+    if SESSION_FINDING in (options["fail_on"] or ()):  # type: ignore[operator]
         raise click.UsageError(
             f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
         )

@@ -21,7 +21,6 @@ from opperf.comparison.ab.session import Session, key, pair_of
 from opperf.frameworks.base import CPU
 from opperf.model import (
     DEFAULTS,
-    DIFFERENT,
     INSTRUCTIONS,
     WITHOUT_FIGURE,
     Case,
@@ -144,8 +143,7 @@ def _finding(session: Session, pair: Pair, metric: Pass) -> Finding:
         counts.append(count)
     a, b = counts
     ratio = b / a if a else (1.0 if b == a else math.inf)
-    check = session.checks.get(pair.id)
-    differs = check is not None and check.outcome == DIFFERENT
+    differs = pair.id in session.different
     return Finding(abs(ratio - 1) <= SAME_SHARE, ratio, "results differ" if differs else "")
 
 

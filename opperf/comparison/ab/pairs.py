@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.errors import UsageError
+from opperf.comparison.ab.absences import Absence
+from opperf.errors import UnknownOperatorError, UsageError, one_line
 from opperf.execution.planning import complete_cases, plan_cases, select_cases, unite_of
 from opperf.model import (
     DECLARED,
@@ -29,12 +30,12 @@ from opperf.model import (
     identity_of,
 )
 from opperf.results.settings import changed_settings_text, dtypes_of, neutral
-from opperf.results.text import add_distinct, inputs_text
+from opperf.results.text import inputs_text
 from opperf.sources.base import SourceFile, check_own_settings, is_incomplete
 from opperf.sources.models import SuiteSource
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import with_settings
+from opperf.sources.varying import deduplicate, with_settings
 from opperf.worker.client import Worker
 
 SESSION = {"threads": 1}
@@ -116,7 +117,7 @@ class Pairing(Struct, frozen=True):
     """The pairs of two plans."""
 
     pairs: tuple[Pair, ...]
-    alone: dict[str, str]
+    alone: tuple[Absence, ...]
     repeated: int = 0
 
 
@@ -127,18 +128,41 @@ def plans_of(
     operators: Sequence[str],
     say: Callable[[str], None],
     partners: Sequence[str] = (),
+    *,
+    is_second: bool = False,
 ) -> list[Plan]:
-    """Returns the plans of an arm: one, or one for each of its own operators."""
+    """Returns the plans of an arm: one, or one for each of its own operators. Raises what
+    `plan_cases` raises, but in the second arm for no operator that the registry lacks: the first
+    arm's has it, where there was no error."""
     if not operators:
         # Ids are those of pairs.
         all_of_them = msgspec.structs.replace(selection, ids=())
-        return [plan_cases(worker, framework, all_of_them, say)]
+        plan = partial(plan_cases, worker, framework, say=say)
+        return [_plan_known(plan, all_of_them) if is_second else plan(all_of_them)]
     plans = []
     for name, partner in zip_longest(operators, partners):
         own = () if partner is None else (partner,)
         one = msgspec.structs.replace(selection, patterns=(name,), partners=own)
         plans.append(plan_cases(worker, framework, one, say))
     return plans
+
+
+def _plan_known(plan: Callable[[Selection], Plan], selection: Selection) -> Plan:
+    """Returns the plan of the patterns that match an operator; the others are excluded."""
+    try:
+        return plan(selection)
+    except UnknownOperatorError:
+        known: list[Plan] = []
+        unknown: dict[str, str] = {}
+        for pattern in selection.patterns:
+            try:
+                known.append(plan(msgspec.structs.replace(selection, patterns=(pattern,))))
+            except UnknownOperatorError as error:
+                unknown[pattern] = one_line(str(error))
+    return Plan(
+        cases=deduplicate([case for found in known for case in found.cases]),
+        excluded=unknown | {name: why for found in known for name, why in found.excluded.items()},
+    )
 
 
 def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
@@ -148,7 +172,7 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
     if positional:
         keys = [_by_argument, lambda case: tuple(map(_key, case.arguments.values()))]
     pairs: list[Pair] = []
-    alone: dict[str, str] = {}
+    alone: list[Absence] = []
     for ours, theirs in zip(a, b, strict=True):
         left, free = list(ours.cases), list(theirs.cases)
         dtypes = dtypes_of((*left, *free))
@@ -159,17 +183,17 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
         place = {id(case): number for number, case in enumerate(ours.cases)}
         found.sort(key=lambda both: place[id(both[0])])
         pairs += [_pair(one, other) for one, other in found]
-        for case in left:
-            add_distinct(alone, _shown(case, "A"), case.id, _why_alone(case, "B", theirs))
-        for case in free:
-            add_distinct(alone, _shown(case, "B"), case.id, _why_alone(case, "A", ours))
+        # Operators of the arms' own may have inputs of their own.
+        is_missing = not positional or not theirs.cases
+        alone += (_alone(case, "B", theirs, is_missing) for case in left)
+        alone += (_alone(case, "A", ours) for case in free)
     distinct: dict[tuple[str, str], Pair] = {}
     for pair in pairs:
         both = pair.a.id, pair.b.id
         # A call in two files was seen as often as in both.
         earlier = None if positional else distinct.get(both)
         distinct[both] = pair if earlier is None else earlier.seen_with(pair)
-    return Pairing(tuple(distinct.values()), alone, len(pairs) - len(distinct))
+    return Pairing(tuple(distinct.values()), tuple(alone), len(pairs) - len(distinct))
 
 
 def _match(
@@ -218,14 +242,17 @@ def _filled_as(value: Argument, other: Argument, place: str) -> Argument:
     return value
 
 
-def _shown(case: Case, arm: str) -> str:
-    return f"{name_of(case)} ({case_inputs(case)}) in {arm}"
-
-
-def _why_alone(case: Case, other: str, plan: Plan) -> str:
-    if case.label in plan.excluded:
-        return f"{other} has no case of this operator: {plan.excluded[case.label]}"
-    return f"{other} has no case with these inputs"
+def _alone(case: Case, lacking: str, plan: Plan, is_missing: bool = False) -> Absence:
+    """Returns that a case has no partner in the plan of the other arm."""
+    why = "no case with these inputs"
+    if all(case.label != other.label for other in plan.cases):
+        # An operator of the arm's own is the only one of its plan.
+        only = "; ".join(plan.excluded.values()) if len(plan.excluded) == 1 else ""
+        reason = plan.excluded.get(case.label, only)
+        why = f"no case of this operator{reason and f': {reason}'}"
+    return Absence(
+        usual_id(case), name_of(case), case_inputs(case), case.passes, {lacking: why}, is_missing
+    )
 
 
 def _alike(key: Callable[[Case], Hashable], dtypes: Collection[str], case: Case) -> Hashable:
@@ -324,8 +351,10 @@ def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
         pair.id: {pair.id, *(id for case in (pair.a, pair.b) for id in (case.id, usual_id(case)))}
         for pair in pairing.pairs
     }
+    alone = tuple(absence for absence in pairing.alone if absence.id.startswith(ids))
     for wanted in ids:
-        if not any(id.startswith(wanted) for own in known.values() for id in own):
+        every = [absence.id for absence in alone] + [id for own in known.values() for id in own]
+        if not any(id.startswith(wanted) for id in every):
             raise UsageError(
                 f"--id {wanted}: no pair of cases has this id; see opperf run --list for the ids, "
                 "or name the run file that has it"
@@ -333,4 +362,4 @@ def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
     pairs = tuple(
         pair for pair in pairing.pairs if any(id.startswith(ids) for id in known[pair.id])
     )
-    return Pairing(pairs, {})
+    return Pairing(pairs, alone)

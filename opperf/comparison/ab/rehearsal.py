@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.absences import Absence
+from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
-from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
-from opperf.results.text import add_distinct
-from opperf.results.verifications import wrong_reason
+from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record
+from opperf.results.verifications import why_without_figures
 from opperf.worker.client import Worker
 
 WARMUP_FACTOR = 1.2
@@ -25,7 +25,7 @@ class Rehearsal:
     """The result of calling each pair once in both arms."""
 
     pairs: tuple[Pair, ...]
-    excluded: dict[str, str]
+    excluded: tuple[Absence, ...]
     visit_s: dict[str, float]
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
@@ -38,6 +38,8 @@ def rehearse(
     pairs: Sequence[Pair], workers: Mapping[str, Worker], case_time_s: float, progress: Progress
 ) -> Rehearsal:
     """Calls every pair once in each arm, and ends their processes, one before the other begins."""
+    if not pairs:
+        return Rehearsal((), (), {}, 0.0, {})
     records: dict[str, dict[str, Record]] = {"A": {}, "B": {}}
     first_s = 0.0
     with progress:
@@ -56,27 +58,33 @@ def rehearse(
             first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
             worker.end_process()
     kept: list[Pair] = []
-    excluded: dict[str, str] = {}
+    excluded: list[Absence] = []
     lacking: dict[str, tuple[Difference, ...]] = {}
     for pair in pairs:
-        reasons = {
-            arm: why for arm, found in records.items() if (why := _why_not_ok(found[pair.id]))
-        }
-        both = {arm: found[pair.id] for arm, found in records.items()}
+        own = {arm: found[pair.id] for arm, found in records.items()}
         passes = tuple(
-            name for name in PASSES if all(name in own.summaries for own in both.values())
+            name for name in PASSES if all(name in record.summaries for record in own.values())
         )
-        alone = tuple(_lacking(both))
-        if reasons or not (passes or alone):
-            add_distinct(excluded, f"{pair.label} ({pair.inputs})", pair.id, _why_excluded(reasons))
+        reasons = _why_excluded(own)
+        if not reasons and passes:
+            kept.append(pair.with_passes(passes))
+            if alone := tuple(_lacking(own)):
+                lacking[pair.id] = alone
             continue
-        # One without a pass in both arms has no figure, and is a difference.
-        kept.append(pair.with_passes(passes))
-        if alone:
-            lacking[pair.id] = alone
+        measured = tuple(name for name in PASSES if name in own["A"].summaries)
+        excluded.append(
+            Absence(
+                usual_id(pair.a),
+                pair.label,
+                pair.inputs,
+                measured,
+                reasons or dict.fromkeys(own, "no pass is in both arms"),
+                is_missing=reasons.keys() == {"B"},
+            )
+        )
     return Rehearsal(
         tuple(kept),
-        excluded,
+        tuple(excluded),
         {
             # A verification's time is the rehearsal's alone: at most, it is too much here.
             pair.id: max(found[pair.id].wall_s for found in records.values())
@@ -109,19 +117,17 @@ def _why_without(record: Record, name: Pass) -> str:
     return note.message if note else "it was not produced"
 
 
-def _why_excluded(reasons: Mapping[str, str]) -> str:
-    if not reasons:
-        return "no pass runs a kernel in either arm"
-    if len(set(reasons.values())) < len(reasons):
-        return f"both: {reasons['A']}"
-    return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
-
-
-def _why_not_ok(record: Record) -> str:
-    """Returns why a record's time is compared with no other; empty if it is."""
-    if record.status is not Status.OK:
-        return f"{record.status.value}: {record.reason}"
-    return wrong_reason(record)
+def _why_excluded(records: Mapping[str, Record]) -> dict[str, str]:
+    """Returns the arms that have no time of a pair, each with the reason."""
+    reasons = {}
+    for arm, record in records.items():
+        why = why_without_figures(record)
+        if not why and not record.summaries.keys() & set(PASSES):
+            lost = (f"{name}: {_why_without(record, name)}" for name in record.case.passes)
+            why = "; ".join(lost)
+        if why:
+            reasons[arm] = why
+    return reasons
 
 
 def unverified(case: Case) -> Case:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
+from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.results import ResultsRow, row_fields
@@ -22,7 +24,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import PASSES, Struct
+from opperf.model import DIFFERENT, PASSES, SameResults, Struct
 from opperf.results.text import add_distinct
 
 
@@ -44,7 +46,7 @@ class Row(Struct, frozen=True, omit_defaults=False):
     blocks: int = 0
     note: str = ""
     settings: str = ""
-    results: str = ""
+    results: SameResults | Literal[""] = ""
     difference: str = ""
     basis: str = ""
     """The counts and times that the verdict rests on, of a session that counted first."""
@@ -69,6 +71,7 @@ class CoarseRow(Struct, frozen=True, omit_defaults=False):
     inputs: str
     metric: str
     changed: Literal["slower", "faster"] | None = None
+    """Not faster where the results differ."""
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -122,9 +125,10 @@ class Report(Struct, frozen=True, omit_defaults=False):
     shift: Shift | None
     rows: tuple[Row, ...]
     differences: tuple[EnvironmentDifference, ...]
-    alone: dict[str, str]
-    excluded: dict[str, str]
+    absent: dict[str, str]
+    """Cases that an arm does not measure, without those of `rows`, each with the reason."""
     lost: dict[str, str]
+    """Likewise cases without a figure in some process."""
     fail_on: tuple[str, ...] = ()
     weighted: Weighted | None = None
     """None unless asked for, and of an invalid session."""
@@ -145,22 +149,26 @@ def report_of(
     plan = session.plan
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
-    found = findings(session)
+    found, missing = findings(session), missing_figures(session)
     checks = session.checks
 
     def row(one: CaseVerdict) -> Row:
+        fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
+        if one.case in missing:
+            fields["verdict"] = Verdict.MISSING
         return Row(
             **_figure(one, pairs),
-            verdict=one.verdict,
+            **fields,
             detectable=_change(one.detectable),
-            note=one.note,
+            note=missing.get(one.case, one.note),
             settings=pairs[pair_of(one.case)].settings,
-            **row_fields(checks.get(pair_of(one.case))),
             basis=basis_text(one, found.get(one.case)),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     rows += map(row, untimed(session))
+    gone = [absence for absence in plan.absences if absence.is_missing]
+    rows += (row for absence in gone for row in _rows_without(absence))
     looks = plan.thresholds.looks
     margin = plan.thresholds.margin
     known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
@@ -173,7 +181,7 @@ def report_of(
         complete=session.closing is not None,
         valid=analysis.valid,
         reason=analysis.reason,
-        cases=len(pairs),
+        cases=len(pairs) + len(gone),
         processes=len(session.processes),
         blocks=looks[analysis.looks - 1] if analysis.looks else 0,
         block_cap=looks[-1],
@@ -187,7 +195,7 @@ def report_of(
         explained=analysis.explained,
         note=analysis.note,
         counts=dict(Counter(row.verdict.value for row in rows)),
-        shift=analysis.shift,
+        shift=_shift(analysis.shift, rows),
         rows=tuple(rows),
         differences=tuple(
             EnvironmentDifference(name, str(before), str(after))
@@ -195,12 +203,11 @@ def report_of(
                 session.environments[a], session.environments[b]
             )
         ),
-        alone=plan.alone,
-        excluded=session.header.excluded,
+        absent=dict(reasons_of(absence for absence in plan.absences if not absence.is_missing)),
         lost=_lost(session, pairs),
         fail_on=fail_on,
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
-        coarse=_coarse(analysis.coarse, plan.thresholds.coarse_threshold, pairs),
+        coarse=_coarse(session, analysis.coarse, pairs),
         results=tuple(
             ResultsRow.of(pair.id, pair.label, pair.inputs, check)
             for pair in session.pairs
@@ -209,6 +216,28 @@ def report_of(
         nodes=session.nodes,
         gate=_gate(session),
     )
+
+
+def _rows_without(absence: Absence) -> Iterator[Row]:
+    """Yields the figures of a case that B cannot measure."""
+    for metric in absence.passes:
+        yield Row(
+            id=absence.id,
+            operator=absence.operator,
+            inputs=absence.inputs,
+            metric=metric,
+            verdict=Verdict.MISSING,
+            note=absence.reason,
+        )
+
+
+def _shift(shift: Shift | None, rows: Sequence[Row]) -> Shift | None:
+    """Returns the common shift; none that is a gain where it may be that of other results."""
+    judged = [row for row in rows if row.ratio is not None]
+    different = sum(row.results == DIFFERENT for row in judged)
+    if shift is None or shift.verdict is Verdict.REGRESSED or 2 * different < len(judged):
+        return shift
+    return None
 
 
 def basis_text(verdict: CaseVerdict, counted: Finding | None) -> str:
@@ -257,8 +286,11 @@ def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[st
 
 
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
-    reasons = {name: [why.reason] for name, why in session.lost.items()}
+    missing = {pair_of(figure) for figure in missing_figures(session)}
+    reasons = {name: [why.reason] for name, why in session.lost.items() if name not in missing}
     for name, why in session.coarse_lost.items():
+        if name in missing:
+            continue
         reasons.setdefault(name, []).append(f"with all threads: {why.reason}")
     lost: dict[str, str] = {}
     for name, found in reasons.items():
@@ -267,16 +299,17 @@ def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
 
 
 def _coarse(
-    look: CoarseLook | None, threshold: float, pairs: Mapping[str, Pair]
+    session: Session, look: CoarseLook | None, pairs: Mapping[str, Pair]
 ) -> CoarseReport | None:
     if look is None:
         return None
 
     def row(one: CoarseCase) -> CoarseRow:
-        return CoarseRow(**_figure(one, pairs), changed=one.changed)
+        is_other = one.changed == "faster" and pair_of(one.case) in session.different
+        return CoarseRow(**_figure(one, pairs), changed=None if is_other else one.changed)
 
     rows = sorted(map(row, look.cases), key=lambda one: -(one.ratio or 0.0))
-    return CoarseReport(look.n_blocks, threshold, tuple(rows))
+    return CoarseReport(look.n_blocks, session.plan.thresholds.coarse_threshold, tuple(rows))
 
 
 def _versions(session: Session) -> list[str]:
@@ -298,11 +331,15 @@ def _exp(value: float | None) -> float | None:
 
 
 def weigh_session(session: Session, analysis: Analysis) -> Weighted:
-    """Returns the totals of the pairs that have a ratio. The time of a call is the sum of its
-    passes: of A, the geometric mean over the processes of their medians; of B, that times the ratio
-    of the verdict, from which the core's speed is subtracted."""
+    """Returns the totals of the pairs that have a ratio, and the same results. The time of a call
+    is the sum of its passes: of A, the geometric mean over the processes of their medians; of B,
+    that times the ratio of the verdict, from which the core's speed is subtracted."""
+    different = (key(name, metric) for name in session.different for metric in PASSES)
+    left_out = {*missing_figures(session), *different}
     ratios = {
-        verdict.case: verdict.ratio for verdict in analysis.verdicts if verdict.ratio is not None
+        verdict.case: verdict.ratio
+        for verdict in analysis.verdicts
+        if verdict.ratio is not None and verdict.case not in left_out
     }
     logs: dict[str, list[float]] = {}
     for replicate in session.replicates:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.statistics.blocks import BLOCK
@@ -37,7 +38,7 @@ from opperf.model import (
     Struct,
     Tolerance,
 )
-from opperf.results.verifications import is_wrong, wrong_reason
+from opperf.results.verifications import why_without_figures
 from opperf.sources.completing import distinguish
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -73,7 +74,8 @@ class SessionPlan(Struct, frozen=True):
     thresholds: Thresholds = Thresholds()
     seed: int = 0
     """Seed of the orders of processes and of cases; the selection has that of the inputs."""
-    alone: dict[str, str] = {}
+    absences: tuple[Absence, ...] = ()
+    """Cases that no group has, as an arm does not measure them."""
     visit_s: dict[str, float] = {}
     start_s: float = 0.0
     later_start_s: float = 0.0
@@ -97,7 +99,7 @@ def group_cases(
     named = {arm: {"python": arm} if spec.python else {} for arm, spec in arms.items()}
     # In the order of the arms, as equal cases are numbered.
     listed = distinguish(with_settings(group[arm], named[arm]) for arm in arms for group in groups)
-    of_arm = [listed[start : start + len(groups)] for start in range(0, len(listed), len(groups))]
+    of_arm = [listed[place * len(groups) : (place + 1) * len(groups)] for place in range(len(arms))]
     return list(zip(*of_arm, strict=True))
 
 
@@ -313,8 +315,10 @@ class Session:
         return found
 
     @property
-    def has_different_results(self) -> bool:
-        return any(check.outcome == DIFFERENT for check in self.checks.values())
+    def different(self) -> frozenset[str]:
+        """The groups whose arms do not compute the same."""
+        checks = self.checks.items()
+        return frozenset(name for name, check in checks if check.outcome == DIFFERENT)
 
     @property
     def ended(self) -> frozenset[str]:
@@ -334,10 +338,9 @@ def _block(process: Process) -> tuple[str, int]:
 
 def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
     """Returns the logarithms of a record's medians, by figure, and why others are missing."""
-    if record.status is not Status.OK:
-        return {}, f"{record.status.value}: {record.reason}"
-    if is_wrong(record):
-        return {}, wrong_reason(record)
+    failed = why_without_figures(record)
+    if failed:
+        return {}, failed
     values: dict[str, float] = {}
     missing: list[str] = []
     # A record has the passes that its stage measured.

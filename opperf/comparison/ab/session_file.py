@@ -11,10 +11,12 @@ import msgspec
 
 from opperf.comparison.ab.session import Session
 from opperf.comparison.explaining.choosing import find_cases, listed
+from opperf.comparison.files.comparison import Change, ChangeKind, Side
 from opperf.comparison.files.reading import Measured, read_records
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
 from opperf.model import Case, Check, Closing, Environment, ProcessLine, Record, Run
+from opperf.results.kept import display
 from opperf.results.runfile import RunWriter, pool, read_visits
 
 
@@ -109,16 +111,32 @@ def read_arms(path: Path) -> tuple[Measured, Measured]:
     run, warnings = read_visits(path)
     session = session_of(path, run)
     base, new = session.arms[:2]
-    a, b = _run_of(base, session, run), _run_of(new, session, run)
+    a, b = (
+        read_records(path, _run_of(arm, session, run), warnings, arm)
+        if session.plan.groups
+        else Measured(Side(display(path), run.header.started, arm=arm), None, (), (), {})
+        for arm in (base, new)
+    )
     checks: dict[int | None, Check] = {
         place: session.checks[group.id]
         for place, group in enumerate(session.plan.groups)
         if group.id in session.checks
     }
     return (
-        read_records(path, a, warnings, base),
-        read_records(path, b, warnings, new)._replace(
-            checks=checks if session.plan.tolerance else None
+        a,
+        b._replace(
+            checks=checks if session.plan.tolerance else None,
+            missing=tuple(
+                Change(
+                    ChangeKind.BROKEN,
+                    absence.id,
+                    absence.operator,
+                    absence.inputs,
+                    reason=absence.reason,
+                )
+                for absence in session.plan.absences
+                if absence.is_missing
+            ),
         ),
     )
 

@@ -229,10 +229,11 @@ def sort_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def geometric_means(rows: Iterable[Row]) -> tuple[Mean, ...]:
-    """Returns the geometric mean ratio of each metric, by category and of all."""
+    """Returns the geometric mean ratio of each metric, by category and of all, of rows whose
+    results do not differ."""
     logs: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        if row.ratio is not None:
+        if row.ratio is not None and row.results != DIFFERENT:
             for category in {row.category, ALL} - {""}:
                 logs.setdefault((category, row.metric), []).append(math.log(row.ratio))
     return tuple(
@@ -246,7 +247,7 @@ def _all_last(item: tuple[tuple[str, str], list[float]]) -> tuple[bool, str, str
     return category == ALL, category, metric
 
 
-SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
+SOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SAME})
 """Verdicts of figures that are the same on every run."""
 
 HINTS = frozenset({Verdict.SUSPECT, Verdict.NO_CLEAR_CHANGE})

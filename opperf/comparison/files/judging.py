@@ -23,12 +23,12 @@ from opperf.comparison.files.comparison import (
 from opperf.comparison.files.confirming import confirming_command, explaining_command
 from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
 from opperf.comparison.files.reading import Measured
-from opperf.comparison.results import ResultsRow, row_fields
+from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.comparison.statistics.order_statistics import compare_samples
 from opperf.comparison.statistics.tolerance import allowed_difference, compare_figures
 from opperf.comparison.tolerances import Tolerances, tolerance_text
-from opperf.errors import RunFileError, UsageError
+from opperf.errors import RunFileError
 from opperf.machine.environment import comparability, incomparable_facts, machine_text
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
@@ -50,7 +50,8 @@ class Question(Struct, frozen=True):
     metrics: tuple[str, ...] = ()
     """Names; if empty, the default metrics that both files have."""
     patterns: tuple[str, ...] = ()
-    fail_on: tuple[str, ...] = ()
+    fail_on: tuple[str, ...] | None = None
+    """None for the usual findings."""
     ignore_settings: bool = False
     in_order: bool = False
     """Whether cases are joined by their places in the files, whatever they are."""
@@ -67,9 +68,11 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     base, new = joining.filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
     pairs = joining.join(base.entries, new.entries, _key(base, new, question))
-    joining.check_common(base, new, pairs)
-    checks = _checks(base, new, question)
-    metrics = _metrics(pairs, question.metrics)
+    if pairs or not new.missing:
+        joining.check_common(base, new, pairs)
+    fail_on = looked_for(question.fail_on, new.checks is not None, _unchecked(base, new))
+    checks = new.checks or {}
+    metrics = _metrics(pairs, question.metrics) if pairs else ()
     rows = tuple(
         row
         for metric in metrics
@@ -84,13 +87,14 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         incomparable=_incomparable(base, new),
         rows=rows,
         means=geometric_means(rows),
-        changes=tuple(
-            change for pair in pairs for change in _changes(pair, question.metrics or _usual())
+        changes=(
+            *(change for pair in pairs for change in _changes(pair, question.metrics or _usual())),
+            *new.missing,
         ),
         unmeasured=sum(
             bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
         ),
-        fail_on=question.fail_on,
+        fail_on=fail_on,
         limits_file=question.limits_file,
         notes=(*_notes(rows, averages), *contents_notes(pairs)),
         results=tuple(
@@ -98,12 +102,20 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             for before, after in pairs
             if before and after and (check := checks.get(after.place)) is not None
         ),
-        weighted=joining.weigh_pairs(pairs, metrics, averages) if question.weight else None,
+        weighted=joining.weigh_pairs(_same(pairs, checks), metrics, averages)
+        if question.weight
+        else None,
         samples=dict(_samples(pairs, metrics)),
     )
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
     )
+
+
+def _same(pairs: Sequence[joining.Pair], checks: Mapping[int | None, Check]) -> list[joining.Pair]:
+    """Returns the pairs without those whose results differ."""
+    wrong = {place for place, check in checks.items() if check.outcome == DIFFERENT}
+    return [pair for pair in pairs if pair.new is None or pair.new.place not in wrong]
 
 
 def _side(measured: Measured) -> Side:
@@ -122,16 +134,11 @@ def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
     return incomparable_facts(base.environment, new.environment)
 
 
-def _checks(base: Measured, new: Measured, question: Question) -> dict[int | None, Check]:
-    """Returns the checks by place. Raises `UsageError` if they are missing and should fail."""
-    if new.checks is not None:
-        return new.checks
-    if DIFFERENT in question.fail_on:
-        raise UsageError(
-            f"--fail-on {DIFFERENT}: {new.side.name} does not compare its results with those of "
-            f"{base.side.name}; a session of opperf ab does, unless it was made with --no-check"
-        )
-    return {}
+def _unchecked(base: Measured, new: Measured) -> str:
+    return (
+        f"{new.side.name} does not compare its results with those of {base.side.name}; a session "
+        "of opperf ab does, unless it was made with --no-check"
+    )
 
 
 def _key(base: Measured, new: Measured, question: Question) -> joining.By:
@@ -235,7 +242,7 @@ def _row(
     if effect is None and _is_positive(left) and _is_positive(right):
         effect = math.log(right / left)
     caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
-    return Row(
+    row = Row(
         id=base.id or new.id,
         operator=_operators(base, new),
         inputs=base.inputs,
@@ -260,8 +267,8 @@ def _row(
         other_id=new.id if base.call != new.call else "",
         allowed=allowed_difference(described, left) if described.is_steady else None,
         tolerance=tolerance_text(described) if described.is_steady else "",
-        **row_fields(check),
     )
+    return msgspec.structs.replace(row, **row_fields(row.verdict, check, row.is_worse))
 
 
 def _operators(base: Entry, new: Entry) -> str:

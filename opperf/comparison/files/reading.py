@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import model
-from opperf.comparison.files.comparison import Entry, Figure, Side
+from opperf.comparison.files.comparison import Change, Entry, Figure, Side
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
@@ -30,7 +30,7 @@ from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
 from opperf.results.text import arguments_text, inputs_text
 from opperf.results.units import unit_of
-from opperf.results.verifications import is_wrong, wrong_reason
+from opperf.results.verifications import why_without_figures
 
 
 class Measured(NamedTuple):
@@ -45,6 +45,8 @@ class Measured(NamedTuple):
     checks: dict[int | None, model.Check] | None = None
     """How the results of a session's cases compare, by place; None where they were not compared."""
     file: Path | None = None
+    missing: tuple[Change, ...] = ()
+    """Cases that a session's other arm has and this one has not."""
 
 
 def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
@@ -112,9 +114,7 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
         settings=identity_of(case.settings),
         differing=settings_text(case, differing),
         effort={name: getattr(case.settings, name) for name in EFFORT},
-        reason=one_line(wrong_reason(record))
-        if record.status is model.Status.OK
-        else one_line(f"{record.status.value}: {record.reason}"),
+        reason=one_line(why_without_figures(record)),
         figures=_figures(record),
         absent=_absent(record),
     )
@@ -135,7 +135,7 @@ def shown_key(operator: str, inputs: Any) -> str:
 
 
 def _figures(record: model.Record) -> dict[str, Figure]:
-    if record.status is not model.Status.OK or is_wrong(record):
+    if why_without_figures(record):
         # The time of a wrong result is no base, and no improvement.
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}

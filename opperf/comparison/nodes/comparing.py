@@ -14,9 +14,10 @@ from opperf.comparison.statistics.distributions import normal_exceeded
 from opperf.comparison.statistics.stragglers import FEWEST, Found, find_stragglers
 from opperf.errors import RunFileError
 from opperf.metrics import metric_named
-from opperf.model import Environment, Metric, MetricKind, Record, Run, Status, Summary, identity_of
+from opperf.model import Environment, Metric, MetricKind, Record, Run, Summary, identity_of
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
+from opperf.results.verifications import why_without_figures
 
 
 class Kind(NamedTuple):
@@ -56,7 +57,7 @@ def compare_nodes(run: Run, margin: float, metrics: Sequence[str] = ()) -> NodeC
     `RunFileError` if no kind has enough of them."""
     kinds: dict[str, dict[str, list[Record]]] = {}
     for record in run.records:
-        if record.node and record.status is Status.OK:
+        if record.node and not why_without_figures(record):
             kind = kind_of(run.environments[record.environment])
             kinds.setdefault(kind, {}).setdefault(record.node, []).append(record)
     compared = tuple(_compare(name, nodes, margin, metrics) for name, nodes in kinds.items())
@@ -134,7 +135,7 @@ def _unmeasured(records: Iterable[Record]) -> Iterable[Unmeasured]:
     by_node: dict[str, list[Record]] = {}
     for record in records:
         node = record.node or record.case.settings.node
-        if node and record.status is not Status.OK:
+        if node and why_without_figures(record):
             by_node.setdefault(node, []).append(record)
     for node, found in by_node.items():
-        yield Unmeasured(node, len(found), f"{found[0].status.value}: {found[0].reason}")
+        yield Unmeasured(node, len(found), why_without_figures(found[0]))

@@ -25,6 +25,11 @@ class Verdict(str, enum.Enum):
     """The verdict on one case."""
 
     REGRESSED = "regressed"
+    DIFFERENT = "different"
+    """A and B do not compute the same, so that the figure is neither better nor the same. One that
+    is worse, or not decided, keeps its verdict beside the difference."""
+    MISSING = "missing"
+    """A has it and B has not: its case failed there, or is not there any more."""
     IMPROVED = "improved"
     SAME = "same"
     AMBIGUOUS = "ambiguous"

@@ -81,6 +81,8 @@ def read_judged(
             inputs=pairs[pair].inputs,
         )
         for pair, metric, figures in judged
+        # A case that B cannot measure is in no pair.
+        if pair in pairs
     )
     if not verdicts:
         raise RunFileError(f"{path}: {NO_VERDICT}")

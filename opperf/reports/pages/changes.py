@@ -16,18 +16,20 @@ def change_table(found: Changes) -> DataTable | None:
     if not found.rows:
         return None
     has_detectable = any(row.detectable is not None for row in found.rows)
+    has_findings = any(row.finding for row in found.rows)
     rows = sorted(found.rows, key=_size)
     columns = (
         Heading("Operator", "name"),
         Heading("Inputs", "text"),
         Heading("Metric", "text", is_filter=True),
         Heading("Verdict", "verdict", is_filter=True),
+        *([Heading("Finding", "text")] if has_findings else []),
         Heading("Ratio", "number"),
         Heading(found.interval, "interval"),
         *([Heading("Detectable", "number", unit="%")] if has_detectable else []),
     )
     most = most_samples(sum(len(row.samples) for row in rows))
-    made = tuple(_row(found, row, has_detectable, most) for row in rows)
+    made = tuple(_row(found, row, has_findings, has_detectable, most) for row in rows)
     return DataTable(
         "figure",
         columns,
@@ -50,13 +52,16 @@ def _legend(found: Changes, has_detectable: bool) -> Iterator[str]:
         yield "Detectable: the smallest change that would have been found four times out of five."
 
 
-def _size(row: ChangeRow) -> tuple[bool, float]:
-    """Returns the place of a row: findings first, then by the size of the change."""
+def _size(row: ChangeRow) -> tuple[bool, bool, float]:
+    """Returns the place of a row: findings first, those beside the figure before others, then by
+    the size of the change."""
     change = abs(math.log(row.ratio)) if row.ratio and row.ratio > 0 else 0.0
-    return row.tone not in ("worse", "better"), -change
+    return row.tone not in ("worse", "better"), not row.finding, -change
 
 
-def _row(found: Changes, row: ChangeRow, has_detectable: bool, most: int) -> Row:
+def _row(
+    found: Changes, row: ChangeRow, has_findings: bool, has_detectable: bool, most: int
+) -> Row:
     interval: Cell = None
     if row.ratio is not None and math.isfinite(row.ratio):
         interval = [_short(row.ratio), _short(row.low), _short(row.high)]
@@ -67,6 +72,7 @@ def _row(found: Changes, row: ChangeRow, has_detectable: bool, most: int) -> Row
             row.inputs,
             row.metric,
             [row.verdict, row.tone],
+            *([row.finding] if has_findings else []),
             _short(row.ratio),
             interval,
             *([detectable] if has_detectable else []),

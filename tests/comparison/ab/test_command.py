@@ -118,7 +118,7 @@ def session(start, command, tmp_path_factory):
 
 def again(folder, output_format, capsys, **options):
     """What `compare --from-ab` prints, and its exit code."""
-    usual = {"output_files": (STDOUT,), "overwrite": False, "fail_on": (), "weight": None}
+    usual = {"output_files": (STDOUT,), "overwrite": False, "fail_on": None, "weight": None}
     path = folder / "opperf_ab.jsonl"
     code = from_ab(path, {**usual, "output_formats": (output_format,), **options})
     return capsys.readouterr().out, code
@@ -299,8 +299,8 @@ def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     read, _ = read_session(folder / "opperf_ab.jsonl")
     (lost,) = read.lost.values()
     assert lost.ended and lost.reason.startswith("A: crashed: the process was ended by SIGSEGV")
-    assert "flaky (data: (4,))" in out and "Missing in some process" in out
-    assert "segfaults (data: (64, 64))" in out and "do not run in both A and B" in out
+    assert "flaky (data: (4,))" in out and "Not measured in some process" in out
+    assert "segfaults (data: (64, 64))" in out and "Not measured in both A and B" in out
 
 
 def test_the_verdicts_are_made_again_from_the_file(session, capsys):
@@ -349,8 +349,8 @@ def test_what_is_looked_for(session, capsys, looked_for, code):
 
 
 def test_what_a_session_does_not_have_cannot_be_looked_for(session, capsys):
-    with pytest.raises(UsageError, match="--fail-on missing"):
-        again(session[0], "text", capsys, fail_on=("missing",))
+    with pytest.raises(UsageError, match="--fail-on suspect"):
+        again(session[0], "text", capsys, fail_on=("suspect",))
 
 
 def test_going_on_with_a_finished_session_measures_nothing(session, here):

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab, gate_checks, gating
-from opperf.commands.ab.running import session_code
 from opperf.commands.explain import running
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
@@ -24,6 +23,7 @@ from opperf.comparison.ab.gate import (
     timed_figures,
     why_not_counted,
 )
+from opperf.comparison.ab.outcome import outcome
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.session import Gate, key
@@ -164,9 +164,10 @@ def test_a_share_of_the_same_is_timed_by_the_seed(sample, number):
 def test_nothing_to_time_fails_nothing_and_is_called_same_by_no_report():
     session = with_counts(RELU, ADD)
     analysis = analyse([], session.plan.thresholds)
-    assert session_code(session, analysis, ("regressed",)) == 3  # it was not finished
+    unfinished = report_of(session, analysis, ("regressed",))
+    assert outcome(unfinished)[0] == 3
     session.closing = Closing("", 0.0, {})
-    assert session_code(session, analysis, ("regressed", "ambiguous")) == 0
+    assert outcome(report_of(session, analysis, ("regressed", "ambiguous"))) == (0, "")
     report = report_of(session, analysis)
     assert report.counts == {"instructions same": 4} and report.gate.timed == 0
     assert {(row.verdict, row.basis, row.ratio) for row in report.rows} == {
@@ -180,7 +181,7 @@ def test_different_results_fail_a_session_that_times_nothing():
     session = with_counts(RELU, ADD, checks=checks)
     session.closing = Closing("", 0.0, {})
     analysis = analyse([], session.plan.thresholds)
-    assert session_code(session, analysis, (DIFFERENT,)) == 1
+    assert outcome(report_of(session, analysis, (DIFFERENT,))) == (1, "1 different")
 
 
 def test_the_report_says_on_what_each_verdict_rests():
@@ -208,7 +209,7 @@ def test_the_report_says_on_what_each_verdict_rests():
         *2 * [("regressed", "instructions moved by +2.00%, and timed")],
         *2 * [("instructions same", "instructions identical")],
     ]
-    assert session_code(session, analysis, ("regressed",)) == 1
+    assert outcome(report) == (1, "2 regressed")
     text = format_named("text", "ab").write_report(report_for(report), None)
     assert "Instructions of both arms: 2 identical, 2 moved; 2 timed." in text
     assert "Rests on" in text

@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.pairs import (
     Pair,
     Pairing,
@@ -51,7 +52,7 @@ def plan(*cases, **excluded):
 
 def pairs(a, b, positional=False):
     found = pair_cases([plan(*a)], [plan(*b)], positional)
-    return [(pair.a, pair.b) for pair in found.pairs], found.alone
+    return [(pair.a, pair.b) for pair in found.pairs], reasons_of(found.alone)
 
 
 def test_the_same_cases():
@@ -97,13 +98,22 @@ def test_what_has_no_partner_is_named_with_the_reason():
     only = case("dot", (2, 2), (2, 2), axis=1)
     found = pair_cases([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
     assert found.pairs == ()
-    assert found.alone == {
-        "add (lhs: (2,), rhs: (2,)) in A": "B has no case with these inputs",
-        "dot (lhs: (2, 2), rhs: (2, 2), axis: 1) in A": (
-            "B has no case of this operator: this build has none"
+    assert reasons_of(found.alone) == {
+        "add (lhs: (2,), rhs: (2,))": "B: no case with these inputs",
+        "dot (lhs: (2, 2), rhs: (2, 2), axis: 1)": (
+            "B: no case of this operator: this build has none"
         ),
-        "add (lhs: (3,), rhs: (3,)) in B": "A has no case with these inputs",
+        "add (lhs: (3,), rhs: (3,))": "A: no case with these inputs",
     }
+    assert [one.is_missing for one in found.alone] == [True, True, False]
+
+
+def test_other_inputs_of_operators_of_the_arms_own_are_no_finding_and_no_case_is():
+    a, b, c = case("old", (2,), (2,)), case("new", (3,), (3,)), case("old", (4,), (4,))
+    found = pair_cases([plan(a)], [plan(b)], positional=True)
+    assert [one.is_missing for one in found.alone] == [False, False]
+    (gone,) = pair_cases([plan(c)], [plan(new="it raises")], positional=True).alone
+    assert gone.is_missing and gone.reason == "B: no case of this operator: it raises"
 
 
 def test_operators_of_the_arms_own_are_paired_by_position():
@@ -284,7 +294,8 @@ def pairing(make_case):
         a = make_case(name, threads=1)
         return Pair(a, msgspec.structs.replace(a, settings=Settings(threads=1, dtype="float16")))
 
-    return Pairing((pair("relu"), pair("negative")), {"exp in A": "no partner"})
+    alone = Absence("e4b", "exp", "data: (2,)", ("forward",), {"B": "no case"}, is_missing=True)
+    return Pairing((pair("relu"), pair("negative")), (alone,))
 
 
 @pytest.mark.parametrize(
@@ -293,7 +304,8 @@ def pairing(make_case):
 def test_a_pair_has_the_ids_of_both_cases_and_of_the_usual_process(pairing, read):
     first, _ = pairing.pairs
     found = choose_by_id(pairing, (read(first),))
-    assert found == Pairing((first,), {})
+    assert found == Pairing((first,), ())
+    assert choose_by_id(pairing, (read(first), "e4b")).alone == pairing.alone
 
 
 def test_all_pairs_without_an_id_and_an_error_for_an_unknown_one(pairing):

@@ -72,15 +72,14 @@ def report():
         shift=Shift(Verdict.AMBIGUOUS, 0.01, -0.01, 0.03, 0.2, 4),
         rows=rows,
         differences=(),
-        alone={"relu (data: (2, 2)) in A": LONG},
-        excluded={},
+        absent={"relu (data: (2, 2))": LONG},
         lost={},
     )
 
 
 def test_a_file_has_whole_lines(report):
     lines = judged(report).splitlines()
-    assert f"relu (data: (2, 2)) in A  {LONG}" in lines
+    assert f"relu (data: (2, 2))  {LONG}" in lines
     assert any(line.endswith("Measured by 32 processes.") for line in lines)
     (row,) = [line for line in lines if "7.0%" in line]
     assert "  1.200  1.000 to 1.500        7.0%       6  lhs: (64, 64)" in row
@@ -134,7 +133,7 @@ def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
         "affect the exit code."
     ) in words
     table = text[text.index("\n\nChanged by more than 20% with all threads\n\n") :]
-    table = table[: table.index("Without a partner")]
+    table = table[: table.index("Not measured in both")]
     assert table.index("faster") < table.index("slower") and "1.250 to 3.250" in table
     assert table.count("batch_norm") == 2 and text.count("batch_norm") == 2
     assert text.index("Ambiguous") < text.index("Changed by more than 20% with all threads")
@@ -241,7 +240,7 @@ def test_junit_fails_on_what_is_looked_for(report, fail_on, failing, skipped):
     found = Counter(one.get("type") for one in suite.findall("testcase/failure"))
     assert found == failing
     assert suite.get("failures") == str(sum(failing.values()))
-    # Among them the case without a partner.
+    # Among them the case that one arm lacks.
     assert suite.get("skipped") == str(skipped)
     assert suite.get("tests") == "4"
 
@@ -276,12 +275,12 @@ WRONG = "output: largest error 0.5 (0.2 of A's): 2.5 in A and 2 in B at [3]"
 
 @pytest.fixture
 def with_results(report):
-    """A report of which a case became faster and wrong, one is the same, and one is random."""
+    """A report of which a case is wrong, one is the same, and one is random."""
     outcomes = {"0": ("different", WRONG), "1": ("same", ""), "2": ("not compared", "random")}
     rows = tuple(
         msgspec.structs.replace(
             row,
-            verdict=Verdict.IMPROVED if row.id == "0" else row.verdict,
+            verdict=Verdict.DIFFERENT if row.id == "0" else row.verdict,
             results=outcomes[row.id][0],
             difference=outcomes[row.id][1],
         )
@@ -318,7 +317,7 @@ def test_a_faster_wrong_answer_is_not_improved_without_a_word(with_results, outp
         assert json.loads(text)["results"][0]["differences"][0]["index"] == [3]
     else:
         (line,) = lines
-        assert "improved" in line and WRONG in line.replace('""', '"')
+        assert "different" in line and "improved" not in line and WRONG in line.replace('""', '"')
 
 
 def test_junit_fails_on_results_that_differ(with_results):

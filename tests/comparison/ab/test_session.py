@@ -5,6 +5,7 @@ import math
 import msgspec
 import pytest
 
+from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.reports.changes import measured_of
 from opperf.comparison.ab.session import Lost
@@ -28,7 +29,7 @@ def session():
         thresholds=Thresholds(threshold=0.05),
         seed=3,
         selection=Selection(patterns=("relu",)),
-        alone={"dot in A": "B has none"},
+        absences=(Absence("1", "dot", "x: (2, 2)", ("forward",), {"B": "none"}, is_missing=True),),
         visit_s={RELU.id: 0.25},
     )
 

@@ -212,7 +212,7 @@ def compared(outcome):
     """The comparison of two files as JSON says it."""
 
     def invoke(*arguments):
-        code, printed, _ = outcome(*arguments, "-f", "json")
+        code, printed, _ = outcome(*arguments, "-f", "json", "--fail-on", "none")
         assert code == 0
         return json.loads(printed)
 

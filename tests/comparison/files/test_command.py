@@ -26,7 +26,9 @@ def files(run, record, saved):
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        ((), 0, ""),
+        ((), 1, "opperf: 1 regressed, 1 missing"),
+        (("--filter", "log"), 0, ""),
+        (("--fail-on", "none"), 0, ""),
         (("--fail-on", "regressed"), 1, "opperf: 1 regressed"),
         (("--fail-on", "suspect"), 1, "opperf: 2 suspect"),
         (("--fail-on", "missing"), 1, "opperf: 1 missing"),
@@ -220,7 +222,7 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     output.write_text("mine")
     code, _, told = outcome(*files, "-o", output, "-f", "md")
     assert code == 2 and "exists; add --overwrite" in told and output.read_text() == "mine"
-    assert outcome(*files, "-o", output, "-f", "md", "--overwrite")[0] == 0
+    assert outcome(*files, "-o", output, "-f", "md", "--overwrite")[0] == 1
     assert output.read_text().startswith("## Operators")
     before = files[1].read_bytes()
     (tmp_path / "link").symlink_to(files[1])

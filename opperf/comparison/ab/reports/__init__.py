@@ -17,7 +17,14 @@ from opperf.comparison.ab.reports.changes import (
     changes_of,
     nodes_text,
 )
-from opperf.comparison.results import TITLE, differing, more_text, reasons_section, uncompared
+from opperf.comparison.results import (
+    TITLE,
+    differing,
+    more_text,
+    reasons_section,
+    uncompared,
+    verdict_text,
+)
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
 from opperf.comparison.weighted import TITLE as WEIGHTED
@@ -45,6 +52,8 @@ MAX_SAME = 20
 
 SHOWN = {
     Verdict.REGRESSED: "Slower",
+    Verdict.DIFFERENT: "Not the same results",
+    Verdict.MISSING: "Measured in A, not in B",
     Verdict.IMPROVED: "Faster",
     Verdict.AMBIGUOUS: "Not clear",
     Verdict.SAME: "No change",
@@ -52,15 +61,17 @@ SHOWN = {
 }
 """Verdicts that have a table, in this order, each with its title on a page."""
 
-FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED})
+WITHOUT_TIMES = frozenset({Verdict.DIFFERENT, Verdict.MISSING})
+"""Verdicts that an invalid session has too, as no noise hides what they say."""
+
+FOUND = WITHOUT_TIMES | {Verdict.REGRESSED, Verdict.IMPROVED}
 """Verdicts whose tables are not folded."""
 
 URGENT = FOUND | {Verdict.AMBIGUOUS}
 
 LISTS: dict[str, Callable[[SessionReport], dict[str, str]]] = {
-    "Without a partner": lambda report: report.alone,
-    "Excluded: do not run in both A and B": lambda report: report.excluded,
-    "Missing in some process": lambda report: report.lost,
+    "Not measured in both A and B": lambda report: report.absent,
+    "Not measured in some process": lambda report: report.lost,
 }
 """Cases without a comparison, each with the reason, by the titles of their tables."""
 
@@ -87,7 +98,7 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
             manual=sentences.HOW,
         ),
         differing(report.results),
-        *(_verdicts(report) if report.valid else ()),
+        *_verdicts(report),
         *([Section(WEIGHTED, table=table(report.weighted, ARMS))] if report.weighted else []),
         *([_coarse_section(report.coarse)] if report.coarse else []),
         Section(
@@ -110,11 +121,12 @@ def _verdicts(report: SessionReport) -> Iterator[Section]:
     cases = [(row.operator, row.inputs) for row in report.rows]
     vary = len({row.settings for row in report.rows}) > 1
     for verdict, page_title in SHOWN.items():
+        if not report.valid and verdict not in WITHOUT_TIMES:
+            continue
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=_size)
         most = MAX_ROWS if verdict in URGENT else MAX_SAME
-        columns = _untimed_columns if verdict is Verdict.INSTRUCTIONS_SAME else _columns
-        made = tuple(columns(found[:most], cases, vary))
+        made = tuple(COLUMNS.get(verdict, _columns)(found[:most], cases, vary))
         is_folded = verdict not in FOUND
         yield Section(
             verdict.value.capitalize(),
@@ -150,6 +162,21 @@ def _untimed_columns(
     yield from _setting_columns(rows, cases, vary)
     yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
     yield from _basis_column(rows)
+
+
+def _missing_columns(
+    rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool
+) -> Iterator[Column]:
+    yield from _setting_columns(rows, cases, vary)
+    yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
+    yield texts("Reason", [row.note for row in rows])
+
+
+COLUMNS = {
+    Verdict.INSTRUCTIONS_SAME: _untimed_columns,
+    Verdict.MISSING: _missing_columns,
+}
+"""Columns of the verdicts without a time."""
 
 
 def _basis_column(rows: Sequence[Row]) -> Iterator[Column]:
@@ -195,13 +222,15 @@ SESSION = "opperf ab"
 
 
 def tests(report: SessionReport) -> Iterator[Test]:
-    """Yields a test for each figure, or one error of an invalid session. Verdicts of `--fail-on`
-    are failures; other ambiguous figures, and cases that were not compared, are skipped."""
+    """Yields a test for each figure; of an invalid session one error, and the figures that fail
+    all the same. Verdicts of `--fail-on` are failures; other ambiguous figures, and cases that were
+    not compared, are skipped."""
+    found = [_row_test(report, row) for row in report.rows]
     if not report.valid:
         yield Test(SESSION, "session", "", "error", report.reason, kind="invalid")
+        yield from (test for test in found if test.result == "failure")
         return
-    for row in report.rows:
-        yield _row_test(report, row)
+    yield from found
     for title, read in LISTS.items():
         for case, reason in read(report).items():
             yield Test(case, title, case, "skipped", reason)
@@ -209,11 +238,11 @@ def tests(report: SessionReport) -> Iterator[Test]:
 
 def _row_test(report: SessionReport, row: Row) -> Test:
     different = row.results == DIFFERENT
-    found = [row.verdict.value, *([DIFFERENT] if different else [])]
+    found = dict.fromkeys([row.verdict.value, *([DIFFERENT] if different else [])])
     failed = [word for word in found if word in report.fail_on]
     is_open = row.verdict in (Verdict.AMBIGUOUS, Verdict.INSTRUCTIONS_SAME)
     parts = [
-        row.verdict.value,
+        verdict_text(row.verdict, row.results),
         *([f"B/A {sentences.ratio_text(row)}"] if row.ratio is not None else []),
         *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
         *([row.basis] if row.basis else []),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opperf.comparison.ab.report import Report, Row
 from opperf.comparison.ab.session import Session, key
-from opperf.comparison.results import TITLE
+from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import machine_text
 from opperf.model import DIFFERENT
@@ -23,6 +23,8 @@ INTERVAL = "90 % interval"
 
 TONES: dict[Verdict, Tone] = {
     Verdict.REGRESSED: "worse",
+    Verdict.DIFFERENT: "worse",
+    Verdict.MISSING: "worse",
     Verdict.IMPROVED: "better",
     Verdict.AMBIGUOUS: "open",
     Verdict.INVALID: "open",
@@ -109,25 +111,31 @@ def _row(row: Row, measured: Measured) -> ChangeRow:
         operator=row.operator,
         inputs=", ".join(filter(None, (row.inputs, row.settings))),
         metric=row.metric,
-        verdict=row.verdict.value,
-        tone=TONES.get(row.verdict, ""),
+        verdict=verdict_text(row.verdict, row.results),
+        tone="worse" if row.results == DIFFERENT else TONES.get(row.verdict, ""),
+        finding=_finding(row),
         ratio=row.ratio,
         low=row.low,
         high=row.high,
         detectable=row.detectable,
         facts=tuple(_facts(row)),
-        notes=(row.note,) if row.note else (),
+        notes=(row.note,) if row.note and row.verdict is not Verdict.MISSING else (),
         samples=measured.samples.get(key(row.id, row.metric), ()),
         commands=measured.commands.get(row.id, ()),
     )
 
 
+def _finding(row: Row) -> str:
+    if row.verdict is Verdict.MISSING:
+        return row.note
+    return f"{TITLE}: {row.difference}" if row.results == DIFFERENT else ""
+
+
 def _facts(row: Row) -> Iterator[tuple[str, str]]:
-    yield "Blocks", str(row.blocks)
+    if row.ratio is not None:
+        yield "Blocks", str(row.blocks)
     if row.basis:
         yield "Rests on", row.basis
     if row.p is not None:
         yield "P-value of a change", f"{row.p:.2g}"
-    if row.results == DIFFERENT:
-        yield TITLE, row.difference
     yield "Id", row.id

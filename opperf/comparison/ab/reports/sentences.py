@@ -20,14 +20,18 @@ HOW = (
 )
 """How to read the tables."""
 
+MISSING = Verdict.MISSING.value
+
 WORDS = {
     Verdict.REGRESSED: "slower",
+    Verdict.MISSING: "missing in B",
     Verdict.IMPROVED: "faster",
     Verdict.SAME: "without change",
     Verdict.AMBIGUOUS: "not clear",
     Verdict.INSTRUCTIONS_SAME: "with the same instructions and not timed",
 }
-"""Verdicts in words that need no manual, in the order of the headline."""
+"""Verdicts in words that need no manual, in the order of the headline, which says first in how many
+cases the results differ."""
 
 
 def summary(report: Report) -> list[str]:
@@ -142,21 +146,22 @@ def interval_text(row: Row | CoarseRow) -> str:
 
 def headline(report: Report) -> str:
     """Returns the result in a few words."""
-    if not report.valid:
+    differing, missing = count_different(report.results), report.counts.get(MISSING, 0)
+    if not report.valid and not differing and not missing:
         return "No result: A differs from itself, so the machine was too noisy"
     number = {verdict: report.counts.get(verdict.value, 0) for verdict in WORDS}
     figures = pluralize(sum(report.counts.values()), "figure")
     parts = [f"{number[verdict]} {words}" for verdict, words in WORDS.items() if number[verdict]]
-    if differing := count_different(report.results):
+    if differing:
         parts.insert(0, f"different results in {pluralize(differing, 'case')}")
+    if not report.valid:
+        parts.append("the times invalid")
     unfinished = "" if report.complete else " (unfinished)"
     return f"Of {figures}: {', '.join(parts) or 'none measured yet'}{unfinished}"
 
 
 def advice(report: Report) -> list[str]:
     """Returns what to do, a paragraph each."""
-    if not report.valid:
-        return [f"**What to do:** {report.reason}. `opperf doctor` says what disturbs a machine."]
     slower, unclear = (
         report.counts.get(verdict.value, 0) for verdict in (Verdict.REGRESSED, Verdict.AMBIGUOUS)
     )
@@ -167,6 +172,14 @@ def advice(report: Report) -> list[str]:
             f"{pluralize(differing, 'case')}. See which of the two is right: a wrong result is not "
             "faster."
         )
+    if missing := report.counts.get(MISSING, 0):
+        found.append(
+            f"**What to do:** B cannot run what A can: {pluralize(missing, 'figure')} "
+            f"{'is' if missing == 1 else 'are'} missing. The reasons are beside them."
+        )
+    if not report.valid:
+        reason = f"{report.reason}. `opperf doctor` says what disturbs a machine."
+        return [*found, f"**What to do:** {reason}"]
     if slower:
         found.append(
             f"**What to do:** {pluralize(slower, 'figure')} of B "

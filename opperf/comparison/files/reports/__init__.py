@@ -9,7 +9,13 @@ from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.changes import changes_of
 from opperf.comparison.files.reports.tones import tone_of
 from opperf.comparison.files.reports.values import COLUMNS, rows, tests, values
-from opperf.comparison.results import TITLE, count_different, differing, uncompared
+from opperf.comparison.results import (
+    TITLE,
+    count_different,
+    differing,
+    uncompared,
+    verdict_text,
+)
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import FILES, weighted_section
 from opperf.model import DIFFERENT
@@ -30,7 +36,7 @@ from opperf.reports.model import (
     words,
 )
 
-FOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT})
+FOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SUSPECT})
 """Verdicts of findings."""
 
 MEANS = "Geometric means of the ratios, by category, with the number of cases"
@@ -146,7 +152,7 @@ def _columns(rows: Sequence[Row]) -> Iterator[Column]:
 
 
 def _verdict(row: Row) -> Cell:
-    return Cell(row.verdict.value, tone_of(row), sentences.remarks(row))
+    return Cell(verdict_text(row.verdict, row.results), tone_of(row), sentences.remarks(row))
 
 
 def _means(comparison: Comparison) -> Section:
@@ -173,7 +179,7 @@ def _change_section(kind: ChangeKind, changes: Sequence[Change]) -> Section:
         f"{sentences.CHANGES[kind]}: {pluralize(len(changes), 'case')}",
         items=[sentences.change_text(change) for change in changes],
         brief="" if has_reasons else sentences.operators_text(changes),
-        is_folded=True,
+        is_folded=kind not in MISSING,
     )
 
 

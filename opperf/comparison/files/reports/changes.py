@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from opperf.comparison.files.comparison import Comparison, Row
+from opperf.comparison.files.comparison import MISSING, Change, Comparison, Row
 from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.tones import tone_of
-from opperf.comparison.results import TITLE
+from opperf.comparison.results import TITLE, verdict_text
+from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
 from opperf.reports.model import ChangeRow, Changes, SideSamples
 from opperf.results.units import format_figure
@@ -22,7 +23,10 @@ def changes_of(comparison: Comparison) -> Changes:
     return Changes(
         sides=(comparison.base.name, comparison.new.name),
         threshold=comparison.threshold,
-        rows=[_row(comparison, row) for row in comparison.rows],
+        rows=[
+            *(_row(comparison, row) for row in comparison.rows),
+            *(_missing_row(change) for change in comparison.changes if change.kind in MISSING),
+        ],
         interval="95 % interval",
         facts=tuple(_sides(comparison)),
     )
@@ -38,8 +42,9 @@ def _row(comparison: Comparison, row: Row) -> ChangeRow:
         operator=row.operator,
         inputs=", ".join(filter(None, (row.inputs, row.settings, row.point))),
         metric=row.metric,
-        verdict=row.verdict.value,
+        verdict=verdict_text(row.verdict, row.results),
         tone=tone_of(row),
+        finding=f"{TITLE}: {row.difference}" if row.results == DIFFERENT else "",
         ratio=row.ratio,
         low=row.low,
         high=row.high,
@@ -47,6 +52,18 @@ def _row(comparison: Comparison, row: Row) -> ChangeRow:
         notes=tuple(filter(None, (row.note, row.caveat))),
         samples=tuple(_samples(comparison, row)),
         commands=tuple(_commands(comparison, row)),
+    )
+
+
+def _missing_row(change: Change) -> ChangeRow:
+    return ChangeRow(
+        operator=change.operator,
+        inputs=", ".join(filter(None, (change.inputs, change.settings))),
+        metric=change.metric,
+        verdict=Verdict.MISSING.value,
+        tone="worse",
+        finding=sentences.missing_text(change),
+        facts=(("Id", change.id),) if change.id else (),
     )
 
 
@@ -78,7 +95,6 @@ def _facts(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
         "Category": row.category,
         "Settings": row.changed_settings,
         "No difference up to": row.tolerance,
-        TITLE: row.difference if row.results == DIFFERENT else "",
         "Id": row.id,
     }
     yield from ((label, text) for label, text in facts.items() if text)

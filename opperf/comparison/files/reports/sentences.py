@@ -159,6 +159,13 @@ def change_text(change: Change) -> str:
     return f"{case_text(change)}{metric}{f': {change.reason}' if change.reason else ''}"
 
 
+def missing_text(change: Change) -> str:
+    """Why a case has no figures, as a sentence: `measured before, not now: crashed`."""
+    title = CHANGES[change.kind]
+    title = f"{title[:1].lower()}{title[1:]}"
+    return f"{title}: {change.reason}" if change.reason else title
+
+
 def operators_text(changes: Sequence[Change]) -> str:
     """The operators of cases that appeared or disappeared, each with the number of cases."""
     numbers: dict[str, int] = {}

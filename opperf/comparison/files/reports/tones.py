@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from opperf.comparison.files.comparison import Row
 from opperf.comparison.statistics.data import Verdict
+from opperf.model import DIFFERENT
 from opperf.reports.model import Tone
 
 TONES: dict[Verdict, tuple[Tone, Tone]] = {
     Verdict.REGRESSED: ("worse", "worse"),
+    Verdict.DIFFERENT: ("worse", "worse"),
+    Verdict.MISSING: ("worse", "worse"),
     Verdict.IMPROVED: ("better", "better"),
     Verdict.SUSPECT: ("better", "worse"),
     Verdict.AMBIGUOUS: ("open", "open"),
@@ -17,5 +20,7 @@ TONES: dict[Verdict, tuple[Tone, Tone]] = {
 
 
 def tone_of(row: Row) -> Tone:
-    """Returns the tone of a row's verdict."""
+    """Returns the tone of a row's verdict; worse where its results differ."""
+    if row.results == DIFFERENT:
+        return "worse"
     return TONES.get(row.verdict, ("", ""))[row.is_worse]

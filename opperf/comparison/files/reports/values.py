@@ -9,9 +9,16 @@ from typing import Any
 
 import msgspec
 
-from opperf.comparison.files.comparison import Change, Comparison, Row, findings, is_missing
+from opperf.comparison.files.comparison import (
+    MISSING,
+    Change,
+    Comparison,
+    Row,
+    findings,
+    is_missing,
+)
 from opperf.comparison.files.reports import sentences
-from opperf.comparison.results import TITLE
+from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
 from opperf.reports.model import Test
@@ -39,13 +46,31 @@ COLUMNS: dict[str, Callable[[Row], Any]] = {
 }
 """Columns of a row in JSON and CSV; a missing value is null, or an empty cell."""
 
+OF_CHANGE: dict[str, Callable[[Change], Any]] = {
+    **{name: attrgetter(name) for name in ("id", "operator", "inputs", "settings", "metric")},
+    "verdict": lambda change: Verdict.MISSING.value,
+    "note": sentences.missing_text,
+}
+"""Columns of a missing case in CSV; the others are empty."""
+
 CHANGE_KEYS = ("id", "operator", "inputs", "settings", "metric", "reason")
 """Fields of a change in JSON, after its kind."""
 
 
 def rows(comparison: Comparison) -> list[list[Any]]:
-    """Returns the values of each row."""
-    return [[read(row) for read in COLUMNS.values()] for row in comparison.rows]
+    """Returns the values of each row, and of what is missing."""
+    gone = [change for change in comparison.changes if change.kind in MISSING]
+    return [
+        *(_values(row) for row in comparison.rows),
+        *(
+            [OF_CHANGE[name](change) if name in OF_CHANGE else None for name in COLUMNS]
+            for change in gone
+        ),
+    ]
+
+
+def _values(row: Row) -> list[Any]:
+    return [read(row) for read in COLUMNS.values()]
 
 
 def values(comparison: Comparison) -> dict[str, Any]:
@@ -62,10 +87,14 @@ def values(comparison: Comparison) -> dict[str, Any]:
         ],
         "comparable": comparison.comparable,
         "incomparable": comparison.incomparable,
-        "cases": [dict(zip(COLUMNS, row, strict=True)) for row in rows(comparison)],
+        "cases": [dict(zip(COLUMNS, _values(row), strict=True)) for row in comparison.rows],
         "geometric_means": list(map(msgspec.structs.asdict, comparison.means)),
         "changes": [
-            {"kind": change.kind.value} | {name: getattr(change, name) for name in CHANGE_KEYS}
+            {
+                "kind": change.kind.value,
+                "verdict": Verdict.MISSING.value if change.kind in MISSING else None,
+            }
+            | {name: getattr(change, name) for name in CHANGE_KEYS}
             for change in comparison.changes
         ],
         "results": comparison.results,
@@ -108,8 +137,9 @@ def _row_test(comparison: Comparison, row: Row) -> Test:
 
 def _row_text(row: Row) -> str:
     unit = sentences.unit_of([row])
+    figures = " to ".join(sentences.figure_texts(row, unit))
     parts = [
-        f"{row.verdict.value}: {' to '.join(sentences.figure_texts(row, unit))} {unit.name}",
+        f"{verdict_text(row.verdict, row.results)}: {figures} {unit.name}",
         f"ratio {sentences.ratio_text(row.ratio)}",
         *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
         *([sentences.remarks(row)] if sentences.remarks(row) else []),
@@ -119,13 +149,12 @@ def _row_text(row: Row) -> str:
 
 
 def _change_test(comparison: Comparison, change: Change) -> Test:
-    title = sentences.CHANGES[change.kind].lower()
     missing = is_missing(comparison, change)
     return Test(
         operator=change.operator,
         name=_name(change),
         id=change.id,
         result="failure" if missing else "skipped",
-        message=f"{title}: {change.reason}" if change.reason else title,
+        message=sentences.missing_text(change),
         kind="missing" if missing else "",
     )

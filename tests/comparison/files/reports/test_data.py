@@ -15,7 +15,11 @@ def test_json_has_every_key_and_every_row(everything, row, comparison):
     assert (relu["verdict"], relu["ratio"], relu["unit"]) == ("suspect", 1.5, "ns")
     assert content["cases"][2]["ratio"] is None
     assert content["environment"][1] == {"field": "settings.threads", "base": None, "new": 4}
-    assert content["changes"][0]["kind"] == "broken"
+    assert [(one["kind"], one["verdict"]) for one in content["changes"]] == [
+        ("broken", "missing"),
+        *2 * [("disappeared", "missing")],
+        ("appeared", None),
+    ]
     assert content["geometric_means"][-1]["category"] == "all"
     assert content["confirm"] == everything.confirm
     odd = comparison(row(base=float("nan"), new=float("inf"), ratio=None))
@@ -24,10 +28,17 @@ def test_json_has_every_key_and_every_row(everything, row, comparison):
 
 def test_csv_has_every_row(everything, hostile):
     rows = list(csv.DictReader(io.StringIO(compared(everything, "csv"))))
-    assert [one["operator"] for one in rows] == ["relu", "exp", "log", "FullyConnected", "relu"]
+    found, gone = rows[:5], rows[5:]
+    assert [one["operator"] for one in found] == ["relu", "exp", "log", "FullyConnected", "relu"]
+    assert [(one["operator"], one["verdict"]) for one in gone] == [
+        ("svd", "missing"),
+        *2 * [("dot", "missing")],
+    ]
+    assert gone[0]["note"] == "measured before, not now: crashed: signal 11"
+    assert {one["ratio"] for one in gone} == {""}
     assert rows[0]["verdict"] == "suspect" and float(rows[0]["ratio"]) == 1.5
     assert rows[2]["ratio"] == rows[3]["ratio_low"] == ""
-    (odd,) = csv.DictReader(io.StringIO(compared(hostile, "csv")))
+    odd, *_ = csv.DictReader(io.StringIO(compared(hostile, "csv")))
     assert odd["operator"] == odd["inputs"] == hostile.rows[0].operator
 
 

@@ -1,0 +1,44 @@
+"""Cases that are compared with no other, as an arm, or both, have no figure of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Pass, Struct
+from opperf.results.text import add_distinct
+
+
+class Absence(Struct, frozen=True):
+    """A case that an arm has not, or does not measure."""
+
+    id: str
+    """That of A's case in a run with the usual process; of B's where A has none."""
+    operator: str
+    inputs: str
+    passes: tuple[Pass, ...]
+    """Those of the arm that has it."""
+    reasons: dict[str, str]
+    """By arm that lacks it."""
+    is_missing: bool = False
+    """Whether A can and B cannot, which is a finding. Where each arm names operators of its own,
+    other inputs of B's operator are none."""
+
+    @property
+    def case(self) -> str:
+        """Its operator and inputs."""
+        return f"{self.operator} ({self.inputs})"
+
+    @property
+    def reason(self) -> str:
+        """Why an arm lacks it: that of both once where it is the same."""
+        if len(set(self.reasons.values())) < len(self.reasons):
+            return f"both: {self.reasons['A']}"
+        return "; ".join(f"{arm}: {why}" for arm, why in self.reasons.items())
+
+
+def reasons_of(absences: Iterable[Absence]) -> Mapping[str, str]:
+    """Returns the reasons by case, whose id is named where it is not the only one of its name."""
+    found: dict[str, str] = {}
+    for absence in absences:
+        add_distinct(found, absence.case, absence.id, absence.reason)
+    return found
