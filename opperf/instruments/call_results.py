@@ -49,21 +49,27 @@ def step_of(held: Iterable[Contents], most_bytes: int = MOST_BYTES) -> int:
     return max(1, -(-sum(contents.bytes for contents in held) // most_bytes))
 
 
+def parts_of(place: str, value: Any) -> list[Leaf] | None:
+    """Returns what a container or data class holds, each with its place, as `output[0]`; None for
+    any other value."""
+    if isinstance(value, (list, tuple)):
+        return [(f"{place}[{index}]", part) for index, part in enumerate(value)]
+    if isinstance(value, Mapping):
+        return [(f"{place}[{key!r}]", part) for key, part in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return [(f"{place}.{field.name}", getattr(value, field.name)) for field in fields]
+    return None
+
+
 def leaves(place: str, value: Any) -> Iterator[Leaf]:
     """Yields the values in nested containers and data classes, each with its place, as
     `output[0]['loss']`. What is empty is a value itself."""
-    inside: Iterable[tuple[str, Any]] = ()
-    if isinstance(value, (list, tuple)):
-        inside = ((f"[{index}]", one) for index, one in enumerate(value))
-    elif isinstance(value, Mapping):
-        inside = ((f"[{key!r}]", one) for key, one in value.items())
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        inside = ((f".{field.name}", getattr(value, field.name)) for field in fields)
-    else:
+    parts = parts_of(place, value)
+    if parts is None:
         yield place, value
         return
-    found = [leaf for part, one in inside for leaf in leaves(f"{place}{part}", one)]
+    found = [leaf for at, part in parts for leaf in leaves(at, part)]
     yield from found or [(f"{place}, empty", None)]
 
 
@@ -77,7 +83,7 @@ class CallResults:
         self._looked = fresh is not None
         self._returned: Any = None
         self._changed: set[str] = set()
-        """Places of the arguments that the first call has changed."""
+        """Those of the arguments that the first call has changed, by their place in the call."""
         self._may_change = fresh is not None and fresh.restore is not None
         """Whether calls change some arguments, and none has shown here which."""
         self._gradient: Gradient | None = None
@@ -105,7 +111,7 @@ class CallResults:
         self._look()
         begun, calls = time.perf_counter(), 0
         while calls < least or (calls < most and time.perf_counter() - begun < seconds):
-            self._renew()
+            self.renew()
             self._prepared.call()
             self._wait()
             calls += 1
@@ -183,10 +189,11 @@ class CallResults:
             self._looked = True
 
     def _begin(self) -> None:
-        self._renew()
+        self.renew()
         self._seed_all()
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
+        """Gives the inputs that a call writes to the contents that they had before it."""
         if self._fresh.restore is not None:
             self._fresh.restore()
             if self._change is not None:

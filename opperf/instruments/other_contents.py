@@ -32,7 +32,7 @@ class OtherContents:
         for name, value in prepared.arguments.items():
             pairs = zip(leaves(name, value), leaves(name, drawn[name]), strict=True)
             for (_, own), (_, other) in pairs:
-                before, after = (contents_of(prepared.framework, one) for one in (own, other))
+                before, after = (contents_of(prepared.framework, held) for held in (own, other))
                 if before is not None and after is not None and before.layout == "dense":
                     self._add(own, before, after)
 

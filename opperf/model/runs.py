@@ -191,8 +191,8 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
     started: str
     wall_s: float
     checks: dict[str, Check] | None = None
-    """What calls after the timed ones add to the checks of the results, by group; None if they were
-    not compared after this process."""
+    """Findings of calls after the timed ones, beside the session's checks, by group; None if results
+    were not compared after this process."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
@@ -201,6 +201,9 @@ class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     finished: str
     elapsed_s: float
     counts: dict[str, int]
+    moved: dict[str, tuple[int, float]] = {}
+    """Of groups of a session's cases with a gain: the bytes that a call has to move, and the
+    nanoseconds in which this machine copies as many."""
 
 
 class Run(Struct, frozen=True):

@@ -3,9 +3,8 @@ written to files: on request, and after the calls that were timed."""
 
 from __future__ import annotations
 
-import dataclasses
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from opperf.instruments.call_results import (
     Leaf,
     contents_of,
     leaves,
+    parts_of,
     seed_all,
     step_of,
 )
@@ -182,8 +182,8 @@ class _Observation:
         )
 
     def _results(self, prepared: PreparedCase, fresh: FreshInputs | None = None) -> CallResults:
-        inputs = (one for name, value in prepared.arguments.items() for one in leaves(name, value))
-        self._usual = {type(value) for _, value in inputs}
+        arguments = prepared.arguments.items()
+        self._usual = {type(leaf) for name, value in arguments for _, leaf in leaves(name, value)}
         return CallResults(prepared, self._seed, fresh)
 
     def _gradients(self, results: CallResults, end: str, most_bytes: int, calls: int = 1) -> str:
@@ -204,6 +204,7 @@ class _Observation:
         if isinstance(self._case.target, CALLED_ONCE):
             return "", ""
         try:
+            results.renew()
             others = OtherContents(prepared, self._case.settings.seed)
             if not others:
                 return "", ""
@@ -263,18 +264,12 @@ class _Observation:
 
 def _containers(place: str, value: Any) -> Iterator[Value]:
     """Yields the types of nested containers and data classes, each with its place."""
-    inside: Iterable[tuple[str, Any]]
-    if isinstance(value, (list, tuple)):
-        inside = ((f"[{index}]", one) for index, one in enumerate(value))
-    elif isinstance(value, Mapping):
-        inside = ((f"[{key!r}]", one) for key, one in value.items())
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inside = ((f".{one.name}", getattr(value, one.name)) for one in dataclasses.fields(value))
-    else:
+    parts = parts_of(place, value)
+    if parts is None:
         return
     yield Value(f"{TYPE}{place}", text=_class(value))
-    for part, one in inside:
-        yield from _containers(f"{place}{part}", one)
+    for at, part in parts:
+        yield from _containers(at, part)
 
 
 LIBRARIES = frozenset({"torch", "numpy", "jax", "jaxlib", "mxnet"})

@@ -138,9 +138,10 @@ def _begin(
         visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
     # After each case was called once, the forecast is of what was measured here.
-    expected = f": {forecast_text(forecast, thresholds)}" if request.dry_run else ""
-    notes = [str(planned_threads), *announce(request, pairing.pairs)]
-    show_pairs(request, pairing, expected, notes)
+    is_told = request.dry_run and not request.only_checks
+    expected = f": {forecast_text(forecast, thresholds)}" if is_told else ""
+    notes = [] if request.only_checks else [str(planned_threads)]
+    show_pairs(request, pairing, expected, [*notes, *announce(request, pairing.pairs)])
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
     if request.dry_run:
         print(case_table(pairing))
@@ -163,7 +164,7 @@ def _begin(
         environments,
         excluded,
         rehearsal.lacking,
-        kind="times",
+        kind="checks" if request.only_checks else "times",
         thresholds=thresholds,
         seed=request.seed,
         absences=absences,
@@ -176,6 +177,8 @@ def _begin(
         reference_work=request.reference_work
         and len({environment.python for environment in environments.values()}) == 1,
     )
+    if request.only_checks:
+        return create(request, session)
     forecast = forecast_of(session)
     runs = len(session.plan.groups)
     of_all = "" if runs == len(pairing.pairs) else f" of {len(pairing.pairs)}"
@@ -208,7 +211,9 @@ def make_session(
     if request.tolerance is not None and pairs:
         request.say("comparing the results of A and B")
         progress = request.make_progress(len(pairs))
-        checks = check_results(pairs, workers, request.tolerance, progress)
+        # What is not timed has no calls after those.
+        several = plan["kind"] != "times" or request.gate is not None
+        checks = check_results(pairs, workers, request.tolerance, progress, several)
     return new_session(
         {pair.id: {"A": pair.a, "B": pair.b} for pair in pairs},
         request.arms,

@@ -141,7 +141,7 @@ def is_partial(side: Side) -> bool:
 
 
 LATER = (AGAIN, AFTER, OTHER)
-"""Ends of the places of results of calls after the first."""
+"""Ends of the name of a result of a call after the first."""
 
 
 def is_later(place: str) -> bool:
@@ -153,11 +153,11 @@ def once(found: Iterable[Difference]) -> list[Difference]:
     """Returns differences without those of later calls at places that differ at an earlier one."""
     listed = list(found)
     places = {difference.place for difference in listed}
-    return [one for one in listed if not places & _before(one.place)]
+    return [each for each in listed if not places & _before(each.place)]
 
 
 def _before(place: str) -> set[str]:
-    """Returns the places of the same result of earlier calls."""
+    """Returns where the same result of an earlier call is."""
     return {at_first(place), place.removesuffix(OTHER)} - {place}
 
 

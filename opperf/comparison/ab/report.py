@@ -12,6 +12,7 @@ from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.plausibility import implausible_gains
 from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (
@@ -24,7 +25,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import DIFFERENT, PASSES, SameResults, Struct
+from opperf.model import DIFFERENT, PASSES, Check, SameResults, Struct
 from opperf.results.text import add_distinct
 
 
@@ -140,6 +141,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Names of the nodes of a cluster that measured it; empty for this machine."""
     gate: GateReport | None = None
     """None of a session that times all figures."""
+    kind: Literal["times", "checks"] = "times"
+    """`checks` of a session that compares results alone."""
 
 
 def report_of(
@@ -150,7 +153,7 @@ def report_of(
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
     found, missing = findings(session), missing_figures(session)
-    checks = session.checks
+    checks, implausible = session.checks, implausible_gains(session)
 
     def row(one: CaseVerdict) -> Row:
         fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
@@ -160,13 +163,16 @@ def report_of(
             **_figure(one, pairs),
             **fields,
             detectable=_change(one.detectable),
-            note=missing.get(one.case, one.note),
+            note=missing.get(one.case)
+            or "; ".join(filter(None, (one.note, implausible.get(one.case)))),
             settings=pairs[pair_of(one.case)].settings,
             basis=basis_text(one, found.get(one.case)),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     rows += map(row, untimed(session))
+    if plan.kind == "checks":
+        rows += (_checked(pair, checks[pair.id]) for pair in session.pairs)
     gone = [absence for absence in plan.absences if absence.is_missing]
     rows += (row for absence in gone for row in _rows_without(absence))
     looks = plan.thresholds.looks
@@ -174,6 +180,7 @@ def report_of(
     known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
     detectable = statistics.median(known) if known else None
     return Report(
+        kind="checks" if plan.kind == "checks" else "times",
         framework=" ".join([plan.framework, *_versions(session)]),
         a=str(plan.arms[a]),
         b=str(plan.arms[b]),
@@ -215,6 +222,29 @@ def report_of(
         ),
         nodes=session.nodes,
         gate=_gate(session),
+    )
+
+
+CHECKED: Mapping[SameResults, Verdict] = {
+    "same": Verdict.SAME,
+    DIFFERENT: Verdict.DIFFERENT,
+    "not compared": Verdict.AMBIGUOUS,
+}
+"""Verdicts of cases of which the results alone were compared."""
+
+RESULTS = "results"
+"""Their metric."""
+
+
+def _checked(pair: Pair, check: Check) -> Row:
+    return Row(
+        id=pair.id,
+        operator=pair.label,
+        inputs=pair.inputs,
+        metric=RESULTS,
+        note="" if check.differences else check.note,
+        settings=pair.settings,
+        **row_fields(CHECKED[check.outcome], check),
     )
 
 

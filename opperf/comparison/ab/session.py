@@ -65,7 +65,8 @@ class Gate(Struct, frozen=True):
 class SessionPlan(Struct, frozen=True):
     """How a session is measured and compared: `Header.session`."""
 
-    kind: Literal["times", "counts"]
+    kind: Literal["times", "counts", "checks"]
+    """Figures that are compared beside the results; `checks` has none."""
     framework: str
     arms: dict[str, ArmSpec]
     """By name; all are compared with the first."""

@@ -83,7 +83,7 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         for pair in self._session.pairs:
             sides = dict(self._sides(pair.id))
             if len(sides) == len(self._places):
-                known = {one.place for one in self._differences(pair.id)}
+                known = {difference.place for difference in self._differences(pair.id)}
                 first_calls = self._first_calls(observe)
                 check = _Comparison(pair, sides, tolerance, first_calls, known).check()
                 if check != SAME:
@@ -156,9 +156,9 @@ class _Comparison:
             return Check(DIFFERENT, "", tuple(lost), 1) if len(refused) == 1 else SAME
         notes = without_others(self._sides)
         found = [
-            one
-            for one in differences_of(self._pair, self._sides, self._tolerance)
-            if at_first(one.place) not in self._known
+            difference
+            for difference in differences_of(self._pair, self._sides, self._tolerance)
+            if at_first(difference.place) not in self._known
         ]
         if found:
             found, said = self._without_state(found)
@@ -176,8 +176,9 @@ class _Comparison:
             random |= self._places(first, again)
             changed.append(self._places(first, _as_first(side)))
         kept = set.intersection(*changed)
-        left = [one for one in found if at_first(one.place) not in kept | random]
-        places = dict.fromkeys(at_first(one.place) for one in found)
+        explained = kept | random
+        left = [each for each in found if at_first(each.place) not in explained]
+        places = dict.fromkeys(at_first(difference.place) for difference in found)
         return left, [
             f"{place}: depends on the calls before it, in both arms"
             for place in places
