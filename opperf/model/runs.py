@@ -191,8 +191,8 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
     started: str
     wall_s: float
     checks: dict[str, Check] | None = None
-    """Findings of calls after the timed ones, beside the session's checks, by group; None if results
-    were not compared after this process."""
+    """Findings of calls after the timed ones, beside the session's checks, by group; None if
+    results were not compared after this process."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
