@@ -97,8 +97,8 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
         Section(
             prose=sentences.summary(report),
             is_folded=True,
-            page_title="How it was measured, and how to read it",
-            manual=sentences.HOW,
+            page_title=sentences.HOW_TITLES[report.kind],
+            manual=sentences.HOW if report.kind == "times" else "",
         ),
         differing(report.results),
         *_verdicts(report),

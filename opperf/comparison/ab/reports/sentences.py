@@ -20,6 +20,12 @@ HOW = (
 )
 """How to read the tables."""
 
+HOW_TITLES = {
+    "times": "How it was measured, and how to read it",
+    "checks": "How it was compared",
+}
+"""Titles of the summary on a page, by the kind of report."""
+
 MISSING = Verdict.MISSING.value
 
 WORDS = {
