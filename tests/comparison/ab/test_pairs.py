@@ -11,10 +11,11 @@ from opperf.comparison.ab.pairs import (
     Pairing,
     choose_by_id,
     pair_cases,
+    plans_of,
     plans_of_files,
     usual_id,
 )
-from opperf.errors import UsageError
+from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import (
     CallableTarget,
     Case,
@@ -180,6 +181,35 @@ def test_functions_with_the_same_names_are_paired_by_them_and_others_by_position
     assert pair.b is turned and pair.names == {}
     (pair,) = pair_cases([plan(a)], [plan(other)], positional=True).pairs
     assert pair.b is other and pair.names == {"a": "x", "b": "y"}
+
+
+class Lacking:
+    """A worker whose registry has some operators."""
+
+    def __init__(self, *names):
+        self._names = names
+
+    def plan(self, selection, found=None):
+        for pattern in selection.patterns:
+            if pattern not in self._names:
+                raise UnknownOperatorError(f"no operator {pattern!r}")
+        return plan(*(case(name, (2,)) for name in selection.patterns))
+
+
+def test_what_the_second_registry_lacks_is_missing_and_no_error():
+    asked = Selection(patterns=("dot", "add"))
+
+    def plans(is_second, *names):
+        return plans_of(Lacking(*names), "fake", asked, (), print, is_second=is_second)
+
+    found = pair_cases(plans(False, "add", "dot"), plans(True, "add"), positional=False)
+    assert [pair.label for pair in found.pairs] == ["add"]
+    (gone,) = found.alone
+    assert gone.is_missing and gone.reason == "B: no case of this operator: no operator 'dot'"
+    none = pair_cases(plans(False, "add", "dot"), plans(True), positional=False)
+    assert [one.operator for one in none.alone if one.is_missing] == ["dot", "add"]
+    with pytest.raises(UnknownOperatorError):
+        plans(False, "add")
 
 
 PASSES = ("forward", "backward")
