@@ -139,7 +139,7 @@ class _Observation:
         """Observes the first call, and further ones."""
         results = self._results(prepared)
         self._write(results.outputs(), "", MOST_BYTES)
-        self._values += _containers(OUTPUT, results.take_returned())
+        self._values += _containers(OUTPUT, results.take_returned(), self._framework.name)
         reason = self._gradients(results, "", MOST_BYTES)
         if isinstance(self._case.target, CALLED_ONCE):
             calls = 0
@@ -239,7 +239,7 @@ class _Observation:
             held.layout,
             file=self._save(held.numbers(step)),
             step=step,
-            type=_class(value),
+            type=_class(value, self._framework.name),
             usual=type(value) in self._usual,
         )
 
@@ -262,26 +262,22 @@ class _Observation:
         return name
 
 
-def _containers(place: str, value: Any) -> Iterator[Value]:
+def _containers(place: str, value: Any, framework: str) -> Iterator[Value]:
     """Yields the types of nested containers and data classes, each with its place."""
     parts = parts_of(place, value)
     if parts is None:
         return
-    yield Value(f"{TYPE}{place}", text=_class(value))
+    yield Value(f"{TYPE}{place}", text=_class(value, framework))
     for at, part in parts:
-        yield from _containers(at, part)
+        yield from _containers(at, part, framework)
 
 
-LIBRARIES = frozenset({"torch", "numpy", "jax", "jaxlib", "mxnet"})
-"""Packages that name their classes: within them, modules move from version to version, and each arm
-has a user's class in a module of its own."""
-
-
-def _class(value: Any) -> str:
-    """Returns the name of a value's class; of NumPy's numbers, whose dtype is compared, one for
-    all."""
+def _class(value: Any, framework: str) -> str:
+    """Returns the name of a value's class, with its package if that is NumPy or the framework:
+    within a package modules move from version to version, and each arm has a user's class in a
+    module of its own. NumPy's numbers, whose dtype is compared, have one name."""
     if isinstance(value, np.generic):
         return "numpy.generic"
     cls = type(value)
     package = cls.__module__.partition(".")[0]
-    return f"{package}.{cls.__qualname__}" if package in LIBRARIES else cls.__qualname__
+    return f"{package}.{cls.__qualname__}" if package in ("numpy", framework) else cls.__qualname__

@@ -29,7 +29,6 @@ from opperf.sources.choices import LISTED, refusal
 from opperf.sources.shapes import bounded
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.binding import bound_of
-from opperf.worker.call_outputs import observe_timed
 from opperf.worker.protocol import Trial
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
@@ -69,6 +68,9 @@ def measure(
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
             if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import observe_timed
+
                 observe_timed(visit, conditions.results)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
