@@ -468,6 +468,11 @@ class Restoring(Core):
         container, with a copy of them; else None."""
         return None
 
+    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
+        """Gives a dense tensor of a call other contents, an array of NumPy of its shape, and
+        returns it, or a new one that the call has in its place. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} writes no other contents to a call's inputs")
+
 
 class Scripts(Core):
     """Cases as scripts. Default: none."""

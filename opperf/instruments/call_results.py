@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import random
+import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Contents, ReadableGradient
+from opperf.frameworks.base import Contents, Gradient, ReadableGradient
 from opperf.instruments.restoring import FreshInputs
 
 if TYPE_CHECKING:
@@ -42,70 +44,132 @@ def contents_of(framework: Framework, value: Any) -> Contents | None:
     return framework.contents(value) or array_contents(value)
 
 
-def step_of(held: Iterable[Contents]) -> int:
+def step_of(held: Iterable[Contents], most_bytes: int = MOST_BYTES) -> int:
     """Returns every how manyth element of these arrays is kept."""
-    return max(1, -(-sum(contents.bytes for contents in held) // MOST_BYTES))
+    return max(1, -(-sum(contents.bytes for contents in held) // most_bytes))
+
+
+def parts_of(place: str, value: Any) -> list[Leaf] | None:
+    """Returns what a container or data class holds, each with its place, as `output[0]`; None for
+    any other value."""
+    if isinstance(value, (list, tuple)):
+        return [(f"{place}[{index}]", part) for index, part in enumerate(value)]
+    if isinstance(value, Mapping):
+        return [(f"{place}[{key!r}]", part) for key, part in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return [(f"{place}.{field.name}", getattr(value, field.name)) for field in fields]
+    return None
 
 
 def leaves(place: str, value: Any) -> Iterator[Leaf]:
     """Yields the values in nested containers and data classes, each with its place, as
     `output[0]['loss']`. What is empty is a value itself."""
-    inside: Iterable[tuple[str, Any]] = ()
-    if isinstance(value, (list, tuple)):
-        inside = ((f"[{index}]", one) for index, one in enumerate(value))
-    elif isinstance(value, Mapping):
-        inside = ((f"[{key!r}]", one) for key, one in value.items())
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        inside = ((f".{field.name}", getattr(value, field.name)) for field in fields)
-    else:
+    parts = parts_of(place, value)
+    if parts is None:
         yield place, value
         return
-    found = [leaf for part, one in inside for leaf in leaves(f"{place}{part}", one)]
+    found = [leaf for at, part in parts for leaf in leaves(at, part)]
     yield from found or [(f"{place}, empty", None)]
 
 
 class CallResults:
-    """The results of a prepared case that was not called yet, with random numbers of `seed`."""
+    """The results of a prepared case, with random numbers of `seed`. `fresh` are the inputs of a
+    case that was called already."""
 
-    def __init__(self, prepared: PreparedCase, seed: int) -> None:
+    def __init__(self, prepared: PreparedCase, seed: int, fresh: FreshInputs | None = None) -> None:
         self._prepared, self._seed = prepared, seed
-        self._fresh = FreshInputs(prepared)
+        self._fresh = FreshInputs(prepared) if fresh is None else fresh
+        self._looked = fresh is not None
+        self._returned: Any = None
+        self._changed: set[str] = set()
+        """Those of the arguments that the first call has changed, by their place in the call."""
+        self._may_change = fresh is not None and fresh.restore is not None
+        """Whether calls change some arguments, and none has shown here which."""
+        self._gradient: Gradient | None = None
+        self._change: Callable[[], object] | None = None
+        """Gives the inputs other contents, once they have them."""
 
     def outputs(self) -> list[Leaf]:
         """Calls the target, and returns its outputs, and the arguments that it has changed, `x
         after the call`, if they are none of these."""
-        prepared = self._prepared
-        arguments = list(prepared.arguments.items())
-        before = self._digests(arguments)
+        before = self._digests()
         self._seed_all()
-        outputs = prepared.call()
+        outputs = self._returned = self._prepared.call()
         self._wait()
+        after = self._digests()
+        self._changed = {place for place, digest in after.items() if digest != before.get(place)}
+        return self._results(outputs)
+
+    def take_returned(self) -> Any:
+        """Returns what the first call returned, once."""
+        returned, self._returned = self._returned, None
+        return returned
+
+    def calls_within(self, seconds: float, least: int, most: int) -> int:
+        """Calls the target again for some seconds, and returns how many calls that were."""
+        self._look()
+        begun, calls = time.perf_counter(), 0
+        while calls < least or (calls < most and time.perf_counter() - begun < seconds):
+            self.renew()
+            self._prepared.call()
+            self._wait()
+            calls += 1
+        return calls
+
+    def outputs_again(self, calls: int = 1) -> list[Leaf]:
+        """Calls the target several times more, after a first call, and returns what it returned
+        and changed last."""
+        self._look()
+        outputs = None
+        for _ in range(calls):
+            self._begin()
+            outputs = self._prepared.call()
+        self._wait()
+        return self._results(outputs)
+
+    def change(self, change: Callable[[], object]) -> None:
+        """Has `change` give the inputs other contents, before each further call if that writes to
+        them."""
+        self._look()
+        inputs = list(self._prepared.differentiated)
+        change()
+        self._change = change
+        if any(map(operator.is_not, inputs, self._prepared.differentiated)):
+            # It is of the tensors that were there.
+            self._gradient = None
+
+    def _results(self, outputs: Any) -> list[Leaf]:
         returned = list(leaves(OUTPUT, outputs))
-        after = self._digests(arguments)
-        changed = {place for place, digest in after.items() if digest != before.get(place)}
         # An argument that is returned as well is a result already.
         known = {id(value) for _, value in returned}
-        inputs = [leaf for name, value in arguments for leaf in leaves(name, value)]
         return returned + [
             (f"{place} after the call", value)
-            for place, value in inputs
-            if place in changed and id(value) not in known
+            for place, value in self._inputs()
+            if (place in self._changed or self._may_change) and id(value) not in known
         ]
 
-    def gradients(self) -> list[Leaf]:
-        """Returns the gradients of another call with the same arguments, after `outputs`. Raises
-        `NoGradientError`."""
+    def _inputs(self) -> list[Leaf]:
+        arguments = self._prepared.arguments.items()
+        return [leaf for name, value in arguments for leaf in leaves(name, value)]
+
+    def gradients(self, calls: int = 1) -> list[Leaf]:
+        """Returns the gradients of another call with the same arguments, the last of several, after
+        a first call. Raises `NoGradientError`."""
         prepared = self._prepared
-        self._fresh.look()
-        self._begin()
-        gradient = prepared.make_gradient()
+        self._look()
+        gradient = self._gradient
+        if gradient is None:
+            self._begin()
+            gradient = self._gradient = prepared.make_gradient()
         if not isinstance(gradient, ReadableGradient):
             raise NoGradientError("its gradients cannot be read")
-        # What it drew and changed when it was made does not count.
-        self._begin()
-        gradient.record()
-        results = list(gradient.results())
+        results: list[Any] = []
+        for _ in range(calls):
+            # What it drew and changed when it was made does not count.
+            self._begin()
+            gradient.record()
+            results = list(gradient.results())
         self._wait()
         names = prepared.differentiated_places
         others = range(len(results) - len(names))
@@ -118,10 +182,22 @@ class CallResults:
             for leaf in leaves(f"gradient of {name}", one)
         ]
 
+    def _look(self) -> None:
+        """Finds what the first call wrote to, as none has found it yet."""
+        if not self._looked:
+            self._fresh.look()
+            self._looked = True
+
     def _begin(self) -> None:
+        self.renew()
+        self._seed_all()
+
+    def renew(self) -> None:
+        """Gives the inputs that a call writes to the contents that they had before it."""
         if self._fresh.restore is not None:
             self._fresh.restore()
-        self._seed_all()
+            if self._change is not None:
+                self._change()
 
     def _seed_all(self) -> None:
         seed_all(self._prepared.framework, self._seed)
@@ -129,15 +205,14 @@ class CallResults:
     def _wait(self) -> None:
         self._prepared.framework.synchronize(self._prepared.case.settings.device)
 
-    def _digests(self, arguments: Iterable[Leaf]) -> dict[str, int]:
+    def _digests(self) -> dict[str, int]:
         """Returns checksums of the tensors in the arguments, by place."""
         import numpy as np
 
         framework = self._prepared.framework
         found = {
             place: held
-            for name, value in arguments
-            for place, one in leaves(name, value)
+            for place, one in self._inputs()
             if (held := contents_of(framework, one)) is not None
         }
         step = step_of(found.values())

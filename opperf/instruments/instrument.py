@@ -71,6 +71,8 @@ class Conditions:
     """Keeps the record as it is before the last instruments, which may end the process."""
     rehearsed: bool = False
     """The case fits in memory, which is not estimated."""
+    results: Path | None = None
+    """New folder for what calls after the timed ones result in; None for no such calls."""
     ahead: CompiledAhead | None = None
     """Set if another process has put the case's programs in the cache."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,6 +102,7 @@ class PreparedCase:
 
     def __init__(self, case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> None:
         self.case, self.framework, self._bound = case, framework, bound
+        self._seed = case.settings.seed
         self.differentiated: list[Any] = []
         self.differentiated_places: list[str] = []
         """Their places in the arguments: `name` or `name.index`."""
@@ -128,6 +130,17 @@ class PreparedCase:
 
     def copy(self) -> PreparedCase:
         return PreparedCase(self.case, self.framework, self._bound)
+
+    def redrawn(self, seed: int) -> dict[str, Any]:
+        """Returns arguments like its own, with the contents that another seed draws."""
+        other = copy.copy(self)
+        other._seed, other._made, other._storages = seed, {}, {}
+        other.differentiated, other.differentiated_places = [], []
+        return {name: other._value(name, value) for name, value in self.case.arguments.items()}
+
+    def replace(self, tensor: Any, other: Any) -> None:
+        """Has another tensor in the place of one, where a framework cannot write to it."""
+        self.differentiated = [other if given is tensor else given for given in self.differentiated]
 
     def bound_for(self, case: Case) -> Bound:
         """Returns the user's objects for another case of the same target."""
@@ -178,7 +191,7 @@ class PreparedCase:
         if argument.fill.distribution in USERS:
             tensor = self._users(place, argument, device)
         else:
-            seed = seed_at(self.case.settings.seed, argument.fill.of or place)
+            seed = seed_at(self._seed, argument.fill.of or place)
             tensor = self._filled(argument, device, seed)
         tensor = self._finished(tensor, argument, device)
         if argument.gradient:

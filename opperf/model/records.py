@@ -311,6 +311,15 @@ class Check(Struct, frozen=True):
     """The first ones: outputs, then what a call wrote to, then gradients."""
     count: int = 0
 
+    def with_later(self, later: Check) -> Check:
+        """Returns the check with what a later comparison has found besides."""
+        return Check(
+            DIFFERENT if later.outcome == DIFFERENT else self.outcome,
+            "; ".join(filter(None, (self.note, later.note))),
+            (*self.differences, *later.differences),
+            self.count + later.count,
+        )
+
     @property
     def line(self) -> str:
         """The first difference, and how many there are besides, as one line; or the note."""

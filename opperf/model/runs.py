@@ -8,7 +8,7 @@ import msgspec
 
 from opperf.model.base import ID_LENGTH, Struct, digest
 from opperf.model.cases import Case
-from opperf.model.records import Outcome, Place, Record, Summary
+from opperf.model.records import Check, Outcome, Place, Record, Summary
 from opperf.model.wrapping import Wrapping
 
 SCHEMA_VERSION = 2
@@ -190,6 +190,9 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
     place: Place
     started: str
     wall_s: float
+    checks: dict[str, Check] | None = None
+    """Findings of calls after the timed ones, beside the session's checks, by group; None if
+    results were not compared after this process."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
@@ -198,6 +201,9 @@ class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     finished: str
     elapsed_s: float
     counts: dict[str, int]
+    moved: dict[str, tuple[int, float]] = {}
+    """Of groups of a session's cases with a gain: the bytes that a call has to move, and the
+    nanoseconds in which this machine copies as many."""
 
 
 class Run(Struct, frozen=True):

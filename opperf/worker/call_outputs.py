@@ -1,87 +1,246 @@
-"""One untimed call of a case, or step of a model, whose outputs, gradients and changed arguments
-are written to files."""
+"""Untimed calls of a case, or steps of a model, whose outputs, gradients and changed arguments are
+written to files: on request, and after the calls that were timed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents
-from opperf.instruments.call_results import CallResults, Leaf, contents_of, step_of
+from opperf.frameworks.models import RefreshedInputs, RunnableModel
+from opperf.instruments.call_results import (
+    MOST_BYTES,
+    OUTPUT,
+    CallResults,
+    Leaf,
+    contents_of,
+    leaves,
+    parts_of,
+    seed_all,
+    step_of,
+)
 from opperf.instruments.guard import guard
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.other_contents import OtherContents
+from opperf.instruments.prepared import PreparedCase, Visit
+from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
 from opperf.machine.heap import filled_blocks
-from opperf.model import Case, ModelTarget
+from opperf.model import Case, ModelTarget, ScriptTarget, SnippetTarget, TraceTarget
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
 from opperf.worker.binding import runnable_model
-from opperf.worker.protocol import Observed, Value
+from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, TYPE, Observed, Value
 
 SHOWN = 60
 
+SEVERAL_S = 0.1
+LEAST_CALLS, MOST_CALLS = 8, 10_000
+"""Seconds that several calls take where nothing is timed, and how many there are at least and at
+most: a function that returns something else after some calls mostly does so by then."""
 
-def observe(case: Case, framework: Framework, folder: Path, draw: int) -> Observed:
-    """Makes the case's tensors, calls its target once, forward and backward, and writes the results
-    to new files in a folder. Random numbers are seeded by the case's seed and `draw`, on which what
-    it leaves unwritten depends, too. Any exception is a refusal."""
+MOST_GRADIENTS = 100
+"""Of these calls, those with a backward pass, which takes the longer time."""
+
+MOST_BYTES_LATER = MOST_BYTES // 16
+"""Of calls after the first: what another call returns is wrong in most of its elements."""
+
+MOST_BYTES_TIMED = 2**20
+"""Of calls after the timed ones: those of all cases of a process are kept."""
+
+AFTER_TIMED, SHORT_S = 4, 0.01
+"""Most calls after the last timed one up to that whose results are kept, and the seconds of a first
+call from which it is the next one: how many there are is random, so that a function cannot know
+which it is."""
+
+CALLED_ONCE = (ScriptTarget, SnippetTarget, TraceTarget)
+"""Targets without results of several calls: a program, a statement, a recorded sequence."""
+
+
+def observe(
+    case: Case, framework: Framework, folder: Path, draw: int = 0, calls: int | None = 0
+) -> Observed:
+    """Makes the case's tensors, calls its target, forward and backward, and writes the results to
+    new files in a folder: of the first call, and if `calls` are not zero of the last of several,
+    and of one with other contents in the same storage. Random numbers are seeded by the case's seed
+    and `draw`, on which what it leaves unwritten depends, too. Any exception is a refusal."""
     try:
         guard(case, framework)
         with framework.scope(case), filled_blocks(draw):
-            observation = _Observation(case, framework, folder, draw)
             if isinstance(case.target, ModelTarget):
-                return observation.of_model(case.target)
-            return observation.observed()
-    except OpperfError as error:
-        return Observed(refusal=one_line(str(error)))
+                model = runnable_model(case, case.target, framework)
+                return _Observation(case, framework, folder, draw).of_model(model, "")
+            prepared = PreparedCase(case, framework)
+            return _Observation(case, framework, folder, draw).observed(prepared, calls)
     except Exception as error:
-        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
-        return Observed(refusal=one_line(reason))
+        return Observed(refusal=_reason(error, framework))
+
+
+def observe_timed(visit: Visit, folder: Path) -> None:
+    """Calls a case that was timed some more, in the way of `observe`, and writes the results of the
+    last of these calls, and of one with other contents, to new files in a new folder. To be called
+    in its scope."""
+    framework, called = visit.framework, visit.prepared.called
+    observation = _Observation(visit.case, framework, folder, 0, MOST_BYTES_TIMED)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        visit.restore()
+        if isinstance(called, RunnableModel):
+            found = observation.of_model(called, AFTER)
+        else:
+            found = observation.timed(visit)
+    except Exception as error:
+        found = Observed(refusal=_reason(error, framework))
+    (folder / OBSERVED).write_bytes(msgspec.json.encode(found))
+
+
+def _reason(error: Exception, framework: Framework) -> str:
+    if isinstance(error, OpperfError):
+        return one_line(str(error))
+    return one_line(framework.refusal(error) or f"{type(error).__name__}: {error}")
 
 
 class _Observation:
-    """One call of a case, and what it resulted in."""
+    """Calls of a case, and what they resulted in."""
 
-    def __init__(self, case: Case, framework: Framework, folder: Path, draw: int) -> None:
+    def __init__(
+        self,
+        case: Case,
+        framework: Framework,
+        folder: Path,
+        draw: int,
+        most_bytes: int = MOST_BYTES_LATER,
+    ) -> None:
         self._case, self._framework, self._folder = case, framework, folder
-        self._draw = draw
+        self._seed, self._most_bytes = case.settings.seed + draw, most_bytes
+        self._usual: set[type] = set()
+        self._values: list[Value] = []
         self._written = 0
 
-    def of_model(self, target: ModelTarget) -> Observed:
-        model = runnable_model(self._case, target, self._framework)
-        return Observed(tuple(self._write(model.results().items())))
+    def of_model(self, model: RunnableModel, end: str) -> Observed:
+        """Observes a step from the beginning, and a forward pass with other inputs."""
+        self._write(model.results().items(), end, MOST_BYTES if not end else self._most_bytes)
+        if isinstance(model, RefreshedInputs):
+            model.reset()
+            seed_all(self._framework, self._seed)
+            model.refresh_inputs()
+            outputs = model()
+            self._framework.synchronize(self._case.settings.device)
+            self._write(leaves(OUTPUT, outputs), end + OTHER, self._most_bytes)
+        return Observed(tuple(self._values))
 
-    def observed(self) -> Observed:
-        prepared = PreparedCase(self._case, self._framework)
-        results = CallResults(prepared, self._case.settings.seed + self._draw)
-        values = self._write(results.outputs())
-        reason = ""
-        if BACKWARD.name in self._case.passes:
-            try:
-                values += self._write(results.gradients())
-            except NoGradientError as error:
-                reason = one_line(str(error))
+    def observed(self, prepared: PreparedCase, calls: int | None) -> Observed:
+        """Observes the first call, and further ones."""
+        results = self._results(prepared)
+        self._write(results.outputs(), "", MOST_BYTES)
+        self._values += _containers(OUTPUT, results.take_returned(), self._framework.name)
+        reason = self._gradients(results, "", MOST_BYTES)
+        if isinstance(self._case.target, CALLED_ONCE):
+            calls = 0
+        elif calls is None:
+            calls = results.calls_within(SEVERAL_S, LEAST_CALLS, MOST_CALLS)
+        elif calls:
+            results.calls_within(SEVERAL_S, calls, calls)
+        without = failed = ""
+        if calls:
+            self._write(results.outputs_again(), AGAIN, self._most_bytes)
+            if not reason:
+                self._gradients(results, AGAIN, self._most_bytes, min(calls, MOST_GRADIENTS))
+            without, failed = self._others(prepared, results, "", not reason)
         listed = rules_module(self._framework.rules).NOT_FINITE
-        unwritten = is_unwritten(self._case, self._framework, listed)
-        return Observed(tuple(values), without_gradients=reason, unwritten=unwritten)
+        return Observed(
+            tuple(self._values),
+            without_gradients=reason,
+            unwritten=is_unwritten(self._case, self._framework, listed),
+            calls=calls,
+            without_others=without,
+            failed_others=failed,
+        )
 
-    def _write(self, results: Iterable[Leaf]) -> list[Value]:
+    def timed(self, visit: Visit) -> Observed:
+        """Observes calls of a case that was called before."""
+        if isinstance(self._case.target, CALLED_ONCE):
+            return Observed()
+        prepared = visit.prepared
+        results = self._results(prepared, visit.inputs)
+        most = AFTER_TIMED if visit.first_s < SHORT_S else 1
+        calls = random.SystemRandom().randint(1, most)
+        self._write(results.outputs_again(calls), AFTER, self._most_bytes)
+        reason = self._gradients(results, AFTER, self._most_bytes)
+        without, failed = self._others(prepared, results, AFTER, not reason)
+        return Observed(
+            tuple(self._values),
+            without_gradients=reason,
+            without_others=without,
+            failed_others=failed,
+        )
+
+    def _results(self, prepared: PreparedCase, fresh: FreshInputs | None = None) -> CallResults:
+        arguments = prepared.arguments.items()
+        self._usual = {type(leaf) for name, value in arguments for _, leaf in leaves(name, value)}
+        return CallResults(prepared, self._seed, fresh)
+
+    def _gradients(self, results: CallResults, end: str, most_bytes: int, calls: int = 1) -> str:
+        """Writes the gradients of the last of several calls; returns why there are none."""
+        if BACKWARD.name not in self._case.passes:
+            return ""
+        try:
+            self._write(results.gradients(calls), end, most_bytes)
+        except NoGradientError as error:
+            return one_line(str(error))
+        return ""
+
+    def _others(
+        self, prepared: PreparedCase, results: CallResults, end: str, has_gradients: bool
+    ) -> tuple[str, str]:
+        """Writes the results of a call with other contents. Returns why there are none, and why the
+        call failed although its contents are as valid as the first ones."""
+        if isinstance(self._case.target, CALLED_ONCE):
+            return "", ""
+        try:
+            results.renew()
+            others = OtherContents(prepared, self._case.settings.seed)
+            if not others:
+                return "", ""
+            results.change(others.write)
+        except Exception as error:
+            return _reason(error, self._framework), ""
+        try:
+            self._write(results.outputs_again(), end + OTHER, self._most_bytes)
+            if has_gradients:
+                self._gradients(results, end + OTHER, self._most_bytes)
+        except Exception as error:
+            reason = _reason(error, self._framework)
+            return (reason, "") if others.are_scaled else ("", reason)
+        return "", ""
+
+    def _write(self, results: Iterable[Leaf], end: str, most_bytes: int) -> None:
+        """Adds results, whose places get this end, with their elements in files."""
         found = [(place, value, contents_of(self._framework, value)) for place, value in results]
-        step = step_of(held for _, _, held in found if held is not None)
-        return [
-            self._plain(place, value) if held is None else self._tensor(place, held, step)
+        step = step_of((held for _, _, held in found if held is not None), most_bytes)
+        self._values += [
+            self._plain(place + end, value)
+            if held is None
+            else self._tensor(place + end, value, held, step)
             for place, value, held in found
         ]
 
-    def _tensor(self, place: str, held: Contents, step: int) -> Value:
-        numbers = held.numbers(step)
+    def _tensor(self, place: str, value: Any, held: Contents, step: int) -> Value:
         return Value(
-            place, held.shape, held.dtype, held.layout, file=self._save(numbers), step=step
+            place,
+            held.shape,
+            held.dtype,
+            held.layout,
+            file=self._save(held.numbers(step)),
+            step=step,
+            type=_class(value, self._framework.name),
+            usual=type(value) in self._usual,
         )
 
     def _plain(self, place: str, value: Any) -> Value:
@@ -101,3 +260,24 @@ class _Observation:
         self._written += 1
         np.save(self._folder / name, numbers, allow_pickle=False)
         return name
+
+
+def _containers(place: str, value: Any, framework: str) -> Iterator[Value]:
+    """Yields the types of nested containers and data classes, each with its place."""
+    parts = parts_of(place, value)
+    if parts is None:
+        return
+    yield Value(f"{TYPE}{place}", text=_class(value, framework))
+    for at, part in parts:
+        yield from _containers(at, part, framework)
+
+
+def _class(value: Any, framework: str) -> str:
+    """Returns the name of a value's class, with its package if that is NumPy or the framework:
+    within a package modules move from version to version, and each arm has a user's class in a
+    module of its own. NumPy's numbers, whose dtype is compared, have one name."""
+    if isinstance(value, np.generic):
+        return "numpy.generic"
+    cls = type(value)
+    package = cls.__module__.partition(".")[0]
+    return f"{package}.{cls.__qualname__}" if package in ("numpy", framework) else cls.__qualname__

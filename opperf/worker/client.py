@@ -172,9 +172,12 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         timeout_s = sum(case.settings.timeout_s for case in cases)
         return self._ask_or_fail(request, timeout_s, "tracing")
 
-    def measure(self, case: Case, ahead: CompiledAhead | None = None) -> Record:
+    def measure(
+        self, case: Case, ahead: CompiledAhead | None = None, results: Path | None = None
+    ) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status. `ahead` is
-        what compiling it took in another process."""
+        what compiling it took in another process; `results` a new folder for what calls after the
+        timed ones result in."""
         started = time.monotonic()
         self._kept = None
         try:
@@ -188,6 +191,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 reference_work=self._reference_work,
                 rehearsed=self._rehearsed,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
+                results="" if results is None else str(results.resolve()),
                 ahead=ahead,
             )
             return self._ask(request, case.settings.timeout_s)
@@ -225,13 +229,15 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
         return trial
 
-    def observe(self, case: Case, folder: Path, draw: int = 0) -> Observed:
-        """Returns the results of one untimed call of a case, whose elements are in files of an
-        empty folder; a crash or a hang is a refusal. Random numbers are the same for the same
-        `draw`."""
+    def observe(self, case: Case, folder: Path, draw: int = 0, calls: int | None = 0) -> Observed:
+        """Returns the results of untimed calls of a case, whose elements are in files of an empty
+        folder; a crash or a hang is a refusal. Random numbers are the same for the same `draw`.
+        `calls` are those after the first, as `ObserveRequest` has them."""
         try:
             self._start_used()
-            request = protocol.ObserveRequest(case=case, folder=str(folder.resolve()), draw=draw)
+            request = protocol.ObserveRequest(
+                case=case, folder=str(folder.resolve()), draw=draw, calls=calls
+            )
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             return Observed(refusal=describe_end(died))

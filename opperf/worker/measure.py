@@ -70,6 +70,11 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
+            if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import observe_timed
+
+                observe_timed(visit, conditions.results)
             note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)

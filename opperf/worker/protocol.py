@@ -22,6 +22,22 @@ MEMORY = "memory"
 R_co = TypeVar("R_co", covariant=True)
 
 
+AGAIN = ", last of several calls"
+"""End of the places of results of the last of several calls with the same contents."""
+
+AFTER = ", after the timed calls"
+"""End of the places of results of a call after those that were timed."""
+
+OBSERVED = "observed.json"
+"""Name of the file beside those of such results, an `Observed`."""
+
+OTHER = ", with other contents"
+"""End of the places of results of a call with other contents in the same storage."""
+
+TYPE = "type of "
+"""Beginning of the places of containers, of which the type is a result."""
+
+
 class Value(Struct, frozen=True):
     """One value among the results of a call."""
 
@@ -37,12 +53,17 @@ class Value(Struct, frozen=True):
     """Every how manyth element the file has."""
     text: str = ""
     """A value without elements, as Python writes it: `None`, a string, the name of a type."""
+    type: str = ""
+    """The class of an array; empty of anything else."""
+    usual: bool = False
+    """Whether that is the class of one of the call's inputs, or of any array that the framework
+    makes of such a case."""
     unread: bool = False
     """Whether `text` is the type of an object of which nothing else is known."""
 
 
 class Observed(Struct, frozen=True):
-    """The results of one untimed call of a case, forward and backward."""
+    """The results of untimed calls of a case, forward and backward."""
 
     values: tuple[Value, ...] = ()
     refusal: str = ""
@@ -51,6 +72,12 @@ class Observed(Struct, frozen=True):
     """Why there are no gradients although they were asked for."""
     unwritten: bool = False
     """Whether the case returns memory that it does not write, by the framework's rules."""
+    calls: int = 0
+    """Calls between the first one and that whose results are `AGAIN`; zero without that."""
+    without_others: str = ""
+    """Why there are no results with other contents; empty if there are, or need not be."""
+    failed_others: str = ""
+    """Why a call with other contents, as valid as the first, failed; empty if none has."""
 
 
 class Loaded(Struct, frozen=True):
@@ -162,6 +189,9 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     """It fits in memory, as an earlier process has shown: nothing is estimated."""
     profiles: str = ""
     """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
+    results: str = ""
+    """Absolute path of a new folder for what calls after the timed ones result in; empty for no
+    such calls."""
     ahead: CompiledAhead | None = None
 
 
@@ -178,12 +208,15 @@ class TryRequest(Request[Trial], frozen=True, tag="try"):
 
 
 class ObserveRequest(Request[Observed], frozen=True, tag="observe"):
-    """Asks for the results of one untimed call of a case, in files."""
+    """Asks for the results of untimed calls of a case, in files: of the first, or also of the last
+    of several, and of one with other contents in the same storage."""
 
     case: Case
     folder: str
     draw: int = 0
-    """Number of the random numbers that the call draws."""
+    """Number of the random numbers that the calls draw."""
+    calls: int | None = 0
+    """Calls after the first; None for as many as there is time for, zero for the first alone."""
 
 
 class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):

@@ -148,6 +148,7 @@ def measure_case(
                 Path(request.profiles) if request.profiles else None,
                 keep,
                 request.rehearsed,
+                Path(request.results) if request.results else None,
                 request.ahead,
             ),
         )
@@ -230,7 +231,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
         Path(asked.execution) if asked.execution else None,
     ),
     protocol.ObserveRequest: lambda framework, asked: observe(
-        asked.case, framework, Path(asked.folder), asked.draw
+        asked.case, framework, Path(asked.folder), asked.draw, asked.calls
     ),
     protocol.TryRequest: lambda framework, asked: try_call(asked.case, framework),
     protocol.LoadedRequest: lambda framework, asked: loaded(framework, asked.targets, IMPORTS),

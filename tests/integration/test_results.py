@@ -1,9 +1,11 @@
 """What one untimed call results in, in each framework, and that A and B are told apart by it."""
 
+from types import MappingProxyType
+
 import pytest
 
+from opperf.comparison.ab.checking import check_results
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.rehearsal import check_results
 from opperf.execution.progress import Progress
 from opperf.frameworks import load
 from opperf.model import Case, FileTarget, Fill, Settings, TensorSpec, Tolerance
@@ -20,6 +22,12 @@ def base(x): return [lib.exp(x), {{"total": x.sum()}}]
 def slower(x): return [lib.exp(x + 0.5 - 0.5), {{"total": x.sum()}}]
 def wrong_gradient(x): return [{detached}, {{"total": x.sum()}}]
 def lossy(x): return [lib.exp(x) * 1.01, {{"total": x.sum()}}]
+def tuple_of(x): return tuple(base(x))
+KEPT, CALLS = {{}}, []
+def kept(x):
+    if x.shape not in KEPT: KEPT[x.shape] = base(x)
+    return KEPT[x.shape]
+def tired(x): CALLS.append(1); return base(x) if len(CALLS) < 6 else [x, {{"total": x.sum()}}]
 """
 
 DETACHED = {
@@ -41,14 +49,14 @@ class Here:
     def end_process(self):
         """Goes on in this one."""
 
-    def observe(self, case, folder, draw=0):
-        return observe(case, self._framework, folder, draw)
+    def observe(self, case, folder, draw=0, calls=0):
+        return observe(case, self._framework, folder, draw, calls)
 
 
 def check(framework, a, b):
     pair = Pair(a, b)
     (found,) = check_results(
-        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Progress()
+        [pair], {arm: Here(framework) for arm in "AB"}, Tolerance(), Progress(), several=True
     ).values()
     return found
 
@@ -63,7 +71,7 @@ def functions(request, tmp_path):
     text = FUNCTIONS.format(detached=DETACHED[name])
     file.write_text(f"{extra}{IMPORTS[name]}\n{text}")
 
-    def case(function, dtype="float32", layout="dense", **settings):
+    def case(function, dtype="float32", layout="dense", settings=MappingProxyType({})):
         tensor = TensorSpec((8, 6), dtype, Fill("uniform", 0.0, 1.0), layout, gradient=True)
         target = FileTarget(name, str(file), function)
         return Case(target, {"x": tensor}, Settings(dtype=dtype, profiler="python", **settings))
@@ -80,6 +88,21 @@ def test_outputs_and_gradients_of_functions(functions):
     assert lossy.differences[0].relative == pytest.approx(0.01, rel=0.01)
     gradient = checked(("base",), ("wrong_gradient",))
     assert [one.place for one in gradient.differences] == ["gradient of x"]
+
+
+@pytest.mark.parametrize(
+    "function, place",
+    [
+        ("tuple_of", "type of output"),
+        ("kept", "output[0], with other contents"),
+        ("tired", "output[0], last of several calls"),
+    ],
+)
+def test_later_calls_and_types_of_functions(functions, function, place):
+    _, checked = functions
+    eager = {"mode": "eager"}
+    found = checked(("base", "float32", "dense", eager), (function, "float32", "dense", eager))
+    assert found.outcome == "different" and place in [one.place for one in found.differences]
 
 
 def test_the_lower_precision_decides(functions):
@@ -107,9 +130,13 @@ def dense(x): return x
 def nested(x): return torch.nested.nested_tensor([x[0], x[1][:3]])
 def complex(x): return torch.complex(x, x)
 def conjugate(x): return torch.complex(x, -x).conj()
+class Lazy(torch.Tensor): pass
+def lazy(x): return x.as_subclass(Lazy)
+def top(x): return torch.topk(x, 2)
 def counts(x): return (x > 0.5).sum(), (x > 0.5), x.argmax(-1).int()
 def counts_too(x): return (x >= 0.5).sum(), (x >= 0.5), x.argmax(-1).int()
 def half(x): return x.to(torch.float8_e5m2)
+def detached(x): return x.detach().clone()
 """
 
 
@@ -121,12 +148,17 @@ def half(x): return x.to(torch.float8_e5m2)
         ("writes", "writes_too", "same", ""),
         ("writes", "writes_less", "different", "x after the call: largest error"),
         ("relu", "relu_", "different", "None in B"),
+        ("dense", "lazy", "different", "output: torch.Tensor in A, Lazy in B, with equal values"),
+        ("top", "top", "same", ""),
         ("sparse", "sparse", "same", ""),
         ("sparse", "rows", "different", "coo in A, csr in B, with equal values"),
         ("nested", "nested", "same", ""),
         ("complex", "conjugate", "same", ""),
         ("counts", "counts_too", "same", ""),
         ("half", "half", "same", ""),
+        ("dense", "detached", "different", "backward: A has it, B has not (autograd has no"),
+        ("detached", "dense", "different", "backward: B has it, A has not (autograd has no"),
+        ("detached", "detached", "same", "gradients: autograd has no gradient"),
         ("half", "dense", "different", "float8_e5m2 in A, float32 in B"),
     ],
 )

@@ -164,10 +164,16 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
 @case_time
 @no_pace
 @click.option(
+    "--check",
+    is_flag=True,
+    help="Compare the results of A and B, of many calls and with other contents, and time nothing. "
+    "The exit code is 1 if they differ or B cannot run, and 3 if none could be compared.",
+)
+@click.option(
     "--no-check",
     is_flag=True,
-    help="Do not compare the results of A and B, which are otherwise called once with the same "
-    "inputs, untimed.",
+    help="Do not compare the results of A and B, which are otherwise called with the same inputs, "
+    "untimed, before and after the timed calls.",
 )
 @click.option(
     "--rtol",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -32,6 +33,7 @@ from opperf.comparison.ab.arms import (
     worker_of,
 )
 from opperf.comparison.ab.blocks import Start
+from opperf.comparison.ab.checking import check_results, with_lacking
 from opperf.comparison.ab.forecast import (
     Forecast,
     check_budget,
@@ -43,12 +45,20 @@ from opperf.comparison.ab.forecast import (
 from opperf.comparison.ab.gate import left_to_count
 from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, check_results, rehearse
+from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
 from opperf.comparison.ab.session import Session, new_session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_comparable, check_environment
-from opperf.model import DECLARED, DIFFERENT, Environment, Settings, Tolerance
+from opperf.model import (
+    DECLARED,
+    DIFFERENT,
+    Check,
+    Difference,
+    Environment,
+    Settings,
+    Tolerance,
+)
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.results.kept import profile_folder
@@ -140,8 +150,13 @@ def _begin(
         visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
     )
     # After each case was called once, the forecast is of what was measured here.
-    expected = f": {forecast_text(forecast, thresholds)}" if request.dry_run else ""
-    notes = [*filter(None, [same_files]), str(planned_threads), *announce(request, pairing.pairs)]
+    is_told = request.dry_run and not request.only_checks
+    expected = f": {forecast_text(forecast, thresholds)}" if is_told else ""
+    notes = [
+        *filter(None, [same_files]),
+        *([] if request.only_checks else [str(planned_threads)]),
+        *announce(request, pairing.pairs),
+    ]
     show_pairs(request, pairing, expected, notes)
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
     if request.dry_run:
@@ -164,7 +179,8 @@ def _begin(
         workers,
         environments,
         excluded,
-        kind="times",
+        rehearsal.lacking,
+        kind="checks" if request.only_checks else "times",
         thresholds=thresholds,
         seed=request.seed,
         absences=absences,
@@ -179,6 +195,8 @@ def _begin(
         reference_work=request.reference_work
         and len({environment.python for environment in environments.values()}) == 1,
     )
+    if request.only_checks:
+        return create(request, session)
     forecast = forecast_of(session)
     runs = len(session.plan.groups)
     of_all = "" if runs == len(pairing.pairs) else f" of {len(pairing.pairs)}"
@@ -202,14 +220,18 @@ def make_session(
     workers: Mapping[str, Worker],
     environments: Mapping[str, Environment],
     excluded: Mapping[str, str],
+    lacking: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
     **plan: Any,
 ) -> Session:
-    """Returns the session of some pairs; `plan` are fields of `SessionPlan`."""
-    checks = {}
+    """Returns the session of some pairs, of which `lacking` has the passes that one arm alone has;
+    `plan` are fields of `SessionPlan`."""
+    checks: dict[str, Check] = {}
     if request.tolerance is not None and pairs:
         request.say("comparing the results of A and B")
         progress = request.make_progress(len(pairs))
-        checks = check_results(pairs, workers, request.tolerance, progress)
+        # What is not timed has no calls after those.
+        several = plan["kind"] != "times" or request.gate is not None
+        checks = check_results(pairs, workers, request.tolerance, progress, several)
     return new_session(
         {pair.id: {"A": pair.a, "B": pair.b} for pair in pairs},
         request.arms,
@@ -221,7 +243,7 @@ def make_session(
         {pair.id: pair.names for pair in pairs},
         framework=request.framework,
         tolerance=request.tolerance,
-        checks=checks,
+        checks=with_lacking(checks, lacking),
         **plan,
     )
 

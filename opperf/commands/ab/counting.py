@@ -14,7 +14,7 @@ import msgspec
 
 from opperf.commands.ab.begin import SETTINGS, check_common, create, make_session
 from opperf.commands.ab.planning import case_table, pair_plans, plan_arms, show_pairs
-from opperf.commands.ab.request import Request
+from opperf.commands.ab.request import OF_TIMES, Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
@@ -39,12 +39,6 @@ from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.worker.client import Worker
 
-OF_TIMES = (
-    *("same_within", "control_blocks", "blocks", "until_settled", "max_time_s", "no_pace"),
-    "budget",
-)
-"""Parameters of `ab` that are for times only: a count does not scatter, and has one run."""
-
 COMMON = {name: option for name, option in SETTINGS.items() if name != "profiler"}
 """Settings that a resumed session has to have; the option or the arms choose the profiler."""
 
@@ -58,6 +52,11 @@ def counts_instructions(request: Request) -> bool:
     if len(found) > 1:
         raise UsageError("one arm counts instructions and the other measures times: set both")
     counts = found.pop()
+    if counts and request.only_checks:
+        raise UsageError(
+            "--check compares results alone, and --profiler instructions compares them beside the "
+            "counts; give only one"
+        )
     if counts and request.node:
         raise UsageError(
             "--profiler instructions counts on this machine, where nothing disturbs a count: omit "

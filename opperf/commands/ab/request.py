@@ -32,6 +32,7 @@ from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
+from opperf.parameters import spelling
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
@@ -83,6 +84,8 @@ class Request:
     seed: int
     reference_work: bool
     weight: str | None = None
+    only_checks: bool = False
+    """Whether the results are compared, and nothing is timed."""
     gate: Gate | None = None
     """Of a session that counts instructions first."""
     files: tuple[SourceFile, ...] = ()
@@ -146,6 +149,8 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         if not given["dry_run"]:
             # Before the session takes its time; one that is resumed makes its report again.
             check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])
+    if given["check"]:
+        _check_only_checks(given, changed)
     if "gate_sample" in changed and not given["gate"]:
         raise UsageError("--gate-sample is for --gate; add it, or omit the sample")
     files = _files_from(given, changed)
@@ -174,10 +179,32 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
         limits=limits,
         tolerance=None if given["no_check"] else Tolerance(given["rtol"], given["atol"]),
         reference_work=not given["no_pace"],
+        only_checks=given["check"],
         gate=Gate(given["gate_sample"]) if given["gate"] else None,
         files=files,
         arguments=tuple(repeated_arguments(given, changed)),
     )
+
+
+OF_TIMES = (
+    *("same_within", "control_blocks", "blocks", "until_settled", "max_time_s", "no_pace"),
+    "budget",
+)
+"""Parameters that are for times only: neither results nor counts scatter."""
+
+OF_FIGURES = (*OF_TIMES, "gate", "gate_sample", "weight", "threshold", "tolerances", "no_check")
+"""Parameters that a comparison of results alone has no use for."""
+
+
+def _check_only_checks(given: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+    for name in OF_FIGURES:
+        if name in changed:
+            option = "--case-time" if name == "max_time_s" else spelling(name)
+            raise UsageError(f"--check compares results, and {option} is not for them; omit one")
+    if "threads" in changed and given["threads"].coarse:
+        raise UsageError(
+            f"--threads {given['threads']}: results have no coarse look; give one number"
+        )
 
 
 COPIED = (
@@ -304,6 +331,8 @@ def _selection_from(given: Mapping[str, Any]) -> Selection:
             build_common_settings(single),
             **others,
             precision=PRECISION,
+            # Results have no kernels.
+            **({"profiler": "python"} if given["check"] and not given["profiler"] else {}),
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,
             memory=False,

@@ -28,6 +28,7 @@ from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
 from opperf.comparison.ab.gate import needs_no_times
 from opperf.comparison.ab.outcome import EXIT_CODES, outcome
+from opperf.comparison.ab.plausibility import moved_by_gains
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import measured_of
@@ -130,7 +131,7 @@ def restore_environments(session: Session, say: Callable[[str], None]) -> None:
 
 def measure_session(writer: SessionWriter, request: Request) -> None:
     """Measures the rest of a session, and closes it. Raises `OpperfError` if it cannot go on."""
-    (count if writer.session.plan.kind == "counts" else _measure)(writer, request)
+    MEASURES[writer.session.plan.kind](writer, request)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
@@ -189,11 +190,24 @@ def _measure(writer: SessionWriter, request: Request) -> None:
     if session.closing is None:
         analysis = analyse(session.replicates, plan.thresholds)
         counts = Counter(found.verdict.value for found in analysis.verdicts)
-        writer.close_session(
-            Closing(
-                utc_now(), sum(process.line.wall_s for process in session.processes), dict(counts)
-            )
-        )
+        taken_s = sum(process.line.wall_s for process in session.processes)
+        moved = moved_by_gains(session, analysis)
+        writer.close_session(Closing(utc_now(), taken_s, dict(counts), moved))
+
+
+def _close_checks(writer: SessionWriter, request: Request) -> None:
+    """Closes a session that was begun with all that it compares."""
+    if writer.session.closing is None:
+        counts: Counter[str] = Counter(check.outcome for check in writer.session.checks.values())
+        writer.close_session(Closing(utc_now(), 0.0, dict(counts)))
+
+
+MEASURES: Mapping[str, Callable[[SessionWriter, Request], None]] = {
+    "times": _measure,
+    "counts": count,
+    "checks": _close_checks,
+}
+"""Functions that measure the rest of a session, by its kind."""
 
 
 def _time(writer: SessionWriter, request: Request) -> None:

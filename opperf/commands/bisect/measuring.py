@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.ab.counting import OF_TIMES, judge_counts
-from opperf.commands.ab.request import CAP_FACTOR, Request, read_request
+from opperf.commands.ab.counting import judge_counts
+from opperf.commands.ab.request import CAP_FACTOR, OF_TIMES, Request, read_request
 from opperf.commands.ab.running import measure_session, open_session
 from opperf.commands.run.request import split_sources
 from opperf.comparison.ab.missing import missing_figures

@@ -16,6 +16,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -24,6 +26,7 @@ from opperf.comparison.ab.forecast import Stage, block_of
 from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.session import FATAL, Lost, Session, key
 from opperf.comparison.ab.session_file import SessionWriter
+from opperf.comparison.ab.timed_results import TimedResults
 from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
@@ -39,12 +42,14 @@ from opperf.model import (
     Record,
 )
 from opperf.worker.client import Worker
-from opperf.worker.protocol import ForkRequest
+from opperf.worker.protocol import ForkRequest, Observed
 from opperf.worker.starting import start_together
 
 ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
 that more than a few mean a machine or a build that cannot be measured."""
+
+NO_RESULTS: Mapping[str, Path] = MappingProxyType({})
 
 Start = Callable[[str], Worker]
 """Makes a worker of an arm."""
@@ -62,6 +67,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._workers: dict[str, Worker] = {}
         self._worker: Worker | None = None
         self._launches = 0
+        self._results = NO_RESULTS
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
@@ -82,7 +88,12 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         forks = [forks_of(tuple(cases_of(arm))) for arm in arms.values()]
         start_together(tuple(self._workers.values()), forks)
 
-    def begin(self, place: Place, cases: Iterable[Case]) -> None:
+    def begin(
+        self, place: Place, cases: Iterable[Case], results: Mapping[str, Path] = NO_RESULTS
+    ) -> None:
+        """Begins a process; `results` are the new folders for what calls after the timed ones
+        result in, by the case's id."""
+        self._results = results
         self._worker = self._workers[place.role]
         forks = forks_of(tuple(cases))
         self._worker.begin_process(forks.devices, forks.rehearsed)
@@ -94,7 +105,12 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        return self._current.measure(case)
+        return self._current.measure(case, results=self._results.get(case.id))
+
+    def observe(self, place: Place, case: Case, folder: Path, draw: int) -> Observed:
+        """Returns the results of the first call of a new process of a place."""
+        self.begin(place, [case])
+        return self._current.observe(case, folder, draw)
 
     def environment(self, case: Case) -> Environment:
         return self._current.environment()
@@ -123,6 +139,7 @@ class Blocks:
         self.places = tuple(stage.places(session.plan.seed, session.arms, done))
         """Processes that remain."""
         self._place = self.places[0]
+        self._folders = NO_RESULTS
         self._planned: Mapping[str, Case] = {}
         self._group = ""
         """That of the case that was yielded last."""
@@ -130,10 +147,15 @@ class Blocks:
 
     def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
         """Yields the cases of each process. Raises `WorkerError` if none completes a replicate."""
+        with TimedResults(self._writer.session, self._stage.phase, self.places) as results:
+            yield from self._visits(results, extend)
+
+    def _visits(self, results: TimedResults, extend: Callable[[int], None]) -> Iterator[Case]:
         session = self._writer.session
         for place in self.places:
             started, begun = utc_now(), time.monotonic()
             cases = self._with_times(cases_at(self._stage, session, place.arm))
+            cases = results.begin(place, cases)
             self._place, self._planned = place, _planned(self._stage, session, place.arm)
             if cases:
                 self._processes.begin_block(
@@ -143,8 +165,11 @@ class Blocks:
                 )
             self._writer.plan(self._planned[name] for name in cases)
             records: dict[str, Record] = {}
+            self._folders = results.folders(place)
             yield from self._replicate(cases, records, extend)
-            line = ProcessLine(place, started, time.monotonic() - begun)
+            wall_s = time.monotonic() - begun
+            checks = results.check(place, self._processes.observe)
+            line = ProcessLine(place, started, wall_s, checks)
             self._writer.add(line, records.values())
 
     def _with_times(self, cases: Mapping[str, Case]) -> dict[str, Case]:
@@ -173,7 +198,7 @@ class Blocks:
         for _ in range(ATTEMPTS):
             left = [name for name in order if name not in records]
             if left:
-                self._processes.begin(place, cases.values())
+                self._processes.begin(place, cases.values(), self._folders)
             for visited, name in enumerate(left):
                 self._group = name
                 yield cases[name]

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from opperf.dtypes import kind_of
 from opperf.model import Case, Difference, Tolerance
 from opperf.model.declaring import OFF
-from opperf.worker.protocol import Observed, Value
+from opperf.worker.protocol import AFTER, AGAIN, OTHER, Observed, Value
 
 
 class Precision(NamedTuple):
@@ -75,6 +76,8 @@ def bounds(tolerance: Tolerance, dtype: str, largest: float, of_all: float) -> t
     return relative, absolute if tolerance.atol is None else tolerance.atol
 
 
+EXACT = Tolerance(rtol=0.0, atol=0.0)
+
 PART = 1 << 22
 """Elements that are compared at once: 32 MiB in double precision."""
 
@@ -92,6 +95,11 @@ class Side(NamedTuple):
     observed: Observed
     folder: Path
 
+    def without(self, end: str) -> Side:
+        """Returns the side without the values whose places have an end."""
+        left = (value for value in self.observed.values if not value.place.endswith(end))
+        return self._replace(observed=msgspec.structs.replace(self.observed, values=tuple(left)))
+
     def elements(self, value: Value) -> Any:
         """Returns the elements of a value in its file, of which those that are used are read."""
         return np.load(self.folder / value.file, mmap_mode="r", allow_pickle=False)
@@ -106,7 +114,7 @@ def find_differences(
     with_gradients = not (a.observed.without_gradients or b.observed.without_gradients)
     ours, theirs = (
         {
-            _renamed(value.place, other): value
+            renamed(value.place, other): value
             for value in side.observed.values
             if with_gradients or not value.place.startswith(GRADIENT)
         }
@@ -128,11 +136,39 @@ def find_differences(
 
 
 def is_partial(side: Side) -> bool:
-    """Whether the files have a part of the elements only."""
-    return any(value.step > 1 for value in side.observed.values)
+    """Whether the files have a part of the elements only; of later calls they may."""
+    return any(value.step > 1 for value in side.observed.values if not is_later(value.place))
 
 
-def _renamed(place: str, names: Mapping[str, str]) -> str:
+LATER = (AGAIN, AFTER, OTHER)
+"""Ends of the name of a result of a call after the first."""
+
+
+def is_later(place: str) -> bool:
+    """Whether a place is that of a result of a call after the first."""
+    return place.endswith(LATER)
+
+
+def once(found: Iterable[Difference]) -> list[Difference]:
+    """Returns differences without those of later calls at places that differ at an earlier one."""
+    listed = list(found)
+    places = {difference.place for difference in listed}
+    return [each for each in listed if not places & _before(each.place)]
+
+
+def _before(place: str) -> set[str]:
+    """Returns where the same result of an earlier call is."""
+    return {at_first(place), place.removesuffix(OTHER)} - {place}
+
+
+def at_first(place: str) -> str:
+    """Returns the place of the same result of the first call."""
+    for end in (OTHER, AFTER, AGAIN):
+        place = place.removesuffix(end)
+    return place
+
+
+def renamed(place: str, names: Mapping[str, str]) -> str:
     """Returns a place of B's results with the name that its argument has in A."""
     start = GRADIENT if place.startswith(GRADIENT) else ""
     for name, other in names.items():
@@ -158,19 +194,23 @@ def _compare(
         yield Difference(place, f"shape {one.shape} in A, {other.shape} in B")
         return
     texts = []
+    if one.type != other.type and not (one.usual and other.usual):
+        texts.append(f"{one.type} in A, {other.type} in B")
     if one.layout != other.layout:
         texts.append(f"{one.layout} in A, {other.layout} in B")
     if one.dtype != other.dtype and not _is_own(a.case, one.dtype, b.case, other.dtype):
         texts.append(f"{one.dtype} in A, {other.dtype} in B")
     errors = _Errors(ours, theirs, tolerance, of_all)
-    if errors.count or texts:
+    share = errors.count / errors.compared if errors.count else 0.0
+    if errors.count:
+        texts.append(errors.text())
+    elif texts:
+        within = errors.tolerance_text(tolerance)
+        errors = _Errors(ours, theirs, EXACT, 0.0)
+        texts.append(f"{within}, {errors.largest()}" if errors.count else "with equal values")
+    if texts:
         yield Difference(
-            place,
-            ", ".join([*texts, *([errors.text()] if errors.count else ["with equal values"])]),
-            errors.index,
-            errors.absolute,
-            errors.relative,
-            errors.count / errors.compared if errors.count else 0.0,
+            place, ", ".join(texts), errors.index, errors.absolute, errors.relative, share
         )
 
 
@@ -211,10 +251,11 @@ class _Errors:
         left = a.elements(one)[:: self._step // one.step]
         right = b.elements(other)[:: self._step // other.step]
         self._bounds = (0.0, 0.0)
+        self._precision = ""
         if {left.dtype.kind, right.dtype.kind} & set("fc"):
             dtypes = [one.dtype, other.dtype, *dtypes_of(a.case), *dtypes_of(b.case)]
-            precision = coarsest(dtypes) or USUAL
-            self._bounds = bounds(tolerance, precision, _largest(a, one), of_all)
+            self._precision = coarsest(dtypes) or USUAL
+            self._bounds = bounds(tolerance, self._precision, _largest(a, one), of_all)
         self.compared = len(left)
         self.count = 0
         self.index: tuple[int, ...] | None = None
@@ -258,13 +299,24 @@ class _Errors:
         self.absolute = error
         self.relative = error / size if error is not None and size else None
 
-    def text(self) -> str:
+    def tolerance_text(self, tolerance: Tolerance) -> str:
+        """Returns within what the elements are equal, where none differs."""
+        if tolerance != Tolerance() or not self._precision:
+            return "equal within the tolerance"
+        return f"equal within {self._precision}'s tolerance"
+
+    def largest(self) -> str:
+        """Returns the largest error, or the first element that is finite in one arm only."""
         one, other = (f"{value:.6g}" for value in self._values)
         where = f" at {list(self.index)}" if self.index else ""
         parts = f"{one} in A and {other} in B{where}"
         if self.absolute is not None:
             share = "" if self.relative is None else f" ({self.relative:.2g} of A's)"
             parts = f"largest error {self.absolute:.3g}{share}: {parts}"
+        return parts
+
+    def text(self) -> str:
+        parts = self.largest()
         if self.compared == 1:
             return parts
         relative, absolute = self._bounds

@@ -12,6 +12,7 @@ from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.plausibility import implausible_gains
 from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (
@@ -24,7 +25,7 @@ from opperf.comparison.statistics.data import (
 )
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.machine.environment import lasting_differences
-from opperf.model import DIFFERENT, PASSES, REMOVED, LoadedFile, SameResults, Struct
+from opperf.model import DIFFERENT, PASSES, REMOVED, Check, LoadedFile, SameResults, Struct
 from opperf.results.text import add_distinct
 
 
@@ -144,6 +145,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """By arm, the files that it has loaded for the cases, and the framework's."""
     same_files: str = ""
     """That both arms have loaded the same files, although they are of two builds."""
+    kind: Literal["times", "checks"] = "times"
+    """`checks` of a session that compares results alone."""
 
 
 def _removed_work(session: Session) -> dict[str, str]:
@@ -169,23 +172,32 @@ def report_of(
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
     found, missing = findings(session), missing_figures(session)
-    removed = _removed_work(session)
+    checks, implausible, removed = (
+        session.checks,
+        implausible_gains(session),
+        _removed_work(session),
+    )
 
     def row(one: CaseVerdict) -> Row:
-        fields = row_fields(one.verdict, plan.checks.get(pair_of(one.case)))
+        fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
         if one.case in missing:
             fields["verdict"] = Verdict.MISSING
         return Row(
             **_figure(one, pairs),
             **fields,
             detectable=_change(one.detectable),
-            note="; ".join(filter(None, (missing.get(one.case, one.note), removed.get(one.case)))),
+            note=missing.get(one.case)
+            or "; ".join(
+                filter(None, (one.note, implausible.get(one.case), removed.get(one.case)))
+            ),
             settings=pairs[pair_of(one.case)].settings,
             basis=basis_text(one, found.get(one.case)),
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     rows += map(row, untimed(session))
+    if plan.kind == "checks":
+        rows += (_checked(pair, checks[pair.id]) for pair in session.pairs)
     gone = [absence for absence in plan.absences if absence.is_missing]
     rows += (row for absence in gone for row in _rows_without(absence))
     looks = plan.thresholds.looks
@@ -193,6 +205,7 @@ def report_of(
     known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
     detectable = statistics.median(known) if known else None
     return Report(
+        kind="checks" if plan.kind == "checks" else "times",
         framework=" ".join([plan.framework, *_versions(session)]),
         a=str(plan.arms[a]),
         b=str(plan.arms[b]),
@@ -230,12 +243,35 @@ def report_of(
         results=tuple(
             ResultsRow.of(pair.id, pair.label, pair.inputs, check)
             for pair in session.pairs
-            if (check := plan.checks.get(pair.id)) is not None
+            if (check := checks.get(pair.id)) is not None
         ),
         nodes=session.nodes,
         gate=_gate(session),
         loaded=plan.loaded,
         same_files=plan.same_files,
+    )
+
+
+CHECKED: Mapping[SameResults, Verdict] = {
+    "same": Verdict.SAME,
+    DIFFERENT: Verdict.DIFFERENT,
+    "not compared": Verdict.AMBIGUOUS,
+}
+"""Verdicts of cases of which the results alone were compared."""
+
+RESULTS = "results"
+"""Their metric."""
+
+
+def _checked(pair: Pair, check: Check) -> Row:
+    return Row(
+        id=pair.id,
+        operator=pair.label,
+        inputs=pair.inputs,
+        metric=RESULTS,
+        note="" if check.differences else check.note,
+        settings=pair.settings,
+        **row_fields(CHECKED[check.outcome], check),
     )
 
 

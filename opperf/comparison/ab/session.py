@@ -66,7 +66,8 @@ class Gate(Struct, frozen=True):
 class SessionPlan(Struct, frozen=True):
     """How a session is measured and compared: `Header.session`."""
 
-    kind: Literal["times", "counts"]
+    kind: Literal["times", "counts", "checks"]
+    """Figures that are compared beside the results; `checks` has none."""
     framework: str
     arms: dict[str, ArmSpec]
     """By name; all are compared with the first."""
@@ -306,9 +307,23 @@ class Session:
         return found
 
     @property
+    def is_checked(self) -> bool:
+        """Whether results were compared after the timed calls."""
+        return any(process.line.checks is not None for process in self.processes)
+
+    @property
+    def checks(self) -> dict[str, Check]:
+        """How the results of the groups compare: of first calls, and after the timed ones."""
+        found = dict(self.plan.checks)
+        for process in self.processes:
+            for group, later in (process.line.checks or {}).items():
+                found[group] = found[group].with_later(later) if group in found else later
+        return found
+
+    @property
     def different(self) -> frozenset[str]:
         """The groups whose arms do not compute the same."""
-        checks = self.plan.checks.items()
+        checks = self.checks.items()
         return frozenset(name for name, check in checks if check.outcome == DIFFERENT)
 
     @property

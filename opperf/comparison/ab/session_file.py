@@ -118,9 +118,9 @@ def read_arms(path: Path) -> tuple[Measured, Measured]:
         for arm in (base, new)
     )
     checks: dict[int | None, Check] = {
-        place: session.plan.checks[group.id]
+        place: session.checks[group.id]
         for place, group in enumerate(session.plan.groups)
-        if group.id in session.plan.checks
+        if group.id in session.checks
     }
     return (
         a,

@@ -168,6 +168,14 @@ class JAX(Framework):
             return programs.Donatable(value, call)
         return None
 
+    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
+        if tensors.is_key(tensor):
+            return tensor
+        with programs.expected():
+            made = tensors.like(tensor, numbers)
+        call.replace(tensor, made)  # type: ignore[attr-defined]
+        return made
+
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         called = functions.bind(self.function(case.target), arguments, case.settings.seed)
         return source.script(case, arguments, called)

@@ -275,6 +275,11 @@ class CompiledCall:
     def __call__(self) -> Any:
         return self.program.run(*self.arrays)
 
+    def replace(self, array: Any, other: Any) -> None:
+        # In place: a function that makes the call has the list.
+        for arrays in (self.arrays, self.flat.arrays):
+            arrays[:] = [other if given is array else given for given in arrays]
+
     def repeated(self) -> Callable[[], Any]:
         """Returns a function that makes the call, which was made before, with a single frame of
         Python: where the call waits for another thread, a frame takes up to a microsecond."""
@@ -305,6 +310,11 @@ class DonatingCall(CompiledCall):
                     # In the place of one that was there when the reading began.
                     memory.add_argument(kept.nbytes)
                 self.arrays[place] = jax.block_until_ready(kept.copy())
+
+    def replace(self, array: Any, other: Any) -> None:
+        super().replace(array, other)
+        self._kept = {place: other if kept is array else kept for place, kept in self._kept.items()}
+        self.renew()
 
     def __call__(self) -> Any:
         """Timed calls follow a `renew`, and others may follow a call."""

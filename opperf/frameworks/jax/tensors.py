@@ -146,6 +146,13 @@ def contents(value: Any) -> Contents | None:
     return Contents(tuple(data.shape), str(value.dtype), "dense", size, numbers)
 
 
+def like(array: jax.Array, numbers: Any) -> jax.Array:
+    """Returns an array like another one, with the contents of one of NumPy."""
+    made: jax.Array = jax.device_put(numbers.astype(array.dtype), array.sharding)
+    jax.block_until_ready(made)
+    return made
+
+
 LEAST_BYTES = 4
 """Of an element whose numbers NumPy has: smaller ones that it lacks become float32 or int32."""
 

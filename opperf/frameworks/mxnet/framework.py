@@ -303,6 +303,9 @@ class MXNet(Framework):
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         return None if self.is_own(target) else tensors.watch(value)
 
+    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
+        return tensors.write_numbers(tensor, numbers)
+
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
 

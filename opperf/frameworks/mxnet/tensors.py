@@ -317,6 +317,15 @@ def keep(value: Any) -> Kept | None:
     return KeptArray(value) if isinstance(value, mx.nd.NDArray) else numpy_arrays.keep(value)
 
 
+def write_numbers(array: Any, numbers: Any) -> Any:
+    """Gives a dense array the contents of one of NumPy, and returns it."""
+    made = mx.nd.array(numbers, ctx=array.ctx, dtype=numbers.dtype)
+    if array.dtype == BFLOAT16:
+        made = mx.nd.amp_cast(made, dtype="bfloat16")
+    made.copyto(array.as_nd_ndarray())
+    return array
+
+
 def watch(value: Any) -> Watched | None:
     """Returns an array among a function's arguments; None for any other value."""
     return Watched(value) if isinstance(value, mx.nd.NDArray) else None

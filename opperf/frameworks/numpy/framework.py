@@ -65,6 +65,10 @@ class NumPy(Framework):
     extents = staticmethod(tensors.extents)
     contents = staticmethod(numpy_arrays.array_contents)
     watch = staticmethod(tensors.watch)
+
+    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
+        return tensors.write_numbers(tensor, numbers)
+
     refusal = staticmethod(refusal)
 
     def __init__(self) -> None:

@@ -146,6 +146,19 @@ class Watched:
             np.copyto(self._array, contents)
 
 
+def write_numbers(array: Any, numbers: Any) -> Any:
+    """Gives an array other contents, and returns it. Raises `ValueError` for memory that cannot be
+    written to."""
+    is_writeable = array.flags.writeable
+    array.flags.writeable = True
+    # Dates and spans of time have their numbers.
+    np.copyto(
+        array, numbers.view(array.dtype) if array.dtype.kind in numpy_arrays.SPANS else numbers
+    )
+    array.flags.writeable = is_writeable
+    return array
+
+
 def checksum(array: Any) -> int:
     """Returns a checksum of an array's contents."""
     data = np.ascontiguousarray(array)

@@ -348,5 +348,8 @@ class PyTorch(Framework):
         is_layer = isinstance(target, ObjectTarget) and target.path.split(".")[0] in functions.ROOTS
         return restoring.watch(target, value, is_layer or self.is_own(target))
 
+    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
+        return restoring.write_numbers(tensor, numbers)
+
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)

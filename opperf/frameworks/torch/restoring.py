@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch.nn.parameter import is_lazy
 
@@ -182,6 +183,14 @@ def keep(value: Any) -> Kept | None:
     if value.is_meta or is_lazy(value):
         return None
     return KeptTensor(value)
+
+
+def write_numbers(tensor: torch.Tensor, numbers: Any) -> torch.Tensor:
+    """Gives a dense tensor the contents of an array of NumPy, and returns it."""
+    with torch.no_grad():
+        made = torch.from_numpy(np.ascontiguousarray(numbers).reshape(tensor.shape))
+        Saved.of(tensor, made).restore()
+    return tensor
 
 
 def watch(target: Target, value: Any, is_own: bool) -> Watched | None:

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from opperf.commands.ab import ab
 from opperf.commands.ab.begin import SETTINGS
-from opperf.commands.ab.counting import OF_TIMES
+from opperf.commands.ab.request import OF_TIMES
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session import group_cases
 from opperf.errors import RunFileError, UsageError

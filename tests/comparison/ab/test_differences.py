@@ -94,6 +94,23 @@ def test_rounding_is_no_difference(found, a, b):
     assert found(a, b) == []
 
 
+def test_another_dtype_has_its_largest_error(side):
+    """Values of another dtype that differ by its rounding are no equal values."""
+    a, b = array(1.0, 2.0, 4.0, dtype="float64"), array(1.0, 2.03, 4.0)
+    (one,) = find_differences(
+        side({"output": a}, "bfloat16"), side({"output": b}, "bfloat16"), USUAL, {}
+    )
+    assert one.text == (
+        "float64 in A, float32 in B, equal within bfloat16's tolerance, largest error 0.03 (0.015 "
+        "of A's): 2 in A and 2.03 in B at [1]"
+    )
+    assert (one.index, one.share) == ((1,), 0.0) and one.absolute == pytest.approx(0.03)
+    (own,) = find_differences(side({"output": a}), side({"output": b}), Tolerance(rtol=0.1), {})
+    assert "in B, equal within the tolerance, largest error 0.03" in own.text
+    (exact,) = find_differences(side({"output": a}), side({"output": a.astype("f4")}), USUAL, {})
+    assert exact.text.endswith("float32 in B, with equal values") and exact.absolute is None
+
+
 def test_the_precision_is_that_of_the_arm_with_the_lower_one(side):
     exact = {"output": array(1.0, 2.0, dtype="float64")}
     for dtype, precision in PRECISIONS.items():

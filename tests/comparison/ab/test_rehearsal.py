@@ -1,24 +1,13 @@
 """What a rehearsal keeps, and how long it expects processes to take."""
 
+import msgspec
 import pytest
 
 from opperf.comparison.ab.absences import reasons_of
-from opperf.comparison.ab.pairs import Pair, pair_cases
-from opperf.comparison.ab.rehearsal import check_results, rehearse
+from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.rehearsal import rehearse
 from opperf.execution.progress import Progress
-from opperf.frameworks import load
-from opperf.model import (
-    Case,
-    FileTarget,
-    Fill,
-    OperatorTarget,
-    SnippetTarget,
-    TensorSpec,
-    Tolerance,
-)
-from opperf.sources.registry import Plan
-from opperf.worker.call_outputs import observe
-from opperf.worker.protocol import Observed
+from opperf.model import Case, Note, NoteCode, SnippetTarget
 from tests.comparison.ab.sessions import Stub, case, crashed, ok
 from tests.verifications import FAILED, PASSED, verified
 
@@ -44,6 +33,40 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "onlyA (data: (2, 3))": "B: crashed: SIGSEGV",
     }
     assert list(found.visit_s.values()) == [pytest.approx(0.5 + 1.2)] * 2
+
+
+NO_GRADIENT = Note("backward", NoteCode.NO_GRADIENT, "autograd has no gradient")
+
+
+@pytest.mark.parametrize("arm, other", ["AB", "BA"])
+def test_a_pass_that_one_arm_lacks_is_a_difference(arm, other):
+    def does(worker, own, case):
+        lacks = {"half": ("forward",)} if own == other else {}
+        found = ok(case, metrics=lacks.get(case.label, case.passes))
+        return msgspec.structs.replace(found, notes=(NO_GRADIENT,))
+
+    pairs = [Pair(case(name), case(name)) for name in ("both", "half")]
+    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
+    assert [pair.a.passes for pair in found.pairs] == [("forward", "backward"), ("forward",)]
+    assert {id: [str(one) for one in own] for id, own in found.lacking.items()} == {
+        pairs[1].id: [f"backward: {arm} has it, {other} has not (autograd has no gradient)"]
+    }
+
+
+def test_a_pass_that_no_arm_has_or_none_was_asked_for_is_no_difference():
+    def does(worker, arm, case):
+        return ok(case, metrics=("forward",) if case.label != "none" else ())
+
+    pairs = [
+        Pair(case("neither"), case("neither")),
+        Pair(case("unasked", ("forward",)), case("unasked", ("forward",))),
+        Pair(case("none"), case("none")),
+    ]
+    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
+    assert found.lacking == {} and len(found.pairs) == 2
+    assert reasons_of(found.excluded) == {
+        "none (data: (2, 3))": "both: forward: it was not produced; backward: it was not produced"
+    }
 
 
 def test_a_rehearsal_verifies_and_keeps_no_wrong_result():
@@ -76,107 +99,3 @@ def test_a_rehearsal_begins_by_compiling_what_needs_it():
     workers = {arm: Compiling(lambda worker, arm, case: ok(case), arm) for arm in "AB"}
     rehearse(pairs, workers, 1.0, Progress())
     assert built == [("A", ["s"]), ("B", ["s"])]
-
-
-FUNCTIONS = """
-import numpy as np
-def base(x, y): return np.exp(x) + y
-def fused(x, y):
-    z = np.exp(x); z += y; return z
-def other_names(a, b): return np.exp(a) + b
-def wrong(x, y): return np.ones_like(x)
-def random(x, y): return np.exp(x) + y + np.random.random(x.shape).astype("float32")
-def partly(x, y): return np.exp(x) + y, np.random.random(3)
-def partly_wrong(x, y): return np.exp(x), np.random.random(3)
-def whole(x, y): return np.exp(x).sum() + np.zeros((64, 64), "float32")
-def unwritten(x, y):
-    made = np.empty((64, 64), "float32"); made[:32] = np.exp(x).sum(); return made
-def thing(x, y): return object()
-def fails(x, y): raise ValueError("no luck")
-"""
-
-
-class Here:
-    """A worker in this process, which ends where it is told."""
-
-    def __init__(self):
-        self.calls = 0
-
-    def begin_process(self, devices):
-        assert devices == {"cpu(0)"}
-
-    def end_process(self):
-        self.ended = True
-
-    def observe(self, case, folder, draw=0):
-        self.calls += 1
-        if case.label == "dies":
-            return Observed(refusal="the process was ended by SIGSEGV")
-        return observe(case, load("numpy"), folder, draw)
-
-
-@pytest.fixture
-def checked(tmp_path):
-    """The check of two functions, and the workers."""
-    file = tmp_path / "mine.py"
-    file.write_text(FUNCTIONS)
-
-    def case(name, names):
-        target = FileTarget("numpy", str(file), name)
-        fills = (Fill("uniform", 0.0, 1.0), Fill("normal"))
-        tensors = (TensorSpec((8, 4), fill=fill) for fill in fills)
-        return Case(target, dict(zip(names, tensors, strict=True)), passes=("forward",))
-
-    def check(a, b, names=("x", "y")):
-        plans = [Plan((case(name, own),), {}) for name, own in ((a, ("x", "y")), (b, names))]
-        (pair,) = pair_cases(plans[:1], plans[1:], positional=True).pairs
-        workers = {arm: Here() for arm in "AB"}
-        checks = check_results([pair], workers, Tolerance(), Progress())
-        assert list(checks) == [pair.id] and all(one.ended for one in workers.values())
-        return checks[pair.id], workers
-
-    return check
-
-
-def test_one_call_in_each_arm_shows_that_nothing_differs(checked):
-    check, workers = checked("base", "fused")
-    assert (check.outcome, check.note, check.differences) == ("same", "", ())
-    assert [one.calls for one in workers.values()] == [1, 1]
-
-
-def test_arguments_of_other_names_have_the_same_contents(checked):
-    assert checked("base", "other_names", ("a", "b"))[0].outcome == "same"
-
-
-def test_a_wrong_result_is_named(checked):
-    check, _ = checked("base", "wrong")
-    assert check.outcome == "different" and check.count == 1
-    assert check.differences[0].place == "output" and check.differences[0].share == 1.0
-
-
-@pytest.mark.parametrize(
-    "a, b, outcome, note",
-    [
-        ("random", "random", "same", ""),
-        ("base", "random", "not compared", "output: random, or not written, in B"),
-        ("random", "base", "not compared", "output: random, or not written, in A"),
-        ("whole", "unwritten", "not compared", "output: random, or not written, in B"),
-        ("partly", "partly_wrong", "different", ""),
-        ("thing", "thing", "not compared", "output: a object cannot be read"),
-        ("fails", "base", "not compared", "A: ValueError: no luck"),
-        ("base", "dies", "not compared", "B: the process was ended by SIGSEGV"),
-    ],
-)
-def test_what_cannot_be_compared_is_said(checked, a, b, outcome, note):
-    check, _ = checked(a, b)
-    assert (check.outcome, check.note) == (outcome, note)
-    assert [one.place for one in check.differences] == ["output[0]"] * (outcome == "different")
-
-
-def test_memory_that_is_not_written_is_not_compared():
-    case = Case(OperatorTarget("numpy", "empty"), {"shape": (2, 2)}, passes=("forward",))
-    pair = Pair(case, case)
-    (check,) = check_results(
-        [pair], {arm: Here() for arm in "AB"}, Tolerance(), Progress()
-    ).values()
-    assert (check.outcome, check.note) == ("not compared", "A returns memory that is not written")

@@ -68,6 +68,9 @@ WITHOUT_TIMES = frozenset({Verdict.DIFFERENT, Verdict.MISSING})
 FOUND = WITHOUT_TIMES | {Verdict.REGRESSED, Verdict.IMPROVED}
 """Verdicts whose tables are not folded."""
 
+CHECKED = frozenset({Verdict.MISSING, Verdict.SAME})
+"""Those of a comparison of results alone: other tables have what differs or is not compared."""
+
 URGENT = FOUND | {Verdict.AMBIGUOUS}
 
 LISTS: dict[str, Callable[[SessionReport], dict[str, str]]] = {
@@ -95,8 +98,8 @@ def sections(report: SessionReport) -> tuple[Section, ...]:
         Section(
             prose=sentences.summary(report),
             is_folded=True,
-            page_title="How it was measured, and how to read it",
-            manual=sentences.HOW,
+            page_title=sentences.HOW_TITLES[report.kind],
+            manual=sentences.HOW if report.kind == "times" else "",
         ),
         differing(report.results),
         *_verdicts(report),
@@ -125,10 +128,13 @@ def _verdicts(report: SessionReport) -> Iterator[Section]:
     for verdict, page_title in SHOWN.items():
         if not report.valid and verdict not in WITHOUT_TIMES:
             continue
+        if report.kind == "checks" and verdict not in CHECKED:
+            continue
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=_size)
         most = MAX_ROWS if verdict in URGENT else MAX_SAME
-        made = tuple(COLUMNS.get(verdict, _columns)(found[:most], cases, vary))
+        usual = _setting_columns if report.kind == "checks" else _columns
+        made = tuple(COLUMNS.get(verdict, usual)(found[:most], cases, vary))
         is_folded = verdict not in FOUND
         yield Section(
             verdict.value.capitalize(),
@@ -274,5 +280,5 @@ def report_for(found: SessionReport, measured: Measured = NOTHING) -> Report:
         headline=sentences.headline(found),
         answer=sentences.advice(found),
         comment="ab",
-        changes=changes_of(found, measured),
+        changes=None if found.kind == "checks" else changes_of(found, measured),
     )

@@ -20,6 +20,12 @@ HOW = (
 )
 """How to read the tables."""
 
+HOW_TITLES = {
+    "times": "How it was measured, and how to read it",
+    "checks": "How it was compared",
+}
+"""Titles of the summary on a page, by the kind of report."""
+
 MISSING = Verdict.MISSING.value
 
 WORDS = {
@@ -41,6 +47,10 @@ def summary(report: Report) -> list[str]:
         for verdict in Verdict
         if verdict.value in report.counts
     )
+    if report.kind == "checks":
+        cases = pluralize(report.cases, "case")
+        called = f"{cases} called in A and B, and nothing timed."
+        return [called, *([sentence(report.results)] if report.results else [])]
     figures = pluralize(sum(report.counts.values()), "figure")
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
@@ -147,6 +157,8 @@ def interval_text(row: Row | CoarseRow) -> str:
 
 def headline(report: Report) -> str:
     """Returns the result in a few words."""
+    if report.kind == "checks":
+        return summary(report)[-1].removesuffix(".")
     differing, missing = count_different(report.results), report.counts.get(MISSING, 0)
     if not report.valid and not differing and not missing:
         return "No result: A differs from itself, so the machine was too noisy"
@@ -187,6 +199,9 @@ def advice(report: Report) -> list[str]:
             f"{'is' if slower == 1 else 'are'} slower by more than {share_text(report.threshold)}, "
             "which chance does not explain. Find the cause, or say why it is acceptable."
         )
+    if report.kind == "checks":
+        nothing = "Nothing to do: no results differ."
+        return found or ([] if unclear == len(report.rows) else [nothing])
     if unclear:
         hidden = "" if report.detectable is None else f" (about {report.detectable:.0%})"
         found.append(

@@ -1,0 +1,79 @@
+"""Gains that memory does not allow: a call that reads its inputs and writes its outputs takes as
+long as moving them does."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+
+from opperf.comparison.ab.session import Session, key, metric_of, pair_of
+from opperf.comparison.statistics.data import Analysis, Verdict
+from opperf.frameworks.base import CPU
+from opperf.instruments.times import FORWARD
+from opperf.machine.bandwidth import copy_ns
+from opperf.results.units import time_text
+
+KIB = 1024
+
+MARGIN = 3.0
+"""Times as fast as a copy that a call may be: reading alone is up to twice as fast as reading and
+writing, and the machine may be disturbed while it copies."""
+
+
+def moved_by_gains(
+    session: Session, analysis: Analysis, copy: Callable[[int], float] = copy_ns
+) -> dict[str, tuple[int, float]]:
+    """Returns the bytes that the calls of B have to move, and the nanoseconds of copying as many,
+    of the groups with a gain in the forward pass on the CPU."""
+    second = session.arms[1]
+    found: dict[str, tuple[int, float]] = {}
+    for verdict in analysis.verdicts:
+        group = pair_of(verdict.case)
+        if verdict.verdict is not Verdict.IMPROVED or metric_of(verdict.case) != FORWARD.name:
+            continue
+        settings = session.cases_of(second)[group].settings
+        moved = max(
+            (
+                record.moved_bytes
+                for process in session.processes
+                for record in process.records
+                if process.line.place.arm == second and session.group_of[record.id] == group
+            ),
+            default=0,
+        )
+        if moved and settings.device.startswith(CPU.partition("(")[0]):
+            cores = settings.threads or os.cpu_count() or 1
+            found[group] = moved, copy(moved) / cores
+    return found
+
+
+def implausible_gains(session: Session) -> dict[str, str]:
+    """Returns what to say of gains beyond what memory allows, by figure."""
+    if session.closing is None:
+        return {}
+    return {
+        key(group, FORWARD.name): text
+        for group, (moved, ns) in session.closing.moved.items()
+        if (text := _text(moved, ns, _time_ns(session, key(group, FORWARD.name))))
+    }
+
+
+def _text(moved: int, least_ns: float, time_ns: float) -> str:
+    if time_ns <= 0 or time_ns * MARGIN >= least_ns:
+        return ""
+    return (
+        f"implausible: reading its inputs and writing its outputs, {moved / KIB:,.0f} KiB, in "
+        f"{time_text(time_ns)} is {moved / time_ns:,.0f} GB/s, and this machine copies as many at "
+        f"{moved / least_ns:,.0f} GB/s; it does less at each call than it seems"
+    )
+
+
+def _time_ns(session: Session, figure: str) -> float:
+    """Returns the geometric mean of the medians of B's processes; zero without one."""
+    logs = [
+        replicate.values[figure]
+        for replicate in session.replicates
+        if replicate.phase == "comparison" and replicate.arm == "B" and figure in replicate.values
+    ]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else 0.0

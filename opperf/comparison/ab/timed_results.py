@@ -1,0 +1,203 @@
+"""Whether A and B still compute the same after the calls that are timed, and with other contents in
+the same storage: in the first process of either arm, of the first block that has both.
+
+A function that keeps results, or does less after some calls, returns at its first call what it
+should. A state that it keeps is no fault: what differs from the first call in both arms is not
+compared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from opperf.comparison.ab.checking import KEPT, comparable, differences_of, without_others
+from opperf.comparison.ab.differences import (
+    Side,
+    at_first,
+    find_differences,
+    is_later,
+    renamed,
+)
+from opperf.comparison.ab.pairs import Pair, with_contents_of_a
+from opperf.comparison.ab.rehearsal import lacking_pass
+from opperf.comparison.ab.session import Session
+from opperf.model import DIFFERENT, Case, Check, Difference, Place, Tolerance
+from opperf.worker.protocol import AFTER, OBSERVED, OTHER, Observed
+
+Observe = Callable[[Place, Case, Path, int], Observed]
+"""Calls a case once in a new process of a place, with the random numbers of a draw."""
+
+
+class TimedResults(AbstractContextManager["TimedResults"]):
+    """The results of calls after the timed ones of a stage's processes, in files of a folder."""
+
+    def __init__(self, session: Session, phase: str, places: Sequence[Place]) -> None:
+        self._session = session
+        self._places: dict[Place, str] = {}
+        """The processes whose results are compared, each with `A` or `B`."""
+        if phase == "comparison" and session.plan.tolerance is not None and not session.is_checked:
+            self._places = _first_of_each(places, session.arms[:2])
+        self._cases: dict[str, dict[str, Case]] = {}
+        """Those that were visited, by arm and group."""
+        self._folder = tempfile.TemporaryDirectory(prefix="opperf-")
+
+    def __exit__(self, *error: object) -> None:
+        self._folder.cleanup()
+
+    def begin(self, place: Place, cases: Mapping[str, Case]) -> dict[str, Case]:
+        """Returns the cases of a process, by group: those of B with the contents of A's where the
+        results are compared."""
+        arm = self._places.get(place)
+        if arm is None:
+            return dict(cases)
+        pairs = {pair.id: pair for pair in self._session.pairs}
+        self._cases[arm] = {
+            group: case if arm == "A" else _with_arguments(case, with_contents_of_a(pairs[group]))
+            for group, case in cases.items()
+        }
+        return self._cases[arm]
+
+    def folders(self, place: Place) -> dict[str, Path]:
+        """Returns the folders for the results of a process, by the case's id; empty for none."""
+        arm = self._places.get(place)
+        if arm is None:
+            return {}
+        return {case.id: self._of(arm, group) for group, case in self._cases[arm].items()}
+
+    def _of(self, arm: str, group: str) -> Path:
+        return Path(self._folder.name).resolve() / arm / group
+
+    def check(self, place: Place, observe: Observe) -> dict[str, Check] | None:
+        """Returns the checks that say more than the session's after its last process that is
+        compared, by group; None after any other."""
+        if place not in self._places or len(self._cases) < len(self._places):
+            return None
+        tolerance = self._session.plan.tolerance
+        assert tolerance is not None
+        found: dict[str, Check] = {}
+        for pair in self._session.pairs:
+            sides = dict(self._sides(pair.id))
+            if len(sides) == len(self._places):
+                known = {difference.place for difference in self._differences(pair.id)}
+                first_calls = self._first_calls(observe)
+                check = _Comparison(pair, sides, tolerance, first_calls, known).check()
+                if check != SAME:
+                    found[pair.id] = check
+        return found
+
+    def _differences(self, group: str) -> tuple[Difference, ...]:
+        check = self._session.plan.checks.get(group)
+        return () if check is None else check.differences
+
+    def _sides(self, group: str) -> Iterator[tuple[str, Side]]:
+        for arm, cases in self._cases.items():
+            folder = self._of(arm, group)
+            if group in cases and (folder / OBSERVED).exists():
+                observed = msgspec.json.decode((folder / OBSERVED).read_bytes(), type=Observed)
+                yield arm, Side(cases[group], observed, folder)
+
+    def _first_calls(self, observe: Observe) -> Callable[[str, Side, int], Side]:
+        places = {arm: place for place, arm in self._places.items()}
+
+        def first_call(arm: str, side: Side, draw: int) -> Side:
+            folder = side.folder / f"draw {draw}"
+            folder.mkdir()
+            observed = observe(places[arm], side.case, folder, draw)
+            return side._replace(observed=observed, folder=folder)
+
+        return first_call
+
+
+SAME = Check("same")
+
+
+def _first_of_each(places: Sequence[Place], arms: Sequence[str]) -> dict[Place, str]:
+    """Returns the first processes of two arms in the first block that has both."""
+    for block in dict.fromkeys(place.block for place in places):
+        found: dict[str, Place] = {}
+        for place in places:
+            if place.block == block:
+                found.setdefault(place.role, place)
+        if all(arm in found for arm in arms):
+            return {found[arm]: name for arm, name in zip(arms, "AB", strict=True)}
+    return {}
+
+
+def _with_arguments(case: Case, other: Case) -> Case:
+    return msgspec.structs.replace(case, arguments=other.arguments)
+
+
+class _Comparison:
+    """The comparison of a pair; `first_call` returns a side with the results of a first call,
+    `known` are the places that differ at that."""
+
+    def __init__(
+        self,
+        pair: Pair,
+        sides: Mapping[str, Side],
+        tolerance: Tolerance,
+        first_call: Callable[[str, Side, int], Side],
+        known: Collection[str],
+    ) -> None:
+        self._known = known
+        self._pair, self._tolerance, self._first_call = pair, tolerance, first_call
+        self._all = sides
+        self._sides = comparable(pair, sides)
+
+    def check(self) -> Check:
+        refused = {arm: why for arm, side in self._all.items() if (why := side.observed.refusal)}
+        if refused:
+            lost = [lacking_pass(f"output{AFTER}", arm, why) for arm, why in refused.items()]
+            return Check(DIFFERENT, "", tuple(lost), 1) if len(refused) == 1 else SAME
+        notes = without_others(self._sides)
+        found = [
+            difference
+            for difference in differences_of(self._pair, self._sides, self._tolerance)
+            if at_first(difference.place) not in self._known
+        ]
+        if found:
+            found, said = self._without_state(found)
+            notes += said
+        outcome = DIFFERENT if found else SAME.outcome
+        return Check(outcome, "; ".join(notes), tuple(found[:KEPT]), len(found))
+
+    def _without_state(self, found: list[Difference]) -> tuple[list[Difference], list[str]]:
+        """Returns the differences that neither random numbers nor a state of both arms explain, and
+        what depends on a state."""
+        changed: list[set[str]] = []
+        random: set[str] = set()
+        for arm, side in self._all.items():
+            first, again = (self._first_call(arm, side, draw) for draw in (0, 1))
+            random |= self._places(first, again)
+            changed.append(self._places(first, _as_first(side)))
+        kept = set.intersection(*changed)
+        explained = kept | random
+        left = [each for each in found if at_first(each.place) not in explained]
+        places = dict.fromkeys(at_first(difference.place) for difference in found)
+        return left, [
+            f"{place}: depends on the calls before it, in both arms"
+            for place in places
+            if place in kept - random
+        ]
+
+    def _places(self, one: Side, other: Side) -> set[str]:
+        """Returns the places of first calls that differ."""
+        if one.observed.refusal or other.observed.refusal:
+            return set()
+        found = find_differences(one, other, self._tolerance, {})
+        names = self._pair.names
+        return {renamed(place.place, names) for place in found if not is_later(place.place)}
+
+
+def _as_first(side: Side) -> Side:
+    """Returns the results of a call after the timed ones as those of a first call."""
+    values = tuple(
+        msgspec.structs.replace(value, place=at_first(value.place))
+        for value in side.without(OTHER).observed.values
+    )
+    return side._replace(observed=msgspec.structs.replace(side.observed, values=values))
