@@ -70,14 +70,15 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
-            if conditions.results is not None:
-                # It computes with NumPy, which the manager does without.
-                from opperf.worker.call_outputs import observe_timed
-
-                observe_timed(visit, conditions.results)
             note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
+            if conditions.results is not None:
+                # Last, as it gives the inputs other contents. It computes with NumPy, which the
+                # manager does without.
+                from opperf.worker.call_outputs import observe_timed
+
+                observe_timed(visit, conditions.results)
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]
