@@ -28,7 +28,7 @@ from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
 from opperf.history.bisection.report import report_for as of_bisection
-from opperf.history.checking import Checked
+from opperf.history.checking import Checked, Noted
 from opperf.history.detection import NoteKind, SeriesNote
 from opperf.history.events import Event
 from opperf.history.events import Kind as EventKind
@@ -171,7 +171,8 @@ def of_history(folder):
         Event(EventKind.MACHINE, last_good=name, first_bad=name, id=2, **change),
     ]
     note = SeriesNote(name, NoteKind.BREAK, "e0", 1, name)
-    checked = Checked([], events, [], [note], {name: 1}, {}, name)
+    noted = [Noted(1, note, name), Noted(None, note, name)]
+    checked = Checked([], events, [], noted, {name: 1}, (), name)
     rows = rows_of(events, {line.id: line}, [1], NOTHING)
     return {
         "history list": [
