@@ -177,7 +177,7 @@ def of_history(folder):
         over_budget=events,
         ended=[],
         pending=[],
-        notes=[Noted(line.id, note, name)],
+        notes=[Noted(line.id, note, name), Noted(None, note, name)],
         order={name: 1},
         gone=[],
         settings=name,
