@@ -49,6 +49,7 @@ FIXED: dict[str, Any] = {
     "until_settled": None,
     "weight": None,
     "locked": None,
+    "check": False,
     "no_check": True,
     "gate": False,
     "rtol": None,
