@@ -296,6 +296,8 @@ class Difference(Struct, frozen=True, omit_defaults=False):
     relative: float | None = None
     """That error as a share of A's element; None likewise, and of zero."""
     share: float = 1.0
+    lacks: str = ""
+    """The arm that has no such pass, where the other one has it."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"

@@ -85,7 +85,7 @@ class Sessions:
             found = _counted(session, request) if kind == "counts" else _timed(session)
         else:
             found = Step(0, ())
-        failures = (*_absent(session), *found.failures)
+        failures = (*_absent(session), *_without_passes(session), *found.failures)
         if not failures and not found.figures and not session.pairs:
             absence = session.plan.absences[0]
             raise UsageError(f"no case runs in both commits, e.g. {absence.case}: {absence.reason}")
@@ -209,6 +209,16 @@ def _absent(session: Session) -> tuple[Failure, ...]:
         for absence in session.plan.absences
         if absence.is_missing
     )
+
+
+def _without_passes(session: Session) -> Iterator[Failure]:
+    """Yields the cases of which the second commit lacks a pass that the first one has."""
+    second = session.arms[1]
+    for pair in session.pairs:
+        check = session.checks.get(pair.id)
+        lost = [str(one) for one in check.differences if one.lacks == second] if check else []
+        if lost:
+            yield _failure(pair, "; ".join(lost))
 
 
 def _failure(pair: Pair, reason: str) -> Failure:

@@ -99,7 +99,7 @@ def rehearse(
 def lacking_pass(name: str, arm: str, reason: str) -> Difference:
     """Returns the difference of a pass, or another metric, that an arm alone lacks, with why."""
     other = "B" if arm == "A" else "A"
-    return Difference(name, f"{other} has it, {arm} has not ({reason})")
+    return Difference(name, f"{other} has it, {arm} has not ({reason})", lacks=arm)
 
 
 def _lacking(both: Mapping[str, Record]) -> Iterator[Difference]:
