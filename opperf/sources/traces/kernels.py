@@ -6,7 +6,7 @@ import bisect
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from opperf.sources.traces.anomalies import Anomalies, Anomaly
 from opperf.sources.traces.chrome_events import ChromeEvent
@@ -14,14 +14,28 @@ from opperf.sources.traces.collectives import whole
 from opperf.sources.traces.trace import Kernel, Node, Trace
 from opperf.sources.traces.values import integer_or
 
-if TYPE_CHECKING:
-    from opperf.sources.traces.kineto import Event
-
 LAUNCHING = "LaunchKernel"
 """In the names of runtimes' functions that launch a kernel each; others may have no work."""
 
 CLOCKS_NS = 2000
 """How much earlier than its launch a kernel may seem to begin: times may be whole microseconds."""
+
+
+class HostEvent(NamedTuple):
+    """An event of a thread of the host."""
+
+    thread: int
+    begin: int
+    """Nanoseconds of the trace's clock."""
+    end: int
+    """As far as what else is on the thread is within it."""
+    time: int
+    """-1 if unknown."""
+    name: str
+    call: int
+    """Index of its distinct call; -1 of a label."""
+    rf_id: int
+    seq_id: int
 
 
 class Launch(NamedTuple):
@@ -83,7 +97,7 @@ def work_of(event: ChromeEvent) -> Work:
 
 
 def add_kernels(
-    trace: Trace, ordered: Sequence[Event], launches: Iterable[Launch], works: Sequence[Work]
+    trace: Trace, ordered: Sequence[HostEvent], launches: Iterable[Launch], works: Sequence[Work]
 ) -> None:
     """Adds the kernels, and their times to the topmost operators in which they were launched.
     `ordered` are the events of the nodes, by their numbers."""
@@ -152,7 +166,7 @@ def _launches(
 class _Operators:
     """The topmost operators by thread and time."""
 
-    def __init__(self, trace: Trace, ordered: Sequence[Event]) -> None:
+    def __init__(self, trace: Trace, ordered: Sequence[HostEvent]) -> None:
         self._events = ordered
         self._nodes: Mapping[int, list[Node]] = defaultdict(list)
         for top in trace.topmost():

@@ -10,7 +10,7 @@ import bisect
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ from opperf.sources.traces.anomalies import Anomaly
 from opperf.sources.traces.chrome_events import LONGEST_NS, ChromeEvent, events_of
 from opperf.sources.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shapes
 from opperf.sources.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
-from opperf.sources.traces.kernels import Launch, Work, add_kernels, launch_of, work_of
+from opperf.sources.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
 from opperf.sources.traces.trace import Call, Node, Trace
 from opperf.sources.traces.values import (
     Unbuildable,
@@ -56,27 +56,10 @@ CATEGORIES = frozenset((OPERATORS, *LABELS, "python_function", *LAUNCHES, *KERNE
 """Categories of the events that are read."""
 
 
-class Event(NamedTuple):
-    """An event of a thread of the host."""
-
-    thread: int
-    begin: int
-    """Nanoseconds of the trace's clock."""
-    end: int
-    """As far as what else is on the thread is within it."""
-    time: int
-    """-1 if unknown."""
-    name: str
-    call: int
-    """Index of its distinct call; -1 of a label."""
-    rf_id: int
-    seq_id: int
-
-
 def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     """Adds the nodes of a trace of events. Times of kernels are added to the topmost operator that
     launched them."""
-    hosts: list[Event] = []
+    hosts: list[HostEvent] = []
     launches: list[Launch] = []
     works: list[Work] = []
     threads: dict[Hashable, int] = {}
@@ -104,7 +87,7 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     _place_in_time(trace, ordered)
 
 
-def _event(trace: Trace, event: ChromeEvent, thread: int) -> Event | None:
+def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
     """Returns what is kept of an event of the host: a call, or a label; None for any other."""
     name, category, args = event.name, event.category, event.args
     call = -1
@@ -121,7 +104,7 @@ def _event(trace: Trace, event: ChromeEvent, thread: int) -> Event | None:
     elif category not in LABELS:
         return None
     number = integer_or(args.get("Record function id"))
-    return Event(thread, event.begin, event.end, event.time, name, call, number, sequence)
+    return HostEvent(thread, event.begin, event.end, event.time, name, call, number, sequence)
 
 
 def _call_of(trace: Trace, name: str, args: Mapping[str, Any]) -> int:
@@ -230,12 +213,12 @@ def _parse_element(text: str) -> Element:
 WORDS: Mapping[str, Element] = {"True": True, "False": False, "None": None, "": None}
 
 
-def _nest(trace: Trace, events: Sequence[Event]) -> list[Event]:
+def _nest(trace: Trace, events: Sequence[HostEvent]) -> list[HostEvent]:
     """Adds the events as nodes, each below the one on its thread in whose time it is, and returns
     them in the order of their numbers, from 1 on."""
-    ordered: list[Event] = []
+    ordered: list[HostEvent] = []
     above: dict[int, list[int]] = defaultdict(list)
-    seen: set[Event] = set()
+    seen: set[HostEvent] = set()
     moment = None
     for event in sorted(events, key=lambda one: (one.begin, -one.end)):
         if (event.begin, event.end) != moment:
@@ -269,14 +252,14 @@ def _nest(trace: Trace, events: Sequence[Event]) -> list[Event]:
     return ordered
 
 
-def _is_within(event: Event, outer: Event) -> bool:
+def _is_within(event: HostEvent, outer: HostEvent) -> bool:
     """Whether an event is below one of its thread that does not begin later."""
     if event.end <= outer.end:
         return True
     return event.begin < outer.end and event.end <= outer.end + TRUNCATED_NS
 
 
-def _overlaps(event: Event, outer: Event) -> bool:
+def _overlaps(event: HostEvent, outer: HostEvent) -> bool:
     """Whether a call is partly in another one's time, as no thread makes them; backends' collective
     operations run beside their thread."""
     if event.begin >= outer.end or min(event.call, outer.call) < 0:
@@ -284,7 +267,7 @@ def _overlaps(event: Event, outer: Event) -> bool:
     return not any(BY_BACKEND.fullmatch(call.name) for call in (event, outer))
 
 
-def _place_in_time(trace: Trace, ordered: Sequence[Event]) -> None:
+def _place_in_time(trace: Trace, ordered: Sequence[HostEvent]) -> None:
     """Counts times from the first one on, without those that no clock of the trace can have."""
     begins = sorted(
         [*(event.begin for event in ordered), *(kernel.start_ns for kernel in trace.kernels)]
