@@ -115,7 +115,7 @@ def worker(variables):
 class InProcess:
     """A worker that uses the fake framework in this process."""
 
-    is_foreign = False
+    is_foreign = has_own_modules = False
 
     def __init__(self, fake):
         self.fake, self.ends, self.measured = fake, 0, []

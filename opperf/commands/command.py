@@ -47,8 +47,8 @@ SECTIONS: dict[str, str] = {
     "profile_cuda_cpu_individual_ops log_level",
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
-        "no_check backends baseline metric rtol atol weight measured_pass sort event no_python top "
-        "by x rank least"
+        "check no_check backends baseline metric rtol atol weight measured_pass sort event "
+        "no_python top by x rank least"
     ),
     "History": (
         "store project repository revision branch is_dirty commits_of what environment with_dirty "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.instruments.instrument import Instrument
-from opperf.model import DEFAULTS, INSTRUCTIONS, Metric, MetricKind, NoteCode, Settings
+from opperf.model import DEFAULTS, INSTRUCTIONS, SEQUENCES, Metric, MetricKind, NoteCode, Settings
 
 NS_PER_S = 1e9
 
@@ -93,9 +93,12 @@ COMPILER = Compilation()
 
 def note_removed_work(visit: Visit) -> None:
     """Adds notes to the passes of a user's code that a compiler has removed most of. How an
-    operator of the framework's own does its work is the framework's matter."""
+    operator of the framework's own does its work is the framework's matter, and what is no function
+    has no results that work could reach."""
     prepared, case = visit.prepared, visit.case
-    if case.settings.mode == DEFAULTS["mode"] or visit.framework.is_own(case.target):
+    if case.settings.mode == DEFAULTS["mode"] or isinstance(case.target, SEQUENCES):
+        return
+    if visit.framework.is_own(case.target):
         return
     visit.restore()
     gradient = prepared.make_gradient if "backward" in visit.summaries else None

@@ -63,6 +63,7 @@ from opperf.model.runs import (
 from opperf.model.settings import INSTRUCTIONS, Settings
 from opperf.model.targets import (
     PROGRAM,
+    SEQUENCES,
     CallableTarget,
     FileTarget,
     ModelTarget,

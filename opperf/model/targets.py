@@ -306,6 +306,10 @@ Target = Union[
 ]
 
 
+SEQUENCES = (ScriptTarget, SnippetTarget, TraceTarget)
+"""Targets that are no function: a program, statements, recorded calls."""
+
+
 def canonical_target(target: Target) -> dict[str, Any]:
     """Returns a target's canonical form: without defaults, and with a file's name for its path, or
     its digest alone."""

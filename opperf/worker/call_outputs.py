@@ -32,7 +32,7 @@ from opperf.instruments.prepared import PreparedCase, Visit
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
 from opperf.machine.heap import filled_blocks
-from opperf.model import Case, ModelTarget, ScriptTarget, SnippetTarget, TraceTarget
+from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
 from opperf.worker.binding import runnable_model
@@ -58,9 +58,6 @@ AFTER_TIMED, SHORT_S = 4, 0.01
 """Most calls after the last timed one up to that whose results are kept, and the seconds of a first
 call from which it is the next one: how many there are is random, so that a function cannot know
 which it is."""
-
-CALLED_ONCE = (ScriptTarget, SnippetTarget, TraceTarget)
-"""Targets without results of several calls: a program, a statement, a recorded sequence."""
 
 
 def observe(
@@ -141,7 +138,7 @@ class _Observation:
         self._write(results.outputs(), "", MOST_BYTES)
         self._values += _containers(OUTPUT, results.take_returned(), self._framework.name)
         reason = self._gradients(results, "", MOST_BYTES)
-        if isinstance(self._case.target, CALLED_ONCE):
+        if isinstance(self._case.target, SEQUENCES):
             calls = 0
         elif calls is None:
             calls = results.calls_within(SEVERAL_S, LEAST_CALLS, MOST_CALLS)
@@ -165,7 +162,7 @@ class _Observation:
 
     def timed(self, visit: Visit) -> Observed:
         """Observes calls of a case that was called before."""
-        if isinstance(self._case.target, CALLED_ONCE):
+        if isinstance(self._case.target, SEQUENCES):
             return Observed()
         prepared = visit.prepared
         results = self._results(prepared, visit.inputs)
@@ -201,7 +198,7 @@ class _Observation:
     ) -> tuple[str, str]:
         """Writes the results of a call with other contents. Returns why there are none, and why the
         call failed although its contents are as valid as the first ones."""
-        if isinstance(self._case.target, CALLED_ONCE):
+        if isinstance(self._case.target, SEQUENCES):
             return "", ""
         try:
             results.renew()

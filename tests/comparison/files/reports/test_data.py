@@ -68,6 +68,7 @@ def test_json_tells_both_sides_whole(everything):
         "comparability": "",
         "arm": "",
         "machine": "",
+        "loaded": [],
     }
     assert (content["threshold"], content["unmeasured"]) == (0.02, 2)
     assert content["metrics"] == ["forward", "memory"]
