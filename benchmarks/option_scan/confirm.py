@@ -16,7 +16,8 @@ from benchmarks.option_scan.screen import CHANGE, Screened, paced
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks, Start
 from opperf.comparison.ab.forecast import next_stage
-from opperf.comparison.ab.session import Session, new_session
+from opperf.comparison.ab.grouping import new_session
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.statistics.data import Analysis, Thresholds
 from opperf.comparison.statistics.verdicts import analyse

@@ -5,7 +5,7 @@ import pytest
 
 from opperf.commands.ab.running import restore_environments
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.session import new_session
+from opperf.comparison.ab.grouping import new_session
 from opperf.environments.restoring import restore
 from opperf.errors import InstallationError
 from opperf.model import Case, Interpreter, OperatorTarget, TensorSpec

@@ -43,10 +43,11 @@ from opperf.comparison.ab.forecast import (
     processes,
 )
 from opperf.comparison.ab.gate import left_to_count
+from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
-from opperf.comparison.ab.session import Session, new_session
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_comparable, check_environment

@@ -1,5 +1,6 @@
-"""Gains that memory does not allow: a call that reads its inputs and writes its outputs takes as
-long as moving them does."""
+"""Figures that may not be what they seem: gains that memory does not allow, as a call that reads
+its inputs and writes its outputs takes as long as moving them does, and work that a compiler
+removed."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from opperf.comparison.statistics.data import Analysis, Verdict
 from opperf.frameworks.base import CPU
 from opperf.instruments.times import FORWARD
 from opperf.machine.bandwidth import copy_ns
+from opperf.model import REMOVED
 from opperf.results.units import time_text
 
 KIB = 1024
@@ -46,6 +48,29 @@ def moved_by_gains(
             cores = settings.threads or os.cpu_count() or 1
             found[group] = moved, copy(moved) / cores
     return found
+
+
+def doubts(session: Session) -> dict[str, str]:
+    """Returns why figures are doubtful, by figure."""
+    found = implausible_gains(session)
+    for figure, removed in removed_work(session).items():
+        found[figure] = "; ".join(filter(None, (found.get(figure), removed)))
+    return found
+
+
+def removed_work(session: Session) -> dict[str, str]:
+    """Returns what compilers removed of the arms' work, by figure."""
+    found: dict[str, dict[str, str]] = {}
+    for process in session.processes:
+        for record in process.records:
+            for note in record.notes:
+                if note.code in REMOVED:
+                    figure = key(session.group_of[record.id], note.metric)
+                    found.setdefault(figure, {})[process.line.place.arm] = note.message
+    return {
+        figure: "; ".join(f"{arm}: {message}" for arm, message in sorted(by_arm.items()))
+        for figure, by_arm in found.items()
+    }
 
 
 def implausible_gains(session: Session) -> dict[str, str]:

@@ -12,8 +12,9 @@ from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.plausibility import implausible_gains
-from opperf.comparison.ab.session import Session, key, metric_of, pair_of
+from opperf.comparison.ab.plausibility import doubts
+from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (
     Analysis,
@@ -23,9 +24,9 @@ from opperf.comparison.statistics.data import (
     Shift,
     Verdict,
 )
-from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
+from opperf.comparison.statistics.weights import Weighted
 from opperf.machine.environment import lasting_differences
-from opperf.model import DIFFERENT, PASSES, REMOVED, Check, LoadedFile, SameResults, Struct
+from opperf.model import DIFFERENT, Check, LoadedFile, SameResults, Struct
 from opperf.results.text import add_distinct
 
 
@@ -149,21 +150,6 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """`checks` of a session that compares results alone."""
 
 
-def _removed_work(session: Session) -> dict[str, str]:
-    """Returns what compilers removed of the arms' work, by figure."""
-    found: dict[str, dict[str, str]] = {}
-    for process in session.processes:
-        for record in process.records:
-            for note in record.notes:
-                if note.code in REMOVED:
-                    figure = key(session.group_of[record.id], note.metric)
-                    found.setdefault(figure, {})[process.line.place.arm] = note.message
-    return {
-        figure: "; ".join(f"{arm}: {message}" for arm, message in sorted(by_arm.items()))
-        for figure, by_arm in found.items()
-    }
-
-
 def report_of(
     session: Session, analysis: Analysis, fail_on: tuple[str, ...] = (), weight: str | None = None
 ) -> Report:
@@ -172,11 +158,7 @@ def report_of(
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
     found, missing = findings(session), missing_figures(session)
-    checks, implausible, removed = (
-        session.checks,
-        implausible_gains(session),
-        _removed_work(session),
-    )
+    checks, doubtful = session.checks, doubts(session)
 
     def row(one: CaseVerdict) -> Row:
         fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
@@ -187,9 +169,7 @@ def report_of(
             **fields,
             detectable=_change(one.detectable),
             note=missing.get(one.case)
-            or "; ".join(
-                filter(None, (one.note, implausible.get(one.case), removed.get(one.case)))
-            ),
+            or "; ".join(filter(None, (one.note, doubtful.get(one.case)))),
             settings=pairs[pair_of(one.case)].settings,
             basis=basis_text(one, found.get(one.case)),
         )
@@ -385,44 +365,3 @@ def _change(value: float | None) -> float | None:
 
 def _exp(value: float | None) -> float | None:
     return None if value is None else math.exp(value)
-
-
-def weigh_session(session: Session, analysis: Analysis) -> Weighted:
-    """Returns the totals of the pairs that have a ratio, and the same results. The time of a call
-    is the sum of its passes: of A, the geometric mean over the processes of their medians; of B,
-    that times the ratio of the verdict, from which the core's speed is subtracted."""
-    different = (key(name, metric) for name in session.different for metric in PASSES)
-    left_out = {*missing_figures(session), *different}
-    ratios = {
-        verdict.case: verdict.ratio
-        for verdict in analysis.verdicts
-        if verdict.ratio is not None and verdict.case not in left_out
-    }
-    logs: dict[str, list[float]] = {}
-    for replicate in session.replicates:
-        if replicate.phase == "comparison" and replicate.arm == "A":
-            for name, value in replicate.values.items():
-                if math.isfinite(value):
-                    logs.setdefault(name, []).append(value)
-    times = {name: math.exp(math.fsum(found) / len(found)) for name, found in logs.items()}
-    pairs = session.pairs
-    weighed = [found for pair in pairs for found in _weighed(pair, times, ratios)]
-    measured = {metric for pair in pairs for metric in PASSES if key(pair.id, metric) in ratios}
-    return weigh(
-        weighed,
-        metrics=[metric for metric in PASSES if metric in measured],
-        unmeasured_calls=sum(pair.a.count for pair in pairs)
-        - sum(found.base_calls for found in weighed),
-    )
-
-
-def _weighed(pair: Pair, times: dict[str, float], ratios: dict[str, float]) -> Iterator[Weighed]:
-    names = [name for metric in PASSES if (name := key(pair.id, metric)) in ratios]
-    if names:
-        yield Weighed(
-            operator=pair.label,
-            base_calls=pair.a.count,
-            new_calls=pair.b.count,
-            base_ns=math.fsum(times[name] for name in names),
-            new_ns=math.fsum(times[name] * ratios[name] for name in names),
-        )

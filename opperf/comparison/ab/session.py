@@ -8,9 +8,9 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -21,7 +21,7 @@ from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError
-from opperf.execution.run_header import make_header, read_selection
+from opperf.execution.run_header import read_selection
 from opperf.model import (
     DIFFERENT,
     WITHOUT_FIGURE,
@@ -40,10 +40,8 @@ from opperf.model import (
     Tolerance,
 )
 from opperf.results.verifications import why_without_figures
-from opperf.sources.completing import distinguish
-from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes, with_settings
+from opperf.sources.varying import Axes
 
 
 class Group(Struct, frozen=True):
@@ -95,18 +93,6 @@ class SessionPlan(Struct, frozen=True):
     """By arm, the files that its first process has loaded for the cases, and the framework's."""
     same_files: str = ""
     """That arms which are builds have loaded the same; empty where they have not."""
-
-
-def group_cases(
-    groups: Sequence[Mapping[str, Case]], arms: Mapping[str, ArmSpec]
-) -> list[tuple[Case, ...]]:
-    """Returns the cases of each group as the file has them, in the order of the arms: none equals
-    another, and those of an arm with its own interpreter name it."""
-    named = {arm: {"python": arm} if spec.python else {} for arm, spec in arms.items()}
-    # In the order of the arms, as equal cases are numbered.
-    listed = distinguish(with_settings(group[arm], named[arm]) for arm in arms for group in groups)
-    of_arm = [listed[place * len(groups) : (place + 1) * len(groups)] for place in range(len(arms))]
-    return list(zip(*of_arm, strict=True))
 
 
 COUNTS = "counts"
@@ -358,52 +344,6 @@ def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
         elif summary is not None or note is not None:
             missing.append(f"{metric}: {note.message if note else 'its median is zero'}")
     return values, "; ".join(missing)
-
-
-def new_session(
-    groups: Mapping[str, Mapping[str, Case]],
-    arms: Mapping[str, ArmSpec],
-    environments: Mapping[str, Environment],
-    selection: Selection,
-    command: str,
-    excluded: Mapping[str, str],
-    axes: Axes | None = None,
-    names: Mapping[str, Mapping[str, str]] | None = None,
-    **plan: Any,
-) -> Session:
-    """Returns a session without processes. `groups` have the compared cases by id, `names`
-    arguments that the second arm's case has by another name, `plan` other fields of
-    `SessionPlan`."""
-    cases = group_cases(list(groups.values()), arms)
-    made = SessionPlan(
-        arms=dict(arms),
-        groups=tuple(
-            Group(id, tuple(case.id for case in own), dict((names or {}).get(id, {})))
-            for id, own in zip(groups, cases, strict=True)
-        ),
-        environments={arm: environment.id for arm, environment in environments.items()},
-        **plan,
-    )
-    header = make_header(
-        Plan(cases=(), excluded=dict(excluded)),
-        selection,
-        command,
-        axes,
-        interpreters=[
-            msgspec.structs.replace(spec.interpreter, label=arm)
-            for arm, spec in arms.items()
-            if spec.interpreter is not None
-        ],
-    )
-    return Session(
-        # As it is read again.
-        msgspec.structs.replace(header, session=msgspec.json.decode(msgspec.json.encode(made))),
-        made,
-        {case.id: case for arm in zip(*cases, strict=True) for case in arm},
-        dict(environments),
-        selection,
-        axes or {},
-    )
 
 
 def key(pair: str, metric: str) -> str:

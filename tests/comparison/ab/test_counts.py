@@ -7,7 +7,7 @@ from opperf.commands.ab import ab
 from opperf.commands.ab.begin import SETTINGS
 from opperf.commands.ab.request import OF_TIMES
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.session import group_cases
+from opperf.comparison.ab.grouping import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget

@@ -18,10 +18,10 @@ from opperf.comparison.ab.report import (
     ResultsRow,
     Row,
     report_of,
-    weigh_session,
 )
 from opperf.comparison.ab.reports import INTERVAL, MAX_ROWS, MAX_SAME
 from opperf.comparison.ab.session import key
+from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Difference, Note, NoteCode, Place, ProcessLine
