@@ -1,11 +1,16 @@
 """Prints what the checks of a simulated year found, when, and what they closed.
 
     python -m benchmarks.history_year [--seed N] [--days N] [--series N] [--noise SHARE ...]
+    python -m benchmarks.history_year --years 48
 
 Each noise has a year of 350 runs of 60 series, one a day, in which steps, a fix, two drifts and a
 bad day happen, and one in which a machine is replaced. History is checked after each run, and its
 events are kept between, as `opperf history check` does. A figure stands beside its target.
 Ends with 1 if a target is missed.
+
+With --years the first kind of year is made as often, and its history read once, at the end, which
+says at which run a change was found: shares, beside those of a CUSUM that knows level, noise and size
+of the step, and has one false alarm a year.
 """
 
 from __future__ import annotations
@@ -14,11 +19,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks.simulated_year import Day, Step, Year, check_days
+import numpy as np
+
+from benchmarks.simulated_year import DAY, Day, Step, Year, check_days, figures
 from benchmarks.simulation_report import Report
+from opperf.history import detection
 from opperf.history.checking import Noted
-from opperf.history.detection import NoteKind
+from opperf.history.detection import NoteKind, detect, series_of
 from opperf.history.events import Event, State
+from opperf.model import Metric, MetricKind
 
 NOISES = (0.02, 0.03, 0.05)
 
@@ -155,6 +164,84 @@ def show_replacement(report: Report, noise: float, seed: int, days: int, series:
     report.table(f"A machine is replaced, noise {noise:.0%}", ["", "figure", "target"], rows)
 
 
+def show_shares(report: Report, noise: float, seed: int, years: int, series: int) -> None:
+    """Prints in which share of the years a step was found in time."""
+    year = Year(series=series, sd=noise, drifts={7: 0.1, 8: 0.2}, bad_days=(240,))
+    year.steps = tuple(Step(*step) for step in STEPS)
+    metric = Metric("time", "ns", MetricKind.WALL, "time")
+    days = np.arange(year.days)
+    found: dict[float, list[bool]] = {factor: [] for factor in WITHIN}
+    named: list[bool] = []
+    false = []
+    for number in range(seed, seed + years):
+        findings = detect(
+            [
+                series_of(str(row), metric, days, np.exp(logs), times=DAY * days)
+                for row, logs in enumerate(figures(year, number))
+            ]
+        )
+        of_steps = 0
+        for step in year.steps:
+            own = [
+                change
+                for change in findings.changes[step.row]
+                if abs(change.first_bad - step.day) <= NEAR
+                and change.state is not detection.State.PENDING
+                and change.is_worse == (step.factor > 1)
+            ]
+            of_steps += len(own)
+            if step.factor in WITHIN:
+                latest = step.day + WITHIN[step.factor][0]
+                found[step.factor].append(any(change.seen_at < latest for change in own))
+        shown = [
+            change
+            for changes in findings.changes
+            for change in changes
+            if change.state is not detection.State.PENDING and not change.of_machine
+        ]
+        false.append(len(shown) - of_steps)
+        drifts = {note.key for note in findings.notes if note.kind is NoteKind.DRIFT}
+        named += [str(row) in drifts for row in year.drifts]
+    rows: list[list[object]] = [
+        [
+            f"{factor - 1:+.0%} within {WITHIN[factor][0]}",
+            f"{np.mean(shares):.2f}",
+            f"{cusum_share(np.log(factor) / noise, WITHIN[factor][0], series, year.days):.2f}",
+        ]
+        for factor, shares in found.items()
+    ]
+    rows += [
+        ["drifts named", f"{np.mean(named):.2f}", ""],
+        ["false changes a year", f"{np.mean(false):.2f}", "1"],
+        ["most of them in a year", max(false), ""],
+    ]
+    report.table(f"{years} years, noise {noise:.0%}", ["", "opperf", "CUSUM"], rows)
+
+
+CUSUM_YEARS = 40
+"""Simulated to find the threshold: 40 false alarms, of which the square root is 16 %."""
+
+
+def cusum_share(step: float, within: int, series: int, days: int) -> float:
+    """Returns the share of steps, in standard deviations, that Page's cumulative sum finds."""
+    rng = np.random.default_rng(1)
+    total = np.zeros(series * CUSUM_YEARS)
+    largest = np.zeros_like(total)
+
+    def add(level: float) -> None:
+        gain = step * (rng.standard_normal(total.size) + level) - step**2 / 2
+        np.maximum(0, total + gain, out=total)
+        np.maximum(largest, total, out=largest)
+
+    for _ in range(days):
+        add(0.0)
+    threshold = np.quantile(largest, 1 - 1 / series)
+    largest[:] = total
+    for _ in range(within):
+        add(step)
+    return float(np.mean(largest > threshold))
+
+
 def main() -> int:
     """Prints the tables; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -162,8 +249,13 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=350)
     parser.add_argument("--series", type=int, default=60)
     parser.add_argument("--noise", type=float, nargs="+", default=NOISES)
+    parser.add_argument("--years", type=int)
     options = parser.parse_args()
     report = Report()
+    for noise in options.noise if options.years else ():
+        show_shares(report, noise, options.seed, options.years, options.series)
+    if options.years:
+        return 0
     for noise in options.noise:
         show_year(report, noise, options.seed, options.days, options.series)
         show_replacement(report, noise, options.seed, options.days, options.series)
