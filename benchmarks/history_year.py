@@ -9,8 +9,8 @@ events are kept between, as `opperf history check` does. A figure stands beside 
 Ends with 1 if a target is missed.
 
 With --years the first kind of year is made as often, and its history read once, at the end, which
-says at which run a change was found: shares, beside those of a CUSUM that knows level, noise and size
-of the step, and has one false alarm a year.
+says at which run a change was found: shares, beside those of a CUSUM that knows level, noise and
+size of the step, and has one false alarm a year.
 """
 
 from __future__ import annotations
