@@ -216,7 +216,8 @@ def _without_passes(session: Session) -> Iterator[Failure]:
     second = session.arms[1]
     for pair in session.pairs:
         check = session.checks.get(pair.id)
-        lost = [str(one) for one in check.differences if one.lacks == second] if check else []
+        differences = () if check is None else check.differences
+        lost = [str(difference) for difference in differences if difference.lacks == second]
         if lost:
             yield _failure(pair, "; ".join(lost))
 
