@@ -88,8 +88,8 @@ def fill(store: str, series: int, commits: int) -> None:
         ids = [one.id for one in sorted(reading.read_series(opened, project), key=_case_number)]
         runs = [run.id for run in reading.read_runs(opened, project)]
         with opened.writing() as connection:
-            (index,) = schema.points.indexes
-            index.drop(connection)
+            for index in schema.points.indexes:
+                index.drop(connection)
             if opened.dialect == "sqlite":
                 # Points of a series lie together, and those of a commit do not: all pages at once.
                 connection.exec_driver_sql("PRAGMA cache_size = -1000000")
@@ -100,7 +100,8 @@ def fill(store: str, series: int, commits: int) -> None:
                 for one, median in zip(ids[1:], make_medians(number, series)[1:], strict=True)
             )
             INSERT[opened.dialect](driver, rows)
-            index.create(connection)
+            for index in schema.points.indexes:
+                index.create(connection)
             for run in runs[1:]:
                 pack_run(connection, run)
 

@@ -173,7 +173,7 @@ def read_failures(store: Store, project: Project) -> list[Failure]:
     query = (
         select(points.c.series_id, points.c.run_id, points.c.status, points.c.reason)
         .join(runs, points.c.run_id == runs.c.id)
-        .where(runs.c.project == project.id, points.c.status != "ok")
+        .where(runs.c.project == project.id, schema.WITHOUT_FIGURE)
     )
     with store.reading() as connection:
         return [Failure(*row) for row in connection.execute(query)]

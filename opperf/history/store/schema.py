@@ -14,12 +14,17 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 
-VERSION = "0004"
+VERSION = "0005"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
+
+WITHOUT_FIGURE = text("points.status != 'ok'")
+"""Points that are outcomes without a figure. In these words, and without a parameter, a query finds
+them by their index; among five million points that are read it takes eight seconds."""
 
 projects = Table(
     "projects",
@@ -111,6 +116,12 @@ points = Table(
     Column("q25", Float),
     Column("q75", Float),
     Index("points_by_run", "run_id"),
+    Index(
+        "points_without_figure",
+        "run_id",
+        sqlite_where=text("status != 'ok'"),
+        postgresql_where=text("status != 'ok'"),
+    ),
     # Reading series whole is what a check does: their points lie together.
     sqlite_with_rowid=False,
 )
