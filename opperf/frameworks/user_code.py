@@ -37,7 +37,9 @@ Find = Callable[[str], Callable[..., Any]]
 """Finds a framework's callable by its dotted path."""
 
 
-def target_at(framework: str, text: str, own_modules: bool = False) -> Target | None:
+def target_at(
+    framework: str, text: str, own_modules: bool = False
+) -> FileTarget | CallableTarget | None:
     """Returns the target of a name with a colon; None for any other name. A module in the working
     directory is a file target, as workers import nothing from there by name; with
     `own_modules`, of another interpreter, it is none. Raises as `file_here`."""
@@ -189,17 +191,31 @@ def imports_in_script(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def object_of(target: FileTarget | CallableTarget) -> Any:
+    """Returns what a user's file or module has under a name. Raises as `function_of`."""
+    if isinstance(target, FileTarget):
+        return _found(module_of(str(Path(target.file).resolve())), target.function)
+    module, _, name = target.path.partition(":")
+    return _found(imported(module, repr(target.path), f":{name}"), name)
+
+
 def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
+    place = _found(module, name)
+    if not callable(place):
+        where = module.__file__ or module.__name__
+        raise UnknownOperatorError(f"{name!r} of {where} is not callable")
+    found: Callable[..., Any] = place
+    return found
+
+
+def _found(module: ModuleType, name: str) -> Any:
     place: Any = module
     where = module.__file__ or module.__name__
     for word in name.split("."):
         if not hasattr(place, word):
             raise UnknownOperatorError(f"{where} has no {name!r}{suggest(word, vars(place))}")
         place = getattr(place, word)
-    if not callable(place):
-        raise UnknownOperatorError(f"{name!r} of {where} is not callable")
-    found: Callable[..., Any] = place
-    return found
+    return place
 
 
 def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., Any]:

@@ -187,8 +187,9 @@ class Settings(Struct, frozen=True):
             "--inputs",
             "Your function that returns the inputs, in place of the rules, as a dict of "
             "arguments (arrays, shapes, numbers), or a list of such dicts, one for each "
-            "configuration. kernels.py:make or module:make.",
-            metavar="FUNCTION",
+            "configuration: kernels.py:make or module:make. Or your dict of these by function, "
+            "inputs.py:INPUTS; what it lacks has the rules' inputs.",
+            metavar="FUNCTION|DICT",
             identity=False,
             common=True,
             title="Function of the inputs",

@@ -209,13 +209,17 @@ class Registry:
             return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
         overrides = overrides.renamed(overrides.aliases(operator))
-        if selection.settings.input_function:
+        reference = selection.settings.input_function
+        made: list[Inputs] | NoInputs | None = None
+        if reference:
             asked = dtype if selection.dtype_given else ""
             made = inputs_by_function(framework, target, operator, selection.settings, asked)
-        else:
+        if made is None:
             found = self._found.get(target.label)
             asked = "" if _leaves_dtype(selection, overrides) else dtype
             made = inputs_for_target(framework, target, operator, preset, asked, found)
+            if reference and isinstance(made, NoInputs):
+                made = NoInputs(f"no inputs in {reference}")
         if not overrides.names:
             return made
         names = accepted(operator, made)

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
-from opperf.frameworks.user_inputs import FUNCTION, OPTION, configurations, place_of
-from opperf.model import Case, Fill, Operator, OperatorTarget, Settings, Target, TensorSpec
+from opperf.frameworks.user_inputs import (
+    FUNCTION,
+    OPTION,
+    Configuration,
+    configurations,
+    entry_of,
+    place_of,
+)
+from opperf.model import (
+    CallableTarget,
+    Case,
+    FileTarget,
+    Fill,
+    Operator,
+    OperatorTarget,
+    Settings,
+    Target,
+    TensorSpec,
+)
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
 from opperf.sources.overrides import LACKS, accepted
@@ -21,9 +39,10 @@ def inputs_by_function(
     operator: Operator,
     settings: Settings,
     dtype: str = "",
-) -> list[Inputs] | NoInputs:
+) -> list[Inputs] | NoInputs | None:
     """Returns the inputs of a target that the function of the settings returns, or that the target
-    has no such argument. Arrays are in `dtype`, if that is asked for.
+    has no such argument; None where the settings name a table without inputs of the target. Arrays
+    are in `dtype`, if that is asked for.
 
     Raises `UsageError` for a function that cannot be called, or that returns what no case can have
     or other arrays in each call.
@@ -32,21 +51,27 @@ def inputs_by_function(
     from opperf.sources.call import UserCall, collect_lists
 
     reference = settings.input_function
-    made, again = (configurations(framework, settings) for _ in range(2))
+    entry = entry_of(framework, settings, _names(target, operator))
+    if entry is None:
+        return None
+    made, again = (configurations(framework, settings, entry) for _ in range(2))
     function = framework.function(target)
     names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
     for element in made:
-        element = _own_names(operator, element)
+        element = _own_names(operator, element.arguments)
         lacking = [name for name in collect_lists(element, operator) if names and name not in names]
         if lacking:
             return NoInputs(
                 f"{LACKS} {lacking[0]!r}, which {reference} returns; it has {', '.join(names)}"
             )
 
-    def specs(returned: list[Mapping[str, Any]]) -> list[Case]:
+    def specs(returned: list[Configuration]) -> list[Case]:
         """Returns the cases of what the function returned."""
-        own = [_own_names(operator, arguments) for arguments in returned]
-        places = [_places(reference, index, own) for index, own in enumerate(returned)]
+        own = [_own_names(operator, arguments) for arguments, _ in returned]
+        places = [
+            _places(reference, entry, index, arguments)
+            for index, (arguments, _) in enumerate(returned)
+        ]
 
         def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
             return Fill(FUNCTION, data=places[position][id(value)], digest=spec.fill.digest)
@@ -71,11 +96,20 @@ def inputs_by_function(
             case.arguments,
             f"function:{reference}",
             case.settings.phase,
-            f"configuration {index} of {reference}",
+            f"{configuration.name} of {reference}",
             case.settings.dtype,
         )
-        for index, case in enumerate(cases)
+        for configuration, case in zip(made, cases, strict=True)
     ]
+
+
+def _names(target: Target, operator: Operator) -> tuple[str, ...]:
+    """Returns the full names of a target, by whose ends a table of inputs may call it."""
+    if isinstance(target, FileTarget):
+        return (f"{Path(target.file).resolve()}:{target.function}",)
+    if isinstance(target, CallableTarget):
+        return (target.path,)
+    return (target.label, operator.name, *operator.aliases)
 
 
 def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
@@ -96,12 +130,12 @@ def _own_names(operator: Operator, arguments: Mapping[str, Any]) -> dict[str, An
     return {operator.own_name(name): value for name, value in arguments.items()}
 
 
-def _places(reference: str, index: int, own: Mapping[str, Any]) -> dict[int, str]:
+def _places(reference: str, entry: str, index: int, own: Mapping[str, Any]) -> dict[int, str]:
     """Returns the places of a configuration's arrays, by identity; the first of one that occurs
     again."""
     found: dict[int, str] = {}
     for name, value in own.items():
         listed = isinstance(value, (list, tuple))
         for at, element in enumerate(value) if listed else ((None, value),):
-            found.setdefault(id(element), place_of(reference, index, name, at))
+            found.setdefault(id(element), place_of(reference, entry, index, name, at))
     return found

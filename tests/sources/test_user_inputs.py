@@ -58,11 +58,27 @@ def in_dict():
 def some_bytes():
     return {"a": b"PNG", "b": (3, 3)}
 
+def required(count):
+    return np.ones(count)
+
 def scaled(x, **options):
     return x * options["scale"] + options["offset"].sum()
 
 def with_options():
     return {"x": np.ones((3, 3)), "scale": 2.5, "offset": np.arange(3)}
+
+def sized(n, dtype):
+    return {"a": np.random.rand(n, 2).astype(dtype), "b": np.ones((2, n), dtype)}
+
+sized.params = [[3, 4], ["f4", "f8"]]
+sized.param_names = ["n", "dtype"]
+
+INPUTS = {
+    "dot": sized,
+    "scaled": {"x": np.ones(3), "scale": 2.0, "offset": np.arange(3)},
+    "own:scaled": [{"x": np.ones(n), "scale": 2.0, "offset": np.arange(3)} for n in (4, 5)],
+    "other:scaled": {},
+}
 
 def whole():
     return {"a": np.arange(9).reshape(3, 3), "b": np.arange(9).reshape(3, 3)[::-1, ::2]}
@@ -231,9 +247,38 @@ def test_a_function_may_need_no_inputs(numpy_framework, tmp_path):
     assert not cases("required")
 
 
+def test_a_table_has_inputs_by_function(planned, numpy_framework):
+    # The longest name that a function's full one ends with is its own.
+    lists = planned("INPUTS", f"{planned.path}:scaled").cases
+    assert [case.arguments["x"].shape for case in lists] == [(4,), (5,)]
+    assert lists[1].arguments["x"].fill.data == "INPUTS['own:scaled']()[1]['x']"
+    # The rules have those of another operator; a function has none.
+    (exp, *_) = planned("INPUTS", "exp").cases
+    assert exp.origin.startswith("rule:")
+    lacking = planned("INPUTS", f"{planned.path}:required")
+    assert lacking.excluded == {"required": f"no inputs in {planned.path}:INPUTS"}
+    assert {measure(case, numpy_framework).status.value for case in (*lists, exp)} == {"ok"}
+
+
+def test_a_function_is_called_with_each_combination_of_its_params(planned, numpy_framework):
+    whys = [f"{name} of {planned.path}:INPUTS" for name in SIZED]
+    for reference, end in (("INPUTS", "INPUTS"), ("sized", "sized")):
+        cases = planned(reference).cases
+        assert [case.why for case in cases] == [why.replace("INPUTS", end) for why in whys]
+        assert [case.arguments["a"].shape for case in cases] == [(3, 2), (3, 2), (4, 2), (4, 2)]
+        for case in cases:
+            made = {}
+            exec(script(numpy_framework, case), made)
+            bound = arguments_of(case, numpy_framework)
+            np.testing.assert_array_equal(made["out"], bound["a"] @ bound["b"])
+
+
+SIZED = ("n=3, dtype='f4'", "n=3, dtype='f8'", "n=4, dtype='f4'", "n=4, dtype='f8'")
+
+
 def test_a_function_needs_a_file_or_module(numpy_framework):
     settings = Settings(profiler="python", input_function="make")
-    with pytest.raises(UsageError, match="write a function with its file or module"):
+    with pytest.raises(UsageError, match="write a function, or a dict by function, with its file"):
         plan(numpy_framework, Selection(patterns=("dot",), settings=settings))
 
 

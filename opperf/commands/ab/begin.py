@@ -14,6 +14,7 @@ from opperf.commands.ab.keeping import make_room
 from opperf.commands.ab.planning import (
     case_table,
     name_arm_in_errors,
+    omitted,
     pair_plans,
     plan_arms,
     show_pairs,
@@ -142,7 +143,8 @@ def _begin(
     say_cores(request.arms, request, threads)
     loaded = {name: arm.loaded for name, arm in planned.items()}
     same_files = check_loaded(request.arms, loaded)
-    pairing = pair_plans(request, common, {name: arm.plans for name, arm in planned.items()})
+    plans = {name: arm.plans for name, arm in planned.items()}
+    pairing = pair_plans(request, common, plans)
     case_time_s = request.case_time_s
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(arm.start_s for arm in planned.values())
@@ -157,6 +159,7 @@ def _begin(
         *filter(None, [same_files]),
         *([] if request.only_checks else [str(planned_threads)]),
         *announce(request, pairing.pairs),
+        *(f"not measured: {name}: {reason}" for name, reason in omitted(plans).items()),
     ]
     show_pairs(request, pairing, expected, notes)
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
@@ -179,7 +182,7 @@ def _begin(
         rehearsal.pairs,
         workers,
         environments,
-        excluded,
+        omitted(plans) | excluded,
         rehearsal.lacking,
         kind="checks" if request.only_checks else "times",
         thresholds=thresholds,

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.commands.ab.begin import SETTINGS, check_common, create, make_session
-from opperf.commands.ab.planning import case_table, pair_plans, plan_arms, show_pairs
+from opperf.commands.ab.planning import case_table, omitted, pair_plans, plan_arms, show_pairs
 from opperf.commands.ab.request import OF_TIMES, Request
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
@@ -118,7 +118,7 @@ def begin_counts(request: Request) -> SessionWriter | None:
             pairing.pairs,
             workers,
             {},
-            {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()},
+            omitted(plans),
             kind="counts",
             absences=pairing.alone,
             loaded={name: one.files for name, one in loaded.items()},

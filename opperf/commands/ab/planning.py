@@ -148,6 +148,11 @@ def pair_plans(request: Request, common: Selection, plans: Mapping[str, Sequence
     return pairing
 
 
+def omitted(plans: Mapping[str, Sequence[Plan]]) -> dict[str, str]:
+    """Returns what was asked for and has no case, by name, with the reason."""
+    return {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()}
+
+
 def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[str] = ()) -> None:
     """Prints the arms, notes on them, how many cases are compared with the rest of that sentence,
     and arguments that are paired by position."""

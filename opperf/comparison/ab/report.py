@@ -215,7 +215,7 @@ def report_of(
                 session.environments[a], session.environments[b]
             )
         ),
-        absent=dict(reasons_of(absence for absence in plan.absences if not absence.is_missing)),
+        absent=_absent(session),
         lost=_lost(session, pairs),
         fail_on=fail_on,
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
@@ -266,6 +266,15 @@ def _rows_without(absence: Absence) -> Iterator[Row]:
             verdict=Verdict.MISSING,
             note=absence.reason,
         )
+
+
+def _absent(session: Session) -> dict[str, str]:
+    """Returns why what was asked for is in no comparison, by name: without a case, or in one arm
+    alone and no finding."""
+    absences = session.plan.absences
+    gone = reasons_of(absence for absence in absences if absence.is_missing)
+    known = {**session.header.excluded, **reasons_of(absences)}
+    return {name: why for name, why in known.items() if name not in gone}
 
 
 def _shift(shift: Shift | None, rows: Sequence[Row]) -> Shift | None:

@@ -46,6 +46,14 @@ def analysed(*verdicts, shift=SAME, valid=True, checks=(), absences=(), fail_on=
     return report_of(session, analysis, fail_on)
 
 
+def test_what_has_no_case_is_named_beside_what_neither_arm_measures():
+    session = session_of(case("op", ("forward",)), absences=[GONE])
+    why = {"gelu": "no inputs in inputs.py:INPUTS"}
+    session.header = msgspec.structs.replace(session.header, excluded={**why, GONE.case: "B: none"})
+    report = report_of(session, Analysis(True, Thresholds(), None, ()), FAIL_ON)
+    assert report.absent == why
+
+
 @pytest.mark.parametrize(
     "report, fail_on, code",
     [
