@@ -127,7 +127,7 @@ class Rate(Struct, frozen=True):
     """The rate of false alarms that is allowed, over all series and looks together."""
 
     false_alarms: float = 1.0
-    """Expected in a period in which nothing changes."""
+    """Losses that are expected in a period in which nothing changes; as many gains are."""
     days: float = 365.0
     looks: int | None = None
     """Commits checked in a period; None to count them by the points' times."""

@@ -242,11 +242,11 @@ def test_budget_leaves_the_clearest_of_a_week():
 
 def test_level_of_a_look_is_the_rate_over_the_looks():
     values = many()
-    assert found(values).level == pytest.approx(1 / 365)
+    assert found(values).level == pytest.approx(2 / 365)
     times = np.arange(120) * DAY / 2
-    assert found(values, times=times).level == pytest.approx(1 / 730, rel=0.02)
+    assert found(values, times=times).level == pytest.approx(2 / 730, rel=0.02)
     series = [series_of("a", TIME, np.arange(120), values[0])]
-    assert detect(series, Rate(looks=500)).level == 1 / 500
+    assert detect(series, Rate(looks=500)).level == 2 / 500
 
 
 def test_checking_only_what_the_correction_may_reject_changes_nothing(monkeypatch):
