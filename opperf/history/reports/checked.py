@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -283,6 +284,10 @@ def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
     return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else ""
 
 
+STOPPED = {Stop.FAILS: "fail", Stop.MISSING: "missing", Stop.IMPOSSIBLE: "impossible"}
+"""How several series stopped."""
+
+
 def _stopped(rows: Sequence[Row]) -> Section:
     if not rows:
         return Section()
@@ -297,7 +302,20 @@ def _stopped(rows: Sequence[Row]) -> Section:
         texts("Reason", [row.reason for row in rows]),
         texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
     )
-    return Section(title="Stopped: no figures any more", table=Table(columns))
+    return Section(
+        title="Stopped: no figures any more", prose=_stopped_together(rows), table=Table(columns)
+    )
+
+
+def _stopped_together(rows: Sequence[Row]) -> list[str]:
+    """Returns a sentence for each commit since which many series have no figures in one way."""
+    count = Counter((row.event.first_bad, row.event.method) for row in rows)
+    return [
+        f"{pluralize(number, 'case')} {STOPPED[Stop(how)]} since {sha_text(commit)}: one cause, "
+        "most likely."
+        for (commit, how), number in count.items()
+        if number >= TOGETHER
+    ]
 
 
 def _metrics(row: Row) -> str:
