@@ -19,9 +19,9 @@ import numpy as np
 
 from opperf.history import detection
 from opperf.history.events import Event, Found, Kind, State
+from opperf.history.impossible import possible
 from opperf.history.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history.timelines import Array, History, Outcome, Timeline
-from opperf.model import MetricKind
 
 MISSING_AFTER = 2
 """Commits in a row that lack a series, until it is missing: one run may have been interrupted."""
@@ -37,17 +37,6 @@ few chosen operators."""
 MOST = 0.5
 """Share of what is measured together that a run has to have, to say of the others that they are
 missing."""
-
-ABOVE_ZERO = frozenset({MetricKind.KERNEL, MetricKind.WALL})
-"""Kinds of metrics that cannot be 0: something takes time."""
-
-FROM_ZERO = frozenset({MetricKind.MEMORY, MetricKind.COUNT})
-"""Kinds of metrics that can be 0, and no less."""
-
-
-RETURNS = 2
-"""Times that values above 0 came back after others, from which on these are usual: a count of rare
-things has both. Once, something was broken and repaired."""
 
 
 class Stop(str, enum.Enum):
@@ -65,19 +54,6 @@ class Stopped(NamedTuple):
     """Each with its reason."""
     ended: Sequence[Found]
     """Those after which there were figures again."""
-
-
-def possible(facts: SeriesFacts, values: Array) -> Array:
-    """Returns which values a metric can have, by its kind. Of others, as those of another tool,
-    values of 0 or less can be if the first one is, or if there were such between others."""
-    finite: Array = np.isfinite(values)
-    if facts.kind in FROM_ZERO:
-        return finite & (values >= 0)
-    above = values[finite] > 0
-    returns = int((~above[:-1] & above[1:]).sum())
-    if facts.kind in ABOVE_ZERO or (above.size and above[0] and returns < RETURNS):
-        return finite & (values > 0)
-    return finite
 
 
 def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> Stopped:
@@ -331,7 +307,7 @@ class _Search:
         found = np.bincount(places[is_between], minlength=good.size) >= MISSING_AFTER
         of_bad = np.searchsorted(good, np.array(bad, np.int64)) - 1
         found[of_bad[of_bad >= 0]] = True
-        return np.flatnonzero(found).tolist()
+        return [int(place) for place in np.flatnonzero(found)]
 
     def _lacking(self, index: int) -> Array:
         """Returns the runs of a machine after a series' first figure that lack it."""
