@@ -22,6 +22,7 @@ from opperf.sources.traces.reports.cells import (
     first_rows,
     shown,
     shown_whole,
+    with_anomalies,
 )
 from opperf.sources.traces.reports.outline_report import nested, outline_section
 from opperf.sources.traces.tensors import History, Use, history_of, uses_of
@@ -147,7 +148,8 @@ def _report(
     sections = [*sections, anomaly_section(("", trace.anomalies))]
     found = [section for section in sections if section.has_content]
     data = {**data, "anomalies": anomaly_values(trace.anomalies)}
-    return Report(COMMAND, "", found, data, HEADER, rows, headline=f"{title} of a trace")
+    written = with_anomalies(HEADER, rows, ("", trace.anomalies))
+    return Report(COMMAND, "", found, data, *written, headline=f"{title} of a trace")
 
 
 def _range_text(trace: Trace) -> str:
