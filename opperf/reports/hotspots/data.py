@@ -43,6 +43,9 @@ UNFINISHED = "the run was not finished"
 UNTIMED = ("not timed", "the recording has no time of its calls")
 """Status and reason of a case that ranks by no recorded time."""
 
+FUSED = ("not timed", "compiled programs fuse its calls, and the step's account has their time")
+"""The same of one that compiled programs call."""
+
 
 class Timed(NamedTuple):
     """A record, or a pass of one, and the time of one of its calls in nanoseconds; 1 where calls
@@ -316,7 +319,8 @@ def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
                 groups.setdefault(key, []).append(record.case)
         for record in basis.records(run):
             if record.id not in known and basis.figure(record, basis.metrics) is None:
-                groups.setdefault((record.case.label, *UNTIMED), []).append(record.case)
+                why = FUSED if any(site.program for site in record.case.sites) else UNTIMED
+                groups.setdefault((record.case.label, *why), []).append(record.case)
             known.add(record.id)
         for case in run.cases:
             if case.id not in known:

@@ -112,8 +112,9 @@ def _unexplained(account: Account) -> Iterator[str]:
         yield (
             "The operators take longer one by one than the whole step: in the program they "
             "overlap, or find their data in caches."
-            if "measured" in parts
-            else "The calls took longer while they were recorded than the step without a recorder."
+            if "measured" in parts and parts["measured"].share > 1
+            else "What was timed took longer while it was recorded than the step without a "
+            "recorder."
         )
     if left is not None and "measured" in parts and account.kinds == (MetricKind.KERNEL,):
         yield (
@@ -129,10 +130,31 @@ def _unexplained(account: Account) -> Iterator[str]:
             f"{time_text(total)} ({percent(share)}) of the operators' time is the dispatch of "
             f"{pluralize(round(calls), 'call')}."
         )
+    yield from _compiled(account)
     if len(account.parts) > 1:
         yield (
             "Between operators, or not explained, are the program's own Python, dispatch before "
             "the call of an operator, data, copies and waits: a recording cannot tell these apart."
+        )
+
+
+def _compiled(account: Account) -> Iterator[str]:
+    """Yields what is known of compiled programs, and what is not."""
+    steps = account.program.steps
+    alone = sum(own.alone_ns for own in account.compiled)
+    if alone:
+        fused = sum(own.time_ns for own in account.compiled if own.alone_ns)
+        yield (
+            f"The operators in compiled programs take {time_text(alone / steps)} of a step one by "
+            f"one, and {time_text(fused / steps)} fused there."
+        )
+    lacking = [one for one in account.program.compiled if one.time_ns is None]
+    if lacking:
+        runs = sum(one.runs for one in lacking)
+        yield (
+            f"{count_text(len(lacking), 'compiled program')}, such as {lacking[0].name}, ran "
+            f"{pluralize(runs, 'time')}: they were not timed, as `opperf record --timed` does, so "
+            "that their operators one by one stand for them."
         )
 
 
@@ -150,6 +172,7 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
     for title, known in (
         ("Module", [place.site.module for place in places]),
         ("Line", [place.line for place in places]),
+        ("Compiled in", [place.site.program for place in places]),
     ):
         if any(known):
             columns.append(names(title, known))

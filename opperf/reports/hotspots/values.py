@@ -87,6 +87,7 @@ def _place(found: Hotspots, place: Place) -> dict[str, Any]:
         "line": place.site.line,
         "function": place.site.function,
         "phase": place.site.phase,
+        "program": place.site.program,
         "calls": place.calls,
         "time_ms": _milliseconds(found, place.time),
         "share": place.share,
@@ -126,6 +127,7 @@ COLUMNS = (
     "line",
     "function",
     "phase",
+    "program",
 )
 """Columns of the CSV, the keys of its rows."""
 
@@ -195,6 +197,15 @@ def _program(account: Account) -> dict[str, Any]:
                 "share": part.share,
             }
             for part in account.parts
+        ],
+        "compiled_programs": [
+            {
+                "program": one.name,
+                "runs": one.runs,
+                "time_ms": _scaled(one.time_ns),
+                "kernels_ms": {name: time / MS for name, time in one.kernels.items()},
+            }
+            for one in program.compiled
         ],
         "call_without_data_ms": _scaled(account.dispatch_ns),
         "notes": list(program.notes),
