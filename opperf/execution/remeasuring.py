@@ -86,6 +86,11 @@ def _family(case: Case) -> str:
     return f"{case.target.framework} {case.label} {sorted(map(str, settings.items()))}"
 
 
+def plausible_ns(record: Record) -> float:
+    """Returns the longest plausible time of a call by the bytes that it moves, in nanoseconds."""
+    return CALL_NS + BYTE_NS * record.moved_bytes
+
+
 def _suspects(group: Sequence[Record]) -> Iterator[tuple[float, Record]]:
     """Yields the records with a time that may be a stall, each after the ratio of the time to the
     expected one, in the pass where it is largest."""
@@ -119,7 +124,7 @@ def _bounds(one: Record, record: Record) -> bool:
 def _expected_ns(record: Record, metric: Pass, others: Sequence[Record]) -> float:
     """Returns the longest plausible time of a pass, in nanoseconds."""
     times = [other.summaries[metric].median for other in others if metric in other.summaries]
-    plausible = [*times] if times else [CALL_NS + BYTE_NS * record.moved_bytes]
+    plausible = [*times] if times else [plausible_ns(record)]
     backward, both = record.summaries.get(BACKWARD.name), record.summaries.get(TOTAL.name)
     if metric == FORWARD.name and backward is not None and both is not None:
         # The forward pass was timed twice: alone, and before each backward pass.

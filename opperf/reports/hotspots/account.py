@@ -318,7 +318,7 @@ def _phases(calls: Iterable[_Calls], step: Figure, steps: int) -> Iterator[Part]
             for site, time in sites_of(call.record.case, one.value, MEASURED) if one else ():
                 if site.program in call.fused and site.time_ns is None:
                     continue
-                phase = BACKWARD if name == BACKWARD else phase_of(site)
+                phase = BACKWARD if name == BACKWARD else phase_of(site.phase)
                 times[phase] = times.get(phase, 0.0) + time / steps
     if len(times) > 1:
         for phase in in_order(times):

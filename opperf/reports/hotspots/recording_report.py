@@ -191,7 +191,7 @@ def _amounts(
     found: Hotspots, calls: Sequence[int], times: Sequence[float], shares: Sequence[float]
 ) -> Iterator[Column]:
     if found.basis is not CALLS:
-        yield figures("Time", list(map(Figure, times)), "ns")
+        yield figures(found.time_title, list(map(Figure, times)), "ns")
     yield numbers("Share", map(percent, shares))
     yield numbers("Calls", [f"{number:,}" for number in calls])
 
@@ -236,7 +236,11 @@ def what_if_section(forecast: Forecast) -> Section:
                 for row in rows
             ],
         ),
-        figures("Its time", [Figure(row.time_ns) for row in rows], "ns"),
+        figures(
+            "Its time in a step" if forecast.is_step else "Its time",
+            [Figure(row.time_ns) for row in rows],
+            "ns",
+        ),
         numbers("Share", [percent(row.share) for row in rows]),
         figures(
             "Step" if forecast.is_step else "All calls",

@@ -26,6 +26,7 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
     return {
         "calls": found.calls,
+        "steps": found.steps or None,
         "basis": found.basis.name,
         "time_ms": _milliseconds(found, found.time.value),
         "time_half_width_ms": _scaled(found.time.half_width),
@@ -68,6 +69,7 @@ def _figures(found: Hotspots, one: Hotspot) -> dict[str, Any]:
         "time_ms": _milliseconds(found, one.time.value),
         "time_half_width_ms": _scaled(one.time.half_width),
         "uncertain": one.time.is_uncertain,
+        "may_be_stall": one.may_be_stall,
         "recorded_ms": _scaled(one.recorded_ns),
         "share": one.share,
         "running_sum": one.running,
@@ -128,6 +130,7 @@ COLUMNS = (
     "function",
     "phase",
     "program",
+    "may_be_stall",
 )
 """Columns of the CSV, the keys of its rows."""
 
@@ -152,7 +155,10 @@ def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
             for place in _places(found, hotspot)
         ]
         rows += [*cases, *places] if CASE in found.by else [whole, *places, *cases]
-    rows += [{"kind": "not measured"} | row._asdict() for row in found.unmeasured]
+    rows += [
+        {"kind": "not measured", "id": " ".join(row.ids)} | row._asdict()
+        for row in found.unmeasured
+    ]
     return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 
 
