@@ -14,6 +14,9 @@ def program_name(name: str, file: str, line: int) -> str:
     return f"{name or UNNAMED} ({Path(file).name}:{line})" if file else name or UNNAMED
 
 
+NO_RUNS: tuple[int, int | None] = (0, 0)
+
+
 class CompiledRuns:
     """The runs of the compiled programs of a recorded one."""
 
@@ -24,9 +27,11 @@ class CompiledRuns:
 
     def add(self, name: str, elapsed_ns: int | None) -> None:
         """Adds a run; the time is None if it was not waited for."""
-        number, time_ns = self._runs.get(name, (0, 0))
-        is_known = time_ns is not None and elapsed_ns is not None
-        self._runs[name] = (number + 1, time_ns + elapsed_ns if is_known else None)
+        number, time_ns = self._runs.get(name, NO_RUNS)
+        if time_ns is not None and elapsed_ns is not None:
+            self._runs[name] = number + 1, time_ns + elapsed_ns
+        else:
+            self._runs[name] = number + 1, None
 
     def add_kernel(self, name: str, kernel: str, elapsed_ns: float) -> None:
         """Adds the time of a kernel of the program of a name."""

@@ -50,10 +50,10 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
 def _compiled(programs: Sequence[CompiledProgram]) -> Iterator[str]:
     """Yields how often compiled programs ran, if there are any."""
     if programs:
-        times = [one.time_ns for one in programs if one.time_ns is not None]
+        times = [found.time_ns for found in programs if found.time_ns is not None]
         took = f", for {sum(times) / 1e6:,.1f} ms in all" if times else ""
         yield (
             f"{pluralize(len(programs), 'compiled program')} ran "
-            f"{pluralize(sum(one.runs for one in programs), 'time')}{took}; `opperf report` has "
-            "each by its name"
+            f"{pluralize(sum(found.runs for found in programs), 'time')}{took}; `opperf report` "
+            "has each by its name"
         )

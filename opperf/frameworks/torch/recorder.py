@@ -211,11 +211,10 @@ class TorchSites(Sites):
         if of_forward is not None:
             self._note_nodes(of_forward)
             key = (of_forward, self.program)
-            site = self._backward.get(key)
-            if site is None:
-                site = of_forward._replace(phase=BACKWARD, program=self.program)
-                self._backward[key] = site
-            return site
+            if key not in self._backward:
+                made = of_forward._replace(phase=BACKWARD, program=self.program)
+                self._backward[key] = made
+            return self._backward[key]
         variable = private.variable_of(node)
         module = "" if variable is None else self.path_of(variable)
         return self.of(module, self.frames.find(caller()), BACKWARD)

@@ -299,12 +299,11 @@ def _divided(total: Figure, steps: int) -> Figure:
 
 
 def _difference(first: Figure, other: Figure) -> Figure:
-    # An interval of the smaller one alone would say that the difference is certain.
-    larger = max(first, other, key=lambda figure: abs(figure.value))
+    # Where the first has none, the other's alone would say that the difference is certain.
     widths = [width for width in (first.half_width, other.half_width) if width is not None]
     return Figure(
         first.value - other.value,
-        None if larger.half_width is None else math.hypot(*widths),
+        None if first.half_width is None else math.hypot(*widths),
         first.unreliable or other.unreliable,
     )
 

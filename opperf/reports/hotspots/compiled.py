@@ -1,8 +1,8 @@
 """Compiled programs in the account of a step: the time that is theirs alone, beside that of the
 operators that they call.
 
-A call in a compiled program that was timed is an operator that the program calls, as of a library;
-one that was not is fused with others there, and its time is in the program's.
+A call in a compiled program that was timed is an operator that the program calls; one
+that was not is fused with others there, and its time is in the program's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class OwnTime(NamedTuple):
 
 def fused_calls(case: Case, program: Program) -> dict[str, int]:
     """Returns the number of a case's calls that are in the times of compiled programs, by name."""
-    timed = {one.name for one in program.compiled if one.time_ns is not None}
+    timed = {made.name for made in program.compiled if made.time_ns is not None}
     found: dict[str, int] = {}
     for site in case.sites:
         if site.program in timed and site.time_ns is None:
@@ -55,9 +55,11 @@ def own_times(
             alone[name] = alone.get(name, 0.0) + number * time
     found = [
         # The clock of a call is in that of the program.
-        OwnTime(one, max(0.0, one.time_ns - called.get(one.name, 0.0)), alone.get(one.name, 0.0))
-        for one in program.compiled
-        if one.time_ns is not None
+        OwnTime(
+            made, max(0.0, made.time_ns - called.get(made.name, 0.0)), alone.get(made.name, 0.0)
+        )
+        for made in program.compiled
+        if made.time_ns is not None
     ]
     return tuple(sorted(found, key=lambda own: (-own.time_ns, own.program.name)))
 

@@ -148,9 +148,9 @@ def _compiled(account: Account) -> Iterator[str]:
             f"The operators in compiled programs take {time_text(alone / steps)} of a step one by "
             f"one, and {time_text(fused / steps)} fused there."
         )
-    lacking = [one for one in account.program.compiled if one.time_ns is None]
+    lacking = [made for made in account.program.compiled if made.time_ns is None]
     if lacking:
-        runs = sum(one.runs for one in lacking)
+        runs = sum(made.runs for made in lacking)
         yield (
             f"{count_text(len(lacking), 'compiled program')}, such as {lacking[0].name}, ran "
             f"{pluralize(runs, 'time')}: they were not timed, as `opperf record --timed` does, so "

@@ -206,12 +206,12 @@ def _program(account: Account) -> dict[str, Any]:
         ],
         "compiled_programs": [
             {
-                "program": one.name,
-                "runs": one.runs,
-                "time_ms": _scaled(one.time_ns),
-                "kernels_ms": {name: time / MS for name, time in one.kernels.items()},
+                "program": made.name,
+                "runs": made.runs,
+                "time_ms": _scaled(made.time_ns),
+                "kernels_ms": {name: time / MS for name, time in made.kernels.items()},
             }
-            for one in program.compiled
+            for made in program.compiled
         ],
         "call_without_data_ms": _scaled(account.dispatch_ns),
         "notes": list(program.notes),
