@@ -30,6 +30,7 @@ from opperf.frameworks.calls import (
 )
 from opperf.frameworks.compiled_runs import program_name
 from opperf.frameworks.jax import primitives, private, programs, steps
+from opperf.frameworks.jax.program_kernels import ProgramKernels
 from opperf.model import Case
 
 LENGTH = "length"
@@ -84,6 +85,7 @@ class JAXRecorder(Recorder):
         self._frames = Frames(str(jax.__file__))
         self._programs: dict[int, Program] = {}
         self._unknown: set[str] = set()
+        self._kernels = ProgramKernels(calls.compiled)
         self._restore: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -101,7 +103,8 @@ class JAXRecorder(Recorder):
                 jax.block_until_ready(made[0])
             elapsed = time.perf_counter_ns() - begun
             # Other threads may compile, too.
-            self._add(jaxpr, max(0, elapsed - (programs.compiling_ns() - compiling)))
+            name = str(parameters.get("name", ""))
+            self._add(jaxpr, name, max(0, elapsed - (programs.compiling_ns() - compiling)))
             return made
 
         def restore() -> None:
@@ -117,10 +120,13 @@ class JAXRecorder(Recorder):
     def begin(self) -> None:
         # Here the list of all is made in no step of the program.
         primitives.operators()
+        if self.calls.timed:
+            self._kernels.begin()
         self._recording = True
 
     def end(self) -> None:
         self._recording = False
+        self._kernels.end()
 
     def wait(self) -> None:
         jax.block_until_ready(jax.live_arrays())
@@ -131,8 +137,8 @@ class JAXRecorder(Recorder):
     def notes(self) -> tuple[str, ...]:
         return tuple(OF_UNKNOWN_NUMBER[name] for name in sorted(self._unknown))
 
-    def _add(self, jaxpr: Any, elapsed_ns: int) -> None:
-        """Adds the calls of a run of a program."""
+    def _add(self, jaxpr: Any, name: str, elapsed_ns: int) -> None:
+        """Adds the calls of a run of a program; `name` is that of its function."""
         program = self._programs.get(id(jaxpr))
         if program is None:
             program = self._programs[id(jaxpr)] = self._read(jaxpr)
@@ -143,6 +149,7 @@ class JAXRecorder(Recorder):
             call.add(site or around, elapsed_ns if alone else None, number)
         if program.name:
             self.calls.compiled.add(program.name, elapsed_ns if self.calls.timed else None)
+            self._kernels.add(name, program.name)
 
     def _around(self) -> Site:
         """Returns the site of the call of a program."""

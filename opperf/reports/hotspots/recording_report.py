@@ -10,7 +10,7 @@ from opperf.plurals import pluralize
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
-from opperf.reports.hotspots.places import in_order, places_of, unite_numbered
+from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import (
@@ -51,9 +51,16 @@ def account_section(account: Account) -> Section:
         figures("Time", [part.time for part in parts], "ns"),
         numbers("Share", [percent(part.share) for part in parts]),
     )
+    # Of programs and kernels there may be hundreds.
+    named = {*NAMES, *PHASES, OTHER}
+    picked = tuple(
+        i for i, part in enumerate(parts) if part.key in named or part.share >= LEAST_SHARE
+    )
+    left = len(parts) - len(picked)
+    table = Table(columns, shown=picked if left else None, more=_more(left, "step"))
     return Section(
         facts=tuple(_facts(account)),
-        table=Table(columns) if parts else None,
+        table=table if parts else None,
         below=tuple(_remarks(account)),
     )
 
@@ -221,8 +228,15 @@ def tree_table(found: Hotspots, tree: Module) -> Table:
     columns.append(names(title, [module.slowest() for module in modules]))
     picked = tuple(i for i, share in enumerate(shares) if share >= LEAST_SHARE)
     left = len(rows) - len(picked)
-    more = f"and {left:,} more, each of less than {percent(LEAST_SHARE)} of the time"
-    return Table(tuple(columns), shown=picked if left else None, more=more if left else "")
+    more = _more(left, "time")
+    return Table(tuple(columns), shown=picked if left else None, more=more)
+
+
+def _more(left: int, of: str) -> str:
+    """Returns how many rows a table omits; empty if it has all."""
+    return (
+        f"and {left:,} more, each of less than {percent(LEAST_SHARE)} of the {of}" if left else ""
+    )
 
 
 def what_if_section(forecast: Forecast) -> Section:

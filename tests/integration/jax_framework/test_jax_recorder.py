@@ -52,6 +52,7 @@ def test_primitives_of_compiled_programs_have_counts_modules_and_lines(tmp_path)
     (compiled,) = run.header.program.compiled
     assert compiled.name == f"net (test_jax_recorder.py:{net.__code__.co_firstlineno})"
     assert compiled.runs == 2 and compiled.time_ns > 0
+    assert compiled.kernels and all(time >= 0 for time in compiled.kernels.values())
     fused = [site for case in run.cases for site in case.sites if site.time_ns is None]
     assert {site.program for site in fused} == {compiled.name}
     call_each(run, "jax")
