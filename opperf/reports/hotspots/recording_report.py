@@ -140,8 +140,9 @@ def _unexplained(account: Account) -> Iterator[str]:
     yield from _compiled(account)
     if len(account.parts) > 1:
         yield (
-            "Between operators, or not explained, are the program's own Python, dispatch before "
-            "the call of an operator, data, copies and waits: a recording cannot tell these apart."
+            "Between operators, or not explained, are the program's own Python, compiling, "
+            "dispatch before the call of an operator, data, copies and waits: a recording cannot "
+            "tell these apart."
         )
 
 
