@@ -28,26 +28,38 @@ class ProgramKernels:
         self._runs: Counter[tuple[str, str]] = Counter()
         """Of modules and programs, in this profile."""
         self._left = MOST_RUNS
+        self.has_run = False
+        """Whether anything has run. A profile before that would choose the program's devices."""
+        self._wanted = False
 
     def begin(self) -> None:
-        """Begins a profile, unless the program makes one of its own or enough was profiled."""
-        if self._left <= 0:
-            return
+        """Begins a profile, at once or after the first run, unless the program makes one of its own
+        or enough was profiled."""
+        self._wanted = True
+        if self.has_run and self._left > 0:
+            self._start()
+
+    def _start(self) -> None:
+        self._wanted = False
         # JAX refuses a second profiler with this error.
         with suppress(RuntimeError, UnsupportedError):
             self._found = self._profile.enter_context(thunks.record())
 
     def add(self, name: str, program: str) -> None:
         """Notes a run of a program; `name` is that of its function."""
-        if self._found is not None:
-            self._runs["jit_" + re.sub(r"[^\w.-]", "_", name), program] += 1
+        if self._wanted and self._left > 0:
+            self._start()
+        elif self._found is not None:
+            # As JAX names a module.
+            module = "jit_" + re.sub(r"[^\w.-]", "_", name).rstrip("_")
+            self._runs[module, program] += 1
             self._left -= 1
             if self._left <= 0:
                 self.end()
 
     def end(self) -> None:
         """Ends the profile, and adds what it has."""
-        found, self._found = self._found, None
+        found, self._found, self._wanted = self._found, None, False
         runs, self._runs = self._runs, Counter()
         if found is None:
             return

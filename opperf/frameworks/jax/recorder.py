@@ -95,6 +95,7 @@ class JAXRecorder(Recorder):
         run_name, fast_name = (name.places[0].partition(":")[2] for name in names)
 
         def run_recorded(*args: Any, jaxpr: Any, **parameters: Any) -> Any:
+            self._kernels.has_run = True
             if not self._recording:
                 return run(*args, jaxpr=jaxpr, **parameters)
             begun, compiling = time.perf_counter_ns(), programs.compiling_ns()

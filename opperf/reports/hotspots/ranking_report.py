@@ -276,7 +276,7 @@ def report_of(
         ],
         data=values(found, most) | recording_values(found, *recording),
         header=columns_of(found),
-        rows=rows_of(found, most),
+        rows=rows_of(found, most, recording.accounts),
         headline="Operators by calls" if found.basis is CALLS else "Operators by time",
         answer=answer(found),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opperf.model import Summary
-from opperf.reports.hotspots.account import Account
+from opperf.reports.hotspots.account import Account, Part
 from opperf.reports.hotspots.data import Hotspot, Hotspots, group
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import Place, has_places, places_of
@@ -141,8 +141,11 @@ def columns_of(found: Hotspots) -> tuple[str, ...]:
     return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:])))
 
 
-def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
-    """Returns the first `most` operators, each before its cases, then what was not measured."""
+def rows_of(
+    found: Hotspots, most: int | None = None, accounts: Sequence[Account] = ()
+) -> list[list[str]]:
+    """Returns the first `most` operators, each before its cases, then what was not measured, and
+    the parts of a step of each recorded program, whose times are of one step."""
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
         cases = [
@@ -158,6 +161,11 @@ def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
     rows += [
         {"kind": "not measured", "id": " ".join(row.ids)} | row._asdict()
         for row in found.unmeasured
+    ]
+    rows += [
+        {"kind": "part of a step", "operator": part.key} | _part(part)
+        for account in accounts
+        for part in account.parts
     ]
     return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 
@@ -194,16 +202,7 @@ def _program(account: Account) -> dict[str, Any]:
         "step": _times(program.step),
         "recorded_step": _times(program.recorded_step),
         "recorded_ms": _scaled(program.recorded_ns),
-        "parts": [
-            {
-                "part": part.key,
-                "depth": part.depth,
-                "time_ms": part.time.value / MS,
-                "time_half_width_ms": _scaled(part.time.half_width),
-                "share": part.share,
-            }
-            for part in account.parts
-        ],
+        "parts": [{"part": part.key, "depth": part.depth} | _part(part) for part in account.parts],
         "compiled_programs": [
             {
                 "program": made.name,
@@ -215,6 +214,14 @@ def _program(account: Account) -> dict[str, Any]:
         ],
         "call_without_data_ms": _scaled(account.dispatch_ns),
         "notes": list(program.notes),
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "time_ms": part.time.value / MS,
+        "time_half_width_ms": _scaled(part.time.half_width),
+        "share": part.share,
     }
 
 

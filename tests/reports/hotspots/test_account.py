@@ -1,5 +1,8 @@
 """What explains the time of a recorded program's step."""
 
+import csv
+import io
+import json
 import math
 
 import msgspec
@@ -179,6 +182,17 @@ def test_measured_calls_in_a_compiled_program_are_in_its_time(compiled):
     assert found.keys().isdisjoint({"forward", "backward"})
     ranking = find_hotspots([run])
     recorded = recording_of(ranking, [run], {"tanh": 0.5})
+    in_json = json.loads(ranked(ranking, None, "json", recording=recorded))["programs"][0]
+    lines = csv.DictReader(io.StringIO(ranked(ranking, None, "csv", recording=recorded)))
+    in_csv = [line for line in lines if line["kind"] == "part of a step"]
+    assert [line["operator"] for line in in_csv] == [part["part"] for part in in_json["parts"]]
+    assert {line["operator"]: line["time_ms"] for line in in_csv}["g"] == "0.03"
+    assert in_json["compiled_programs"][0] == {
+        "program": "f",
+        "runs": 2,
+        "time_ms": 0.08,
+        "kernels_ms": {"fused_0": 0.05},
+    }
     # It takes 40 of the 45 us that the calls in `g` take one by one, and `g` takes 30.
     (forecast,) = recorded.forecasts[0].rows
     assert forecast.time_ns == pytest.approx(30e3 * 40 / 45)
