@@ -68,7 +68,10 @@ KINDS = {
 BUSY = 0.1
 """Share of the time, measured while the machine was busy, that may change operators' order."""
 
-REMEDY = "Measure again with `opperf run --threads 1`, or when the machine is quiet."
+AGAIN = "Measure again {}when the machine is quiet."
+
+ALONE = "with `opperf run --threads 1`, or "
+"""What helps where several threads wait for each other."""
 
 
 class Recording(NamedTuple):
@@ -154,13 +157,19 @@ def _doubts(found: Hotspots) -> Iterable[str]:
             f"Calls may have waited for a core for most of their time, and rank last: "
             f"{', '.join(stalled[:SHOWN_CASES])}{more}."
         )
-    if stalled or found.busy > BUSY:
-        yield REMEDY
+    yield from _remedy(found)
     if found.repeated:
         repeated = count_text(found.repeated, "case")
         yield f"{repeated} of one file measured in another, too; added up."
     if found.grouped:
         yield f"{found.grouped}; the calls of each count."
+
+
+def _remedy(found: Hotspots) -> Iterator[str]:
+    """Yields what to do where waits for cores may have changed the order of operators."""
+    if found.busy > BUSY or any(row.may_be_stall for row in found.rows):
+        threads = {timed.record.case.settings.threads for timed in found.timed}
+        yield AGAIN.format("" if threads == {1} else ALONE)
 
 
 def ranking_table(found: Hotspots, most: int | None) -> Table:
@@ -294,7 +303,7 @@ def answer(found: Hotspots) -> list[str]:
     of = "calls" if found.basis is CALLS else "time of all calls"
     first, *others = (f"{code(row.name)} {percent(row.share)}" for row in rows)
     shares = " and ".join(filter(None, (", ".join([first, *others[:-1]]), *others[-1:])))
-    doubts = [f"**What to do:** {REMEDY}"] if REMEDY in _doubts(found) else []
+    doubts = (f"**What to do:** {remedy}" for remedy in _remedy(found))
     return [f"Largest shares of the {of}: {shares}.", *doubts]
 
 

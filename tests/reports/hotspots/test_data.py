@@ -114,6 +114,8 @@ def test_what_may_be_a_stall_leads_no_ranking(seen, of):
     assert "rank last: div. Measure again with `opperf run --threads 1`, or when" in text
     assert "**What to do:** Measure again with `opperf run --threads 1`" in answer(found)[1]
     assert json.loads(written(found, None, "json"))["hotspots"][2]["may_be_stall"] is True
+    alone = of(seen("div", 27_870.0, count=2, notes=BUSY, threads=1))
+    assert answer(find_hotspots([alone]))[1].endswith("Measure again when the machine is quiet.")
     # Its bytes or the program's own call explain as much.
     moving = msgspec.structs.replace(stalled, moved_bytes=10**8)
     case = msgspec.structs.replace(stalled.case, recorded=(20_000_000,) * 2)
