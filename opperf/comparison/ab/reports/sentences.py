@@ -200,10 +200,10 @@ def advice(report: Report) -> list[str]:
     if unclear:
         hidden = ""
         if report.detectable is not None:
-            hidden = f" (the smallest found is {detectable_text(report.detectable)})"
+            hidden = f" (the smallest that shows is {detectable_text(report.detectable)})"
         found.append(
             f"{pluralize(unclear, 'figure')} {'is' if unclear == 1 else 'are'} not clear: a small "
-            f"change{hidden} may be hidden in the noise. More blocks (`--blocks "
+            f"change may be hidden in the noise{hidden}. More blocks (`--blocks "
             f"{2 * report.block_cap}`) or a quieter machine can tell."
         )
     untimed = report.counts.get(Verdict.INSTRUCTIONS_SAME.value, 0)
