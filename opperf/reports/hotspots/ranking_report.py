@@ -71,7 +71,7 @@ BUSY = 0.1
 AGAIN = "Measure again {}when the machine is quiet."
 
 ALONE = "with `opperf run --threads 1`, or "
-"""What helps where several threads wait for each other."""
+"""A remedy where several threads wait for each other."""
 
 
 class Recording(NamedTuple):
