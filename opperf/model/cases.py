@@ -42,6 +42,8 @@ class CallSite(Struct, frozen=True):
     """Number of its calls."""
     time_ns: float | None = None
     """Time of its calls there, summed; None if they were not timed."""
+    program: str = ""
+    """Name of the compiled program that makes them; empty outside of one."""
 
 
 class Case(Struct, frozen=True):

@@ -77,6 +77,19 @@ SELECTION, AXES = "selection", "axes"
 """Keys of a header's options: the selection, and its axes."""
 
 
+class CompiledProgram(Struct, frozen=True):
+    """A program that a compiler made of operators of a recorded one, such as by `jax.jit`."""
+
+    name: str
+    """Of the function or module, with its line; unique among those of the recording."""
+    runs: int
+    """While it was recorded."""
+    time_ns: float | None = None
+    """Of these runs, the operators that they call included; None if they were not waited for."""
+    kernels: dict[str, float] = {}
+    """Times of its own kernels in these runs, in nanoseconds, as far as a profile has them."""
+
+
 class Program(Struct, frozen=True):
     """A program whose calls were recorded."""
 
@@ -96,6 +109,8 @@ class Program(Struct, frozen=True):
     recorded_ns: float | None = None
     """Time of all that was recorded, in nanoseconds, the start of the program and what follows its
     last step included if they were; None if it is unknown."""
+    compiled: tuple[CompiledProgram, ...] = ()
+    """Those that ran while it was recorded."""
     notes: tuple[str, ...] = ()
     """A sentence each on what its reader must know."""
 

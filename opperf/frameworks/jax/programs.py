@@ -30,10 +30,12 @@ class _Counter:
         self.depth = 0
         """Number of open contexts of `expected`."""
         self.from_cache = 0
+        self.compiling_ns = 0
 
     def listen(self, event: str, duration_secs: float, **_: Any) -> None:
-        if event == private.COMPILED and not self.depth:
-            self.found += 1
+        if event == private.COMPILED:
+            self.compiling_ns += round(1e9 * duration_secs)
+            self.found += not self.depth
 
     def listen_to_cache(self, event: str, **_: Any) -> None:
         self.from_cache += event == private.FROM_CACHE
@@ -42,6 +44,11 @@ class _Counter:
 _counter = _Counter()
 jax.monitoring.register_event_duration_secs_listener(_counter.listen)
 jax.monitoring.register_event_listener(_counter.listen_to_cache)
+
+
+def compiling_ns() -> int:
+    """Returns the nanoseconds that this process has compiled for, in all of its threads."""
+    return _counter.compiling_ns
 
 
 @contextmanager
