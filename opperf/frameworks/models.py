@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 from opperf.errors import UsageError, suggest
-from opperf.frameworks.base import Gradient
+from opperf.frameworks.base import Flops, Gradient
 from opperf.frameworks.object_state import ObjectState
 from opperf.model import Case
 
@@ -136,6 +136,6 @@ class RunnableModel(Protocol):
         parameters that it has at the beginning, as its own dtype rounds them. To be called in the
         scope of that case; this model is of no further use. Raises what the framework raises."""
 
-    def flops(self) -> int | None:
-        """Returns the floating-point operations of the forward pass; None if nothing counts
+    def flops(self, of_step: bool) -> Flops | None:
+        """Returns the operations of the forward pass, or of a training step; None if nothing counts
         them."""

@@ -177,7 +177,7 @@ def counts(array):
 
 
 def hangs_once(array):
-    """Writes its process's id to the file that FAKE_HANGS_ONCE names and hangs, if there is none."""
+    """Writes its process to the file that FAKE_HANGS_ONCE names and hangs, if there is none."""
     file = Path(os.environ["FAKE_HANGS_ONCE"])
     if not file.exists():
         file.write_text(f"{os.getpid()}\n")

@@ -202,3 +202,13 @@ def test_operations_are_counted_of_modules_that_get_parameters_as_inputs():
     record = measure(case, load("torch"))
     assert record.status is Status.OK, record.reason
     assert record.summaries["flops"].median == 2 * 3 * 8 * 8
+
+
+@pytest.mark.parametrize("framework, mode", [("torch", "eager"), ("jax", "jit")])
+def test_operations_in_the_phase_train_are_those_of_a_step(framework, mode):
+    cases = [model_case(framework, phase=phase, mode=mode) for phase in ("predict", "train")]
+    records = [measure(case, load(framework)) for case in cases]
+    assert all(record.status is Status.OK for record in records)
+    predict, train = (record.summaries["flops"].median for record in records)
+    # The gradients of the weights, and of what is not an input.
+    assert train >= 2 * predict
