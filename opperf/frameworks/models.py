@@ -44,6 +44,10 @@ NO_LOSS = "its outputs are no floating-point numbers; give it a loss"
 
 NO_PARAMETERS = "it has no parameters that take a gradient"
 
+COUNTERS_FILE = "OPPERF_COMPILER_COUNTERS"
+"""Environment variable with the path of a JSON file, to which the counters of the compiler of a
+case are written."""
+
 FIELDS = tuple(field.name for field in fields(Model))
 
 
@@ -125,11 +129,11 @@ class RunnableModel(Protocol):
         """Gives the parameters and inputs, and what the model and its optimizer keep, their values
         of the beginning."""
 
-    def results(self) -> Mapping[str, Any]:
-        """Runs a step from the beginning, and returns its arrays by name: `output`, `output[0]`
-        ..., and `NAME after the call` of what it has written to; in the phase `train` also `loss`,
-        `gradient of NAME` and `NAME after the step` of each parameter, and `NAME after the step` of
-        other state. The model is then as at the beginning."""
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
+        """Runs steps from the beginning, and returns the arrays of the last by name: `output`,
+        `output[0]` ..., and `NAME after the call` of what it has written to; in the phase `train`
+        also `loss`, `gradient of NAME` and `NAME after the step` of each parameter, and `NAME after
+        the step` of other state. The model is then as at the beginning."""
 
     def converted(self, case: Case) -> RunnableModel:
         """Returns the model in the dtype and mode of another case, with the inputs and the

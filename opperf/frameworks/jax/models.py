@@ -192,8 +192,10 @@ class JAXModel:
         self._current = self._state = self._gradients = None
         self.state.restore()
 
-    def results(self) -> Mapping[str, Any]:
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
         self.reset()
+        for _ in range(steps - 1):
+            self.step()
         with programs.expected():
             found = self._results()
             self.state.restore()

@@ -173,8 +173,10 @@ class MXNetModel:
         self.state.restore()
         mx.random.seed(self._seed)
 
-    def results(self) -> Mapping[str, Any]:
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
         self.reset()
+        for _ in range(steps - 1):
+            self.step()
         found = self._results()
         self.state.restore()
         return found

@@ -158,8 +158,10 @@ class TorchModel:
         # In place, as compiled code and graphs have the addresses.
         self.state.restore()
 
-    def results(self) -> Mapping[str, Any]:
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
         self.reset()
+        for _ in range(steps - 1):
+            self.step()
         found = self._results()
         self.state.restore()
         return found
@@ -174,7 +176,8 @@ class TorchModel:
                 for name, one in written
                 if id(one) not in returned
             }
-        self._optimizer = self._make_optimizer([*self._parameters().values()])
+        if self._optimizer is None:
+            self._optimizer = self._make_optimizer([*self._parameters().values()])
         self._optimizer.zero_grad(set_to_none=True)
         outputs = self._forward()
         found = _named("output", outputs)
