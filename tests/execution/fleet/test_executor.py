@@ -1,5 +1,6 @@
 """The executor on a real cluster: two nodes on this machine, of one core each."""
 
+import importlib
 import os
 import threading
 import time
@@ -12,6 +13,8 @@ import pytest
 from opperf.errors import UsageError, WorkerError
 from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import RAY, Task, open_executor
+from opperf.execution.fleet import connecting
+from opperf.execution.fleet.ends import reason_of
 from opperf.execution.fleet.options import FleetOptions
 from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
@@ -169,6 +172,28 @@ def test_a_node_that_ends_costs_the_case_in_flight_which_another_one_measures(
     assert moved.node == other
     (note,) = [note for note in moved.notes if note.code == NoteCode.MOVED]
     assert f"by node {other}: the worker of {killed} ended meanwhile" in note.message
+
+
+def test_what_ray_says_of_a_lost_node_is_not_printed(capsys):
+    said = {"lines": ["Raylet is terminated."], "pid": "raylet", "is_err": False}
+    module = importlib.import_module(connecting.PRINTING)
+    printer = connecting.silence()
+    try:
+        module.print_to_stdstream(said, ignore_prefix=False)
+        assert capsys.readouterr() == ("", "")
+    finally:
+        connecting.let_print(printer)
+    module.print_to_stdstream(said, ignore_prefix=False)
+    assert "Raylet is terminated." in capsys.readouterr().out
+
+
+def test_the_end_of_a_worker_is_told_in_words_and_not_by_ids():
+    errors = ray.exceptions
+    unavailable = errors.ActorUnavailableError("the actor is unavailable", b"1" * 16)
+    short = errors.OutOfMemoryError("Task was killed\nMemory on the node was 9 GB")
+    assert reason_of(ray, unavailable) == "it answers no more"
+    assert reason_of(ray, short) == "Ray ended it, as the node is short of memory"
+    assert reason_of(ray, errors.NodeDiedError("ids\nthe node died")) == "the node died"
 
 
 def test_it_ends_from_another_thread(opened, make_case):
