@@ -130,8 +130,18 @@ def write_dumps(
         else:
             own.rmdir()
     yield from reasons
+    yield from _lacking([record.case for record in run.records], dumps)
     if written:
         yield f"dumps of {written} of {pluralize(len(run.records), 'case')} are in {folder}"
+
+
+def _lacking(cases: Collection[Case], dumps: Collection[str]) -> Iterator[str]:
+    """Yields a line on each of several compilers' dumps that no case has, unless all that there is
+    was asked for."""
+    for dump in dumps if not set(INSIDES) <= set(dumps) else ():
+        own = [compiler for compiler in COMPILERS if compiler.dump == dump]
+        if own and not any(compiler.compiles(case) for compiler in own for case in cases):
+            yield f"no {dump}: no case has a compiler that writes it"
 
 
 def _dump(

@@ -284,6 +284,12 @@ def test_a_trace_has_calls_of_the_time_that_is_asked_for(opperf, monkeypatch):
     assert sum(event.get("name") == "aten::linear" for event in events) == 3 * 2
 
 
+def test_a_dump_that_no_case_has_is_said_to_be_missing(opperf):
+    words = ("nets.py:make", "-o", "r.jsonl", "--dump-dynamo-counters", *COUNTS)
+    _, out, err = opperf(*words)
+    assert "no counters: no case has a compiler that writes it" in out + err
+
+
 def test_traces_and_results_are_written_beside_the_records(opperf):
     words = (
         *("nets.py:make", "--mode", "eager,compile:aot_eager", "--phase", "train", "-o", "r.jsonl"),
