@@ -42,9 +42,11 @@ SECTIONS: dict[str, str] = {
         "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
     ),
     "Replay": "replay steps subgraph gaps ranks skip delay_ms et profile",
-    "Insides": "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla "
-    "dump_dynamo_counters collect_dynamo_counters collect_full_output profile_cuda_cpu "
-    "profile_cuda_cpu_individual_ops log_level",
+    "Insides": (
+        "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla profile_xla_duration_ms "
+        "dump_dynamo_counters dump_pytorch_xla_metrics collect_dynamo_counters collect_full_output "
+        "profile_cuda_cpu profile_cuda_cpu_individual_ops log_level"
+    ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "check no_check backends baseline metric rtol atol weight measured_pass sort event "

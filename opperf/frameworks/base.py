@@ -102,6 +102,14 @@ class Extent(NamedTuple):
         return self.begin < other.end and other.begin < self.end
 
 
+class Flops(NamedTuple):
+    """Floating-point operations."""
+
+    total: float
+    uncounted: tuple[str, ...] = ()
+    """Names of the operators that have some and no formula: there are more than `total`."""
+
+
 class Contents(NamedTuple):
     """The contents of a tensor, to be compared with another's."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opperf.frameworks.base import Flops
 from opperf.instruments.instrument import Instrument
 from opperf.model import DEFAULTS, INSTRUCTIONS, SEQUENCES, Metric, MetricKind, NoteCode, Settings
 
@@ -27,7 +28,7 @@ DESCRIPTIONS = {
     "recompilations": ("count", "times that code was compiled again"),
     "flops": (
         "count",
-        "floating-point operations of the forward pass, as the framework or its compiler counts",
+        "floating-point operations of the forward pass, or of a model's training step",
     ),
     "bytes_accessed": (
         "B",
@@ -86,9 +87,21 @@ class Compilation(Instrument):
         visit.keep_value(FIRST_CALL, first_ns)
         for name, count in found.items():
             visit.keep_value(declared[name], float(count))
+        flops = visit.framework.compiled_flops(call)
+        if flops is not None:
+            keep_flops(visit, flops)
 
 
 COMPILER = Compilation()
+
+
+def keep_flops(visit: Visit, flops: Flops) -> None:
+    """Keeps a number of operations in place of an earlier one, with a note on what it lacks."""
+    visit.keep_value(FLOPS, float(flops.total))
+    visit.notes = [note for note in visit.notes if note.metric != FLOPS.name]
+    if flops.uncounted:
+        names = ", ".join(flops.uncounted)
+        visit.note(FLOPS.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
 
 
 def note_removed_work(visit: Visit) -> None:

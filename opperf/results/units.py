@@ -85,6 +85,9 @@ MARK_LEGEND = (
 )
 """Explains the mark below a table that has one."""
 
+LEAST = "≥"
+"""Before a count that lacks some."""
+
 BEYOND = "±>100 %"
 """Half-width of a figure that may be more than twice as large: its percentage would say no more."""
 
@@ -107,6 +110,8 @@ class Figure(NamedTuple):
     unreliable: bool = False
     """Whether samples drift, have two levels, waited for a core, are a single one or few equal
     ones, or a compiler has removed most of the work."""
+    is_least: bool = False
+    """Whether a count lacks some."""
 
     @property
     def share(self) -> float | None:
@@ -140,7 +145,7 @@ def figure_of(record: Record, metric: str) -> Figure | None:
     described = metric_named(metric, summary.unit)
     if described.kind is MetricKind.COUNT:
         # Its few samples are of the same call: their extremes are no interval.
-        return Figure(summary.median)
+        return Figure(summary.median, is_least=record.note(metric, NoteCode.LEAST) is not None)
     width = summary.half_width
     # Of a few that are equal, none says how much others would differ.
     is_lacking = width is None or (summary.n < FEW and width < LEAST_SHARE * abs(summary.median))
@@ -181,7 +186,8 @@ def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
         return FigureText(_digits(value, share), _share_text(share), mark)
     # Bytes, counts and a clock's nanoseconds are integers.
     is_whole = unit.size == 1 and value == int(value)
-    return FigureText(f"{value:.0f}" if is_whole else _digits(value, None), mark=mark)
+    text = f"{value:.0f}" if is_whole else _digits(value, None)
+    return FigureText(f"{LEAST}{text}" if figure.is_least else text, mark=mark)
 
 
 def time_text(time_ns: float) -> str:

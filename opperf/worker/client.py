@@ -166,10 +166,13 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         return self._ask_or_fail(protocol.ScriptRequest(cases=cases))
 
-    def trace(self, cases: tuple[Case, ...], chrome: str, execution: str) -> dict[str, str]:
-        """Writes traces of the cases to these files, and returns those that could not be called."""
-        request = protocol.TraceRequest(cases=cases, chrome=chrome, execution=execution)
-        timeout_s = sum(case.settings.timeout_s for case in cases)
+    def trace(
+        self, cases: tuple[Case, ...], chrome: str, execution: str, least_s: float = 0.0
+    ) -> dict[str, str]:
+        """Writes traces of the cases to these files, and returns those that could not be called.
+        Each is called once, or for `least_s` seconds."""
+        request = protocol.TraceRequest(cases, chrome, execution, least_s)
+        timeout_s = sum(case.settings.timeout_s + least_s for case in cases)
         return self._ask_or_fail(request, timeout_s, "tracing")
 
     def measure(

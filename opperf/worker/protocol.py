@@ -226,6 +226,8 @@ class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
     chrome: str
     execution: str
     """Absolute paths of the traces of the profiler and of the operators; empty for none."""
+    least_s: float = 0.0
+    """Seconds that the calls of each case take at least; 0 for one call."""
 
 
 class ForkRequest(Request[bool], frozen=True, tag="fork"):

@@ -271,7 +271,7 @@ def measure_work(
         partial(_log, request),
     )
     pace = pace_of(work.remaining)
-    progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace)
+    progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace, request.bar)
     folder = wrapped_profiles_of(run_file)
     with (
         open_executor(request.executor, task, workers, pinning) as measuring,

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks import numpy_arrays
-from opperf.frameworks.base import Gradient, Kept
+from opperf.frameworks.base import Flops, Gradient, Kept
 from opperf.frameworks.jax import programs
 from opperf.frameworks.jax.devices import dtype_of, jax_device
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
@@ -192,8 +192,10 @@ class JAXModel:
         self._current = self._state = self._gradients = None
         self.state.restore()
 
-    def results(self) -> Mapping[str, Any]:
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
         self.reset()
+        for _ in range(steps - 1):
+            self.step()
         with programs.expected():
             found = self._results()
             self.state.restore()
@@ -222,9 +224,16 @@ class JAXModel:
         )
         return JAXModel(case, placed)
 
-    def flops(self) -> int | None:
-        # XLA's own count is a figure of the compilation.
-        return None
+    def flops(self, of_step: bool) -> Flops | None:
+        if not of_step or not self._compiles:
+            # XLA's own count of the forward pass is a figure of the compilation.
+            return None
+        self._begin()
+        lowered = jax.jit(self._stepped).lower(
+            self._current, self._state, self._unnamed, self._named, self._targets
+        )
+        self.reset()
+        return programs.flops_of(lowered.compile())
 
 
 def _named(name: str, tree: Any) -> dict[str, Any]:
@@ -246,3 +255,9 @@ def _key(entry: Any) -> Any:
 def costs(call: Callable[[], Any]) -> dict[str, float]:
     """Returns what compiling a call took, as `programs.costs`; of a model its forward pass."""
     return programs.costs(call.call if isinstance(call, JAXModel) else call)
+
+
+def compiled_flops(call: Callable[[], Any]) -> Flops | None:
+    """Returns XLA's count of the operations of a call; of a model of its forward pass."""
+    compiled = call.call if isinstance(call, JAXModel) else call
+    return compiled.program.flops() if isinstance(compiled, programs.CompiledCall) else None

@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from torch.utils import flop_counter
-
 from opperf.frameworks import dead_code
 from opperf.frameworks.dead_code import BACKWARD, FORWARD, TOTAL
-from opperf.frameworks.torch import private
+from opperf.frameworks.torch import flops, private
 from opperf.frameworks.torch.tensors import tensors
 from opperf.model import Note
 
@@ -85,12 +83,8 @@ class DataFlow(private.MODE.get()):  # type: ignore[misc]
 
 def _work(operator: Any, args: Any, named: Any, result: Any) -> float:
     moved = sum(part.numel() * part.element_size() for part in tensors([args, named, result]))
-    packet = operator.overloadpacket
-    count = flop_counter.flop_registry.get(packet)
-    operations = 0.0
-    if count is not None:
-        operations = float(count(*args, **named, out_val=result))
-    elif packet.__name__.lstrip("_").startswith(CUBIC):
+    operations = flops.count_call(operator, args, named, result) or 0.0
+    if not operations and operator.overloadpacket.__name__.lstrip("_").startswith(CUBIC):
         first = next(tensors([args]), None)
         operations = (
             2.0 * first.numel() * first.shape[-1] if first is not None and first.dim() else 0

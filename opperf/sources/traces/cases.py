@@ -142,7 +142,6 @@ def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
     made = []
     for node in nodes:
         place = trace.place(node)
-        assert place is not None
         time = node.recorded_ns
         made.append(
             CallSite(

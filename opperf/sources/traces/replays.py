@@ -76,6 +76,7 @@ class ReplaySource:
             processes.append(trace.process)
             # With a process for each rank, there is one case of all.
             nodes = nodes_of(trace, target)
+            self.remarks += _loading_remark(trace)
             skip_reasons(trace, nodes, target.skip)
             if chosen.ranks == 1 or count == 1:
                 made.append((rank, self._case(trace, nodes, target)))
@@ -131,6 +132,14 @@ def _wait_remark(trace: Trace, nodes: Sequence[Node]) -> Iterator[str]:
         yield f"{trace.name}: {pluralize(len(collectives), 'call')} of collective operations, {how}"
 
 
+def _loading_remark(trace: Trace) -> Iterator[str]:
+    """Yields a remark on the calls of a data loader, if there are any."""
+    count = sum(trace.place(node).is_loading for node in trace.topmost())
+    if count:
+        calls = pluralize(count, "call")
+        yield f"{trace.name}: {calls} below a data loader's label, omitted as by PARAM"
+
+
 def ranked(path: Path) -> Iterator[tuple[int, Trace]]:
     """Yields the traces of a path, one after the other, each with its rank; with the first free
     number where it does not say it. Raises `UsageError`."""
@@ -152,8 +161,9 @@ def open_replay(path: Path, chosen: TraceTarget) -> ReplaySource:
 
 
 def nodes_of(trace: Trace, target: TraceTarget) -> list[Node]:
-    """Returns the calls of a target, in their order. Raises `UsageError` if there is none."""
-    topmost = list(trace.topmost())
+    """Returns the calls of a target, in their order, without those of a data loader: a replay has
+    its tensors from outside, as PARAM's has. Raises `UsageError` if there is none."""
+    topmost = [node for node in trace.topmost() if not trace.place(node).is_loading]
     nodes = below_label(trace, in_steps(trace, topmost, target.steps), target.subgraph)
     if not nodes:
         where = f" in step {target.steps}" if target.steps else ""

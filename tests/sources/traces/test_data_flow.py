@@ -103,6 +103,21 @@ def test_tensors_without_numbers_are_shared_by_equal_calls(tmp_path):
     assert case.recorded == (6000,)
 
 
+def test_a_data_loaders_calls_are_not_replayed(tmp_path):
+    nodes = [
+        call(10, [A], B, parent=9),
+        node(9, "enumerate(DataLoader)#_Loader.__next__", 1),
+        call(11, [B], C),
+    ]
+    path = write(tmp_path / "trace.json", nodes)
+    source = open_replay(path, TraceTarget("torch", "", ""))
+    (case,) = source.cases()
+    assert case.why == "replay of 1 call"
+    assert [remark for remark in source.remarks if "data loader" in remark] == [
+        f"{path}: 1 call below a data loader's label, omitted as by PARAM"
+    ]
+
+
 def test_indices_that_no_call_fills_are_within_the_bounds_of_what_takes_their_copies(tmp_path):
     numbers, copied = tensor(20, 70, size=2), tensor(21, 71, size=2)
     kind = {"types": ["Tensor(long int)"], "shapes": [[2]]}
