@@ -247,7 +247,9 @@ def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
     if fill.distribution in BELOW:
         return fill.low, fill.high, True
     if fill.distribution != "literal":
-        extent = spec.shape[-1] if spec.shape else 1
+        # A sequence goes on from row to row.
+        is_shuffled = fill.distribution == "permutation"
+        extent = spec.shape[-1] if is_shuffled and spec.shape else spec.size
         return 0.0, max(fill.high, float(different(fill, extent))), False
     flat = _whole(tuple(_flat(fill.data)))
     return (float(min(flat)), float(max(flat) + 1), False) if flat and min(flat) >= 0 else None

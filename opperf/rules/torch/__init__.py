@@ -15,6 +15,7 @@ from opperf.rules.torch import (
     convolution,
     convolution_gradients,
     creation,
+    dependencies,
     detection,
     diffusion,
     elementwise,
@@ -44,6 +45,7 @@ from opperf.rules.torch import (
     quantized_layers,
     queries,
     recorded,
+    recorded_fills,
     recurrent,
     reductions,
     replacing,
@@ -146,7 +148,9 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Operators that cannot be called on their own, each with the reason."""
 
-CONTENTS = logged.contents
+RECORDED = logged.own_arguments
+CONTENTS = recorded_fills.FILLS
+RESULTS = dependencies.RESULTS
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(
         (
