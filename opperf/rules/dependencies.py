@@ -160,6 +160,11 @@ def extent_of(name: str, axis: int = 0) -> Callable[[Asked], int]:
     return lambda asked: asked.extent(name, axis)
 
 
+def number_of(name: str) -> Callable[[Asked], int]:
+    """Returns a function of a call that returns one of its plain arguments."""
+    return lambda asked: asked.number(name)
+
+
 def own_rank(name: str) -> Callable[[Asked], int]:
     """Returns a function that returns an extent of a tensor along the axis that is the last one of
     the tensor whose contents are asked for."""

@@ -15,7 +15,6 @@ from opperf.rules.torch import (
     convolution,
     convolution_gradients,
     creation,
-    dependencies,
     detection,
     diffusion,
     elementwise,
@@ -50,6 +49,7 @@ from opperf.rules.torch import (
     reductions,
     replacing,
     resizing,
+    results,
     sampling,
     scattering,
     searching,
@@ -150,7 +150,7 @@ NOT_BENCHMARKED: dict[str, str] = {
 
 RECORDED = logged.own_arguments
 CONTENTS = recorded_fills.FILLS
-RESULTS = dependencies.RESULTS
+RESULTS = results.RESULTS
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(
         (

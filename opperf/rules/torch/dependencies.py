@@ -19,19 +19,15 @@ from opperf.rules.dependencies import (
     below_extent,
     below_number,
     chosen,
-    different,
-    distinct_rows,
     ends,
     extent_of,
     from_one_to_extent,
-    is_possible,
     last_ends,
     lengths_of,
     own_rank,
     parts,
     steps_of,
     sums_to,
-    up_to,
 )
 from opperf.rules.values import BOOLEAN, below, literal, repeated
 
@@ -204,7 +200,7 @@ def repeats(asked: Asked) -> Fill:
     return parts(total)
 
 
-def _times(asked: Asked, data: str) -> int:
+def times_of(asked: Asked, data: str) -> int:
     """Returns to how many elements each of a mask is broadcast by a tensor. Raises `Unfit`."""
     other, own = asked.tensor(data).shape, asked.spec.shape
     axes = max(len(other), len(own))
@@ -214,47 +210,16 @@ def _times(asked: Asked, data: str) -> int:
     return math.prod(max(pair) for pair in pairs) // asked.spec.size
 
 
-def _set(asked: Asked, count: int, times: int = 1) -> Fill:
+def set_at(asked: Asked, count: int, times: int = 1) -> Fill:
     """Returns a mask that is set at so many elements of what it is broadcast to."""
     if count % max(1, times) or not 0 <= count // max(1, times) <= asked.spec.size:
         raise Unfit
     return chosen(count // max(1, times))
 
 
-def selected(asked: Asked) -> Fill:
-    """Returns a mask of as many elements as were returned."""
-    return _set(asked, math.prod(asked.result()), _times(asked, "self"))
-
-
-def nonzero(asked: Asked) -> Fill:
-    """Returns as many elements that are not zero as places were returned."""
-    return _set(asked, at(asked.result(), 0))
-
-
 def is_mask(spec: object) -> bool:
     """Whether an index is a mask, which has as many axes as what it selects from."""
     return isinstance(spec, TensorSpec) and spec.dtype in ("bool", "uint8")
-
-
-def read_at(asked: Asked) -> Fill:
-    """Returns a mask among indices that is set at as many places as were read."""
-    indices = asked.arguments.get("indices")
-    if not is_mask(asked.spec):
-        return index_of_read(asked)
-    if not isinstance(indices, tuple):
-        raise Unfit
-    left = list(asked.tensor("self").shape)
-    axis = 0
-    for one in indices:
-        if isinstance(one, TensorSpec):
-            del left[axis : axis + (len(one.shape) if is_mask(one) else 1)]
-        else:
-            axis += 1
-    inner = math.prod(left)
-    total = math.prod(asked.result())
-    if not inner or total % inner:
-        raise Unfit
-    return _set(asked, total // inner)
 
 
 def indexed_axis(asked: Asked) -> int:
@@ -274,7 +239,7 @@ def index_of_write(asked: Asked) -> Fill:
         return index_of_read(asked)
     inner = len(asked.tensor("self").shape) - indexed_axis(asked) - len(asked.spec.shape)
     count = at(asked.tensor("values").shape, -1 - inner)
-    return _set(asked, count) if count > 1 else BOOLEAN
+    return set_at(asked, count) if count > 1 else BOOLEAN
 
 
 def index_of_read(asked: Asked) -> Fill:
@@ -286,45 +251,13 @@ def index_of_read(asked: Asked) -> Fill:
 
 def from_source(asked: Asked) -> Fill:
     """Returns a mask of no more elements than there are to copy."""
-    most = asked.tensor("source").size // max(1, _times(asked, "self"))
+    most = asked.tensor("source").size // max(1, times_of(asked, "self"))
     return BOOLEAN if most >= asked.spec.size else chosen(most)
 
 
 def of_gradient(asked: Asked) -> Fill:
     """Returns a mask of as many elements as there are gradients."""
-    return _set(asked, asked.tensor("grad").size, _times(asked, "input"))
-
-
-def unique(asked: Asked) -> Fill:
-    """Returns as many different numbers as were returned."""
-    return different(asked, at(asked.result(), 0))
-
-
-def unique_runs(asked: Asked) -> Fill:
-    """Returns as many runs of equal numbers as were returned."""
-    axis, shape = asked.arguments.get("dim"), asked.spec.shape
-    if isinstance(axis, int) and len(shape) > 1:
-        if axis % len(shape) or at(asked.result(), 0) != shape[0]:
-            raise Unfit
-        return distinct_rows(asked.spec, shape[0])
-    count = at(asked.result(), 0)
-    if not is_possible(asked.spec, count):
-        raise Unfit
-    return ascending(0, count - 1)
-
-
-def unique_rows(asked: Asked) -> Fill:
-    """Returns as many different entries along the axis as were returned."""
-    shape = asked.spec.shape
-    if not shape or asked.number("dim") % len(shape):
-        raise Unfit
-    return distinct_rows(asked.spec, at(asked.result(), 0))
-
-
-def bins(asked: Asked) -> Fill:
-    """Returns numbers, the largest of which has the last of the bins that were returned."""
-    count, least = at(asked.result(), 0), asked.number("minlength", 0)
-    return up_to(asked, count - 1) if count > least else below(max(1, count))
+    return set_at(asked, asked.tensor("grad").size, times_of(asked, "input"))
 
 
 def usual_bins(asked: Asked) -> Fill:
@@ -333,18 +266,6 @@ def usual_bins(asked: Asked) -> Fill:
     if least < 1:
         raise Unfit
     return below(least)
-
-
-def classes(asked: Asked) -> Fill:
-    """Returns classes, the largest of which is the last that was returned."""
-    if asked.number("num_classes", -1) >= 0:
-        return below(max(1, asked.number("num_classes")))
-    return up_to(asked, at(asked.result(), -1) - 1)
-
-
-def unknown(asked: Asked) -> Fill:
-    """Raises `Unfit`: how many results there are follows from more than one tensor."""
-    raise Unfit
 
 
 POINTERS = {"cum_seq_q": ends(extent_of("query")), "cum_seq_k": ends(extent_of("key"))}
@@ -422,22 +343,3 @@ DEPENDENCIES: Rules = {
     "masked_select_backward": {"mask": of_gradient},
 }
 """By operator without overload and argument: what is valid beside the others only."""
-
-RESULTS: Rules = {
-    **dict.fromkeys(("_unique", "_unique2"), {"self": unique}),
-    "unique_consecutive": {"self": unique_runs},
-    "unique_dim_consecutive": {"self": unique_runs},
-    "unique_dim": {"self": unique_rows},
-    "bincount": {"self": bins},
-    "one_hot": {"self": classes},
-    "repeat_interleave": {"repeats": repeats},
-    **dict.fromkeys(("nonzero", "argwhere", "nonzero_numpy"), {"self": nonzero}),
-    "where.default": {"condition": nonzero},
-    "masked_select": {"mask": selected},
-    **dict.fromkeys(("index", "_unsafe_index"), {"indices": read_at}),
-    "_pack_padded_sequence": {"lengths": sequence_lengths},
-    "_pad_packed_sequence": {"batch_sizes": in_few},
-    "tensor_split": {"tensor_indices_or_sections": pieces},
-    "torchvision::nms": {"dets": unknown},
-}
-"""By operator and argument: contents on which the shapes depend that a call returns."""
