@@ -238,7 +238,8 @@ def index_of_write(asked: Asked) -> Fill:
     if not is_mask(asked.spec):
         return index_of_read(asked)
     inner = len(asked.tensor("self").shape) - indexed_axis(asked) - len(asked.spec.shape)
-    count = at(asked.tensor("values").shape, -1 - inner)
+    shape = asked.tensor("values").shape
+    count = shape[-1 - inner] if len(shape) > inner else 1
     return set_at(asked, count) if count > 1 else BOOLEAN
 
 
