@@ -85,11 +85,12 @@ def other_ranges(framework: Framework, rule: Case, recorded: Case) -> Iterator[F
     bounds = bounds_of(framework, recorded.target)
     made = dict(places(recorded.arguments))
     for place, spec in places(rule.arguments):
-        if not is_whole(spec) or spec.size < 2 or bounds.bound(place) is None:
+        limit = bounds.limit(place, rule.arguments)
+        if not is_whole(spec) or spec.size < 2 or limit is None:
             continue
         own, found = largest(spec), largest(made[place])
         is_far = max(own, found) > max(LEFT, TIMES * min(own, found))
-        if is_far and found + 1 != bounds.limit(place, recorded.arguments):
+        if is_far and found + 1 != limit:
             yield Finding(OTHER_RANGE, place, f"to {found}, by the rule to {own}")
 
 

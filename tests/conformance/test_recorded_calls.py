@@ -4,7 +4,7 @@ import pytest
 
 from opperf.frameworks import is_available, load
 from tests.conformance.driver import cheaply, planned
-from tests.conformance.recorded_calls import comparisons, compared, faults_of, is_recordable
+from tests.conformance.recorded_calls import compared, comparisons, faults_of, is_recordable
 
 LEAST = {"torch": 1000, "numpy": 60, "jax": 200, "mxnet": 150}
 """Cases with integers, at least."""
