@@ -138,7 +138,7 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
             found["number", other] = number
     # A column for each point, with a number along each axis.
     rows = own[0] if len(own) > 1 else 0
-    coordinates = {
+    coordinates: dict[Key, int] = {
         ("coordinates", other): min(extents[:rows])
         for other, extents in {**tuples, **shapes}.items()
         if 0 < rows <= len(extents)

@@ -269,7 +269,7 @@ def find(name: str) -> Registered | None:
     that of most tensors."""
     wanted = without_prefix(name)
     named = _by_name(registered_names()).get(wanted, [])
-    own = [one for one in named if one.operator.names[0] == wanted]
+    own = [found for found in named if found.operator.names[0] == wanted]
     return min(own or named, key=_rank, default=None)
 
 

@@ -132,8 +132,8 @@ class DataFlow:
         """Has a slot of integers contents within further bounds; those of no fill are none."""
         spec = self._slots[slot].spec
         if fill != Fill() and is_integer(spec.dtype):
-            own = _for_shape(fill, spec)
-            self._bounds[slot] = _within(self._bounds.get(slot, own), own)
+            own = for_shape(fill, spec)
+            self._bounds[slot] = within(self._bounds.get(slot, own), own)
 
     def _bound_sources(self) -> None:
         """Has what calls only copy or view the bounds of the result."""
@@ -144,7 +144,7 @@ class DataFlow:
             results = [slot for slot in step.outputs if slot != NOT_KEPT] or step.inputs[:1]
             fills = [self._bounds[slot] for slot in results if slot in self._bounds]
             for slot in step.inputs if fills else ():
-                self._bound(slot, functools.reduce(_within, fills))
+                self._bound(slot, functools.reduce(within, fills))
 
     def _gap(self, node: Node) -> int:
         """Returns the nanoseconds between the end of all earlier calls and the beginning of
@@ -292,7 +292,7 @@ class DataFlow:
         return most
 
 
-def _for_shape(fill: Fill, spec: TensorSpec) -> Fill:
+def for_shape(fill: Fill, spec: TensorSpec) -> Fill:
     """Returns the fill of a copy or view for a tensor of another shape: listed numbers in each of
     its rows, if these are as long, else others of their range."""
     if fill.distribution != "literal" or len(fill.data) == spec.size:
@@ -302,7 +302,7 @@ def _for_shape(fill: Fill, spec: TensorSpec) -> Fill:
     return below(max(fill.data) + 1, start=min(fill.data))
 
 
-def _within(first: Fill, second: Fill) -> Fill:
+def within(first: Fill, second: Fill) -> Fill:
     """Returns integers within the bounds of two fills: those in whose place others are not valid;
     what both have, where both are drawn from a range; else those of the lower limit."""
     arranged = [fill for fill in (first, second) if fill.distribution in ARRANGED]
