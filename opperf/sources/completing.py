@@ -234,8 +234,11 @@ def _target(framework: Framework, target: Target) -> Target:
 
 
 def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments by name, in the order of its parameters. Raises
-    `UsageError`."""
+    """Returns an operator's arguments by name, in the order of its parameters, if it declares any.
+    Raises `UsageError`."""
+    if not signature.parameters:
+        # Its registry declares none, as those of primitives.
+        return arguments
     names = [parameter.name for parameter in signature.parameters]
     unnamed, named = split_positional(arguments)
     if len(unnamed) > len(names):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import jax
+import msgspec
 from jax.extend import core
 
 from opperf.errors import UnsupportedError
@@ -29,7 +30,7 @@ from opperf.frameworks.calls import (
     site_at,
 )
 from opperf.frameworks.jax import primitives, private, steps
-from opperf.model import Case
+from opperf.model import Argument, Case, Fill, TensorSpec
 from opperf.plurals import pluralize
 
 LENGTH = "length"
@@ -244,10 +245,21 @@ def describe(step: steps.Step) -> RecordedCall:
     name = primitives.operator_name(step.equation.primitive)
     if not name:
         raise UnsupportedError("it is no primitive of the registry")
-    arguments: Mapping[str, Any] = steps.arguments_of(step)
+    arguments: dict[str, Argument] = steps.arguments_of(step)
+    indices = arguments.get(INDICES)
+    if name.startswith(INDEXING) and isinstance(indices, TensorSpec):
+        # Those of the operator's rule, along the axes that the call names.
+        arguments[INDICES] = msgspec.structs.replace(indices, fill=Fill())
     operator = primitives.find(name)
     assert operator is not None
-    return RecordedCall(Case(operator.target, dict(arguments), passes=("forward",)))
+    return RecordedCall(Case(operator.target, arguments, passes=("forward",)))
+
+
+INDEXING = ("primitive.gather", "primitive.scatter")
+"""Beginnings of the names of primitives that read or write at indices."""
+
+INDICES = "x1"
+"""Their argument that has the indices."""
 
 
 def _module_of(scope: str) -> str:
