@@ -71,6 +71,9 @@ class Case(Struct, frozen=True):
     recorded: tuple[int, ...] = ()
     """Times of the calls in their source, in nanoseconds, in order; of very many a sample; empty if
     it has none."""
+    returned: tuple[tuple[int, ...], ...] = ()
+    """Shapes of the tensors that the call returned, where its source has them and contents are not
+    yet drawn."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 

@@ -27,7 +27,8 @@ from opperf.model import (
     VerificationCode,
 )
 from opperf.sources.choices import LISTED, refusal
-from opperf.sources.shapes import bounded
+from opperf.sources.overrides import VALUED
+from opperf.sources.shapes import bounded, with_decided
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Trial
@@ -184,13 +185,18 @@ call."""
 
 
 def _complete(case: Case, framework: Framework) -> Case:
-    """Returns the case with the target's array type, all shapes inferred, and indices in range."""
+    """Returns the case with the target's array type, all shapes inferred, indices in range, and
+    integers that the other arguments decide, but for a user's own."""
     array_type = framework.array_type(case.target)
     arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         made = framework.with_inferred_shapes(made)
-    return bounded(framework, made)
+    made = bounded(framework, made)
+    own = [name for name, spec in made.tensors() if spec.fill.distribution == "literal"]
+    kept = own if VALUED in made.origin else []
+    decided = with_decided(framework, made.target, made.arguments, kept)
+    return msgspec.structs.replace(made, arguments=decided)
 
 
 def try_call(case: Case, framework: Framework) -> Trial:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import jax
+import msgspec
 from jax.extend import core
 
 from opperf.errors import UnsupportedError
@@ -31,7 +32,7 @@ from opperf.frameworks.calls import (
 from opperf.frameworks.compiled_runs import program_name
 from opperf.frameworks.jax import primitives, private, programs, steps
 from opperf.frameworks.jax.program_kernels import ProgramKernels
-from opperf.model import Case
+from opperf.model import Argument, Case, Fill, TensorSpec
 
 LENGTH = "length"
 """Parameter of a loop that is the number of its rounds."""
@@ -249,10 +250,21 @@ def describe(step: steps.Step) -> RecordedCall:
     name = primitives.operator_name(step.equation.primitive)
     if not name:
         raise UnsupportedError("it is no primitive of the registry")
-    arguments: Mapping[str, Any] = steps.arguments_of(step)
+    arguments: dict[str, Argument] = steps.arguments_of(step)
+    indices = arguments.get(INDICES)
+    if name.startswith(INDEXING) and isinstance(indices, TensorSpec):
+        # Those of the operator's rule, along the axes that the call names.
+        arguments[INDICES] = msgspec.structs.replace(indices, fill=Fill())
     operator = primitives.find(name)
     assert operator is not None
-    return RecordedCall(Case(operator.target, dict(arguments), passes=("forward",)))
+    return RecordedCall(Case(operator.target, arguments, passes=("forward",)))
+
+
+INDEXING = ("primitive.gather", "primitive.scatter")
+"""Beginnings of the names of primitives that read or write at indices."""
+
+INDICES = "x1"
+"""Their argument that has the indices."""
 
 
 def _module_of(scope: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
+from opperf.rules.shapes import Shape
 from opperf.sources.completing import complete
 from opperf.sources.traces.anomalies import Process, of_processes, sentences
 from opperf.sources.traces.archives import folder_files
@@ -181,7 +182,10 @@ def read_sequence(framework: Framework, target: TraceTarget) -> CallSequence:
     skipped = skip_reasons(trace, nodes, target.skip)
     used = list(dict.fromkeys(node.call for node in nodes))
     flow = DataFlow(trace, nodes)
-    calls = dict(zip(used, _completed(framework, trace, used, flow), strict=True))
+    returned: dict[int, tuple[Shape, ...]] = {}
+    for node in nodes:
+        returned.setdefault(node.call, trace.returned(node))
+    calls = dict(zip(used, _completed(framework, trace, returned, flow), strict=True))
     specs = {index: _filled(trace.calls[index], made.case) for index, made in calls.items()}
     streams = streams_of(trace)
     for index, node in enumerate(nodes):
@@ -214,18 +218,21 @@ def _trace_at(path: Path, index: int) -> Trace:
 
 
 def _completed(
-    framework: Framework, trace: Trace, used: Sequence[int], flow: DataFlow
+    framework: Framework,
+    trace: Trace,
+    returned: Mapping[int, tuple[Shape, ...]],
+    flow: DataFlow,
 ) -> Iterator[SequenceCall]:
-    """Yields the distinct calls, completed by the framework."""
-    cases = [_numbered(trace.calls[index]) for index in used]
-    for index, made in zip(used, complete(framework, cases), strict=True):
+    """Yields the distinct calls, each with what it returned first, completed by the framework."""
+    cases = [_numbered(trace.calls[index], shapes) for index, shapes in returned.items()]
+    for index, made in zip(returned, complete(framework, cases), strict=True):
         call = trace.calls[index]
         name = call.collective or call.path
         on_host = flow.is_on_host(call.device)
         yield SequenceCall(name, made.case, call.refusal or made.refusal, on_host)
 
 
-def _numbered(call: Call) -> Case:
+def _numbered(call: Call, returned: tuple[Shape, ...]) -> Case:
     """Returns a call as a case in which each tensor has its position as the name of its
     storage."""
     count = 0
@@ -241,7 +248,10 @@ def _numbered(call: Call) -> Case:
     numbered = {name: number(value) for name, value in call.arguments}
     path, overload, arguments, _ = elsewhere(call.path, call.overload, numbered)
     return Case(
-        target=OperatorTarget(FRAMEWORK, path, overload), arguments=arguments, passes=("forward",)
+        target=OperatorTarget(FRAMEWORK, path, overload),
+        arguments=arguments,
+        passes=("forward",),
+        returned=returned,
     )
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, Struct
+from opperf.model import Argument, Struct, iter_tensors
+from opperf.rules.shapes import Shape
 from opperf.sources.traces.anomalies import Anomalies, Process, sentences
 from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.contents import Contents
@@ -164,6 +165,13 @@ class Trace:
     def is_operator(self, node: Node) -> bool:
         """Whether a node is a call of an operator."""
         return node.call != NO_CALL
+
+    def returned(self, node: Node) -> tuple[Shape, ...]:
+        """Returns the shapes of the tensors that a call returned; none where the trace does not
+        have all of them."""
+        outputs = self.outputs[node.output_specs] if node.output_specs != NO_CALL else ()
+        found = tuple(spec.shape for value in outputs for spec in iter_tensors(value))
+        return found if None not in outputs else ()
 
     def is_step(self, node: Node) -> bool:
         """Whether a node is the label of a step."""

@@ -80,6 +80,16 @@ def test_what_runs_an_unknown_number_of_times_is_said(tmp_path):
     assert calls(run, "primitive.mul")
 
 
+def test_indices_are_of_the_whole_axis_that_they_index(tmp_path):
+    table, rows = jnp.ones((900, 7)), jnp.arange(5)
+    step = jax.jit(lambda table, rows: (table[rows], table[rows, 0], table.at[rows].add(1.0)))
+    run = record(tmp_path, lambda: step(table, rows))
+    for name in ("primitive.gather", "primitive.scatter_add"):
+        highs = [case.arguments["x1"].fill.high for case in calls(run, name)]
+        # Beside the axis of 900, that of 7.
+        assert highs and set(highs) <= {900.0, 7.0} and 900.0 in highs
+
+
 def test_afterwards_nothing_is_recorded_or_changed(tmp_path):
     from jax._src import pjit
 
