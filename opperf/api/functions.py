@@ -11,7 +11,6 @@ import ast
 import hashlib
 import inspect
 import linecache
-import pickle
 import sys
 import sysconfig
 import textwrap
@@ -71,6 +70,14 @@ def _of_module(function: Callable[..., Any]) -> str:
     file = Path(getattr(module, "__file__", None) or "")
     is_alone = file.suffix == ".py" and not module.__package__ and not _is_installed(file)
     return f"{file if is_alone else module.__name__}:{name}"
+
+
+def _module_of(value: object, name: str) -> str:
+    """Returns the name of the module that defines a value; empty if it is unknown."""
+    own: str = getattr(value, "__module__", None) or ""
+    # NumPy's compiled functions do not say theirs.
+    packages = [] if own or not name else [each for each in sys.modules if "." not in each]
+    return own or next((each for each in packages if _has(sys.modules[each], name, value)), "")
 
 
 def _has(module: ModuleType, name: str, value: object) -> bool:
@@ -151,9 +158,8 @@ class Source:
         if isinstance(value, ModuleType):
             self._import(value.__name__, f"import {value.__name__} as {name}", name)
             return
-        own = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
-        # What is compiled may not say its module, which pickle then looks for.
-        module = pickle.whichmodule(value, own) if own else ""
+        own: str = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or ""
+        module = _module_of(value, own)
         is_defined = isinstance(inspect.unwrap(value), FunctionType) or isinstance(value, type)
         if is_defined and module == self._module and value is names.get(own):
             self._add(name, value, names)
@@ -194,7 +200,7 @@ def _source_of(value: Any) -> str:
         lines = linecache.getlines(file)
         for node in ast.walk(ast.parse("".join(lines))):
             if isinstance(node, ast.ClassDef) and node.name == value.__name__:
-                first = min([node, *node.decorator_list], key=lambda one: one.lineno).lineno
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 return textwrap.dedent("".join(lines[first - 1 : node.end_lineno]))
     return textwrap.dedent(inspect.getsource(value))
 
