@@ -16,16 +16,6 @@ BUILT = (
     *("build/", "_skbuild/", "dist/", "*.egg-info/", ".eggs/"),
     *("venv/", ".venv/", ".tox/", ".nox/"),
 )
-    "build/",
-    "_skbuild/",
-    "dist/",
-    "*.egg-info/",
-    ".eggs/",
-    "venv/",
-    ".venv/",
-    ".tox/",
-    ".nox/",
-)
 """Folders in which tools copy or install code, whether or not the repository's `.gitignore` names
 them: `pip install .` of setuptools leaves a package's copy in `build/lib`."""
 
