@@ -123,7 +123,7 @@ NO_PACES = Paces()
 
 PRECISE_CALLS = 50
 """Calls after which a case without a number of them may be precise: for medians to 2 %, half of the
-cases of NumPy and PyTorch made 10 to 61. Noise, as of a busy machine, makes it its time limit."""
+cases of NumPy and PyTorch made 10 to 61. On a busy machine, noise makes it the time limit."""
 
 
 def case_s(case: Case, is_soon_precise: bool = False) -> float:
