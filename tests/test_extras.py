@@ -18,6 +18,7 @@ from opperf.commands.suite import SUITE_COMMANDS
 from opperf.errors import UsageError
 from opperf.extras import EXTRAS, install_extra, missing_extra
 from opperf.frameworks import PREFERENCE
+from opperf.programs.child import launcher
 from opperf.reports.writing import write
 from tests.repositories import git
 from tests.results.conftest import closing, header, run  # noqa: F401
@@ -218,6 +219,12 @@ def test_functions_say_it_too(monkeypatch):
     with pytest.raises(UsageError) as raised:
         opperf.run("add", framework="numpy", executor="ray")
     assert install_extra("ray") in str(raised.value)
+
+
+def test_a_program_with_a_voirfile_says_it_of_its_own_python(monkeypatch):
+    monkeypatch.setitem(sys.modules, "voir", None)
+    with pytest.raises(ImportError, match="a voirfile needs voir .* -m pip install 'voir<0.3'"):
+        launcher.run_voir({"voirfiles": []}, "main.py", [], None)
 
 
 def test_only_modules_of_extras_are_told():
