@@ -191,7 +191,7 @@ def imports_in_script(names: Iterable[str]) -> list[str]:
 
 def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
     place: Any = module
-    where = module.__file__ or module.__name__
+    where = getattr(module, "__file__", None) or module.__name__
     for word in name.split("."):
         if not hasattr(place, word):
             raise UnknownOperatorError(f"{where} has no {name!r}{suggest(word, vars(place))}")

@@ -130,7 +130,7 @@ class BenchFacts(Struct, frozen=True):
     expected: int = 0
     """Observations that each process of it was to make; 0 of what is no program."""
     processes: int = 1
-    """Number of its processes, of all nodes."""
+    """Number of its processes, of all nodes; 0 if that is not known."""
     gpus: int = 0
     """Number of GPUs that it uses together."""
     gpu_load: float | None = None

@@ -21,6 +21,7 @@ from opperf.model import Case, ModelTarget, Settings, Status
 from opperf.results.runfile import read_run
 from opperf.suites import base as suites_base
 from opperf.worker import binding, serve
+from tests.commands.run.test_resuming import cut_short
 from tests.conftest import InProcess, InProcessWorkers
 
 pytestmark = pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
@@ -369,6 +370,13 @@ def test_one_that_fails_costs_itself_and_the_command_that_repeats_it_is_told(opp
     after = out.partition("To repeat what failed:\n")[2].splitlines()[0]
     assert after.startswith("opperf experiment bad.py:raises --framework torch --warmup 0 --runs 3")
     assert after.endswith(f"--id {run.records[0].id}  # failed")
+
+
+def test_models_of_two_frameworks_are_resumed_by_the_same_line(opperf):
+    words = ["nets.py:make", "--framework", "jax,torch", "--ctx", "cpu", *COUNTS, "-o", "run.jsonl"]
+    assert opperf(*words)[0] == 0
+    cut_short(opperf.folder / "run.jsonl")
+    assert opperf(*words, "--resume")[0] == 0
 
 
 def test_an_interrupted_run_is_resumed_and_failures_tried_again_when_asked(opperf, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -11,12 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opperf.errors import UsageError, WorkerError, one_line
+from opperf.errors import WorkerError, one_line
 from opperf.execution.fleet.nodes import Node, alive
 from opperf.execution.fleet.options import FleetOptions
-from opperf.installing import install_command
-
-REQUIREMENT = "opperf[fleet]"
+from opperf.extras import load_extra
 
 START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
 
@@ -34,12 +31,7 @@ QUIET = {
 
 def load_ray() -> Any:
     """Returns the module. Raises `UsageError` if it is not installed."""
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise UsageError(
-            f"--executor ray needs Ray ({one_line(str(error))}): {install_command(REQUIREMENT)}"
-        ) from error
+    return load_extra("ray", "--executor ray")
 
 
 def connect(options: FleetOptions) -> tuple[Any, bool]:
