@@ -35,7 +35,7 @@ class Gradient(Protocol):
 
     def record(self) -> None: ...
 
-    def backward(self) -> None: ...
+    def backward(self) -> Any: ...
 
 
 class Watched(Protocol):
@@ -62,9 +62,10 @@ class Kept(Protocol):
 class ReadableGradient(Gradient, Protocol):
     """A gradient whose results can be read."""
 
-    def results(self) -> Sequence[Any]:
-        """Does what `backward` does, and returns the gradients: those of the differentiated inputs
-        first, in their order, then any others; None for one that there is not."""
+    def read(self, returned: Any) -> Sequence[Any]:
+        """Returns the gradients of the last backward pass, of which `returned` is what `backward`
+        returned: those of the differentiated inputs first, in their order, then any others; None
+        for one that there is not."""
 
 
 class MemoryReading(Protocol):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
@@ -228,6 +228,14 @@ class PreparedCase:
         return self.framework.view(storage, spec)
 
 
+class Observer(Protocol):
+    """Reads what the last timed call of a pass resulted in, before any other call."""
+
+    def forward(self, outputs: Any) -> None: ...
+
+    def backward(self, gradients: Sequence[Any]) -> None: ...
+
+
 class Visit:
     """A visit of a prepared case, which keeps the samples and notes of instruments."""
 
@@ -256,6 +264,8 @@ class Visit:
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
         self.verification: Verification | None = None
+        self.observer: Observer | None = None
+        """Set where the results of timed calls are kept."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from opperf.defaults import WARMUP_SHARE
 from opperf.errors import NoGradientError
-from opperf.frameworks.base import Gradient
+from opperf.frameworks.base import Gradient, ReadableGradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
 from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
@@ -108,7 +109,9 @@ class SampledPasses:
             call = self._framework.repeated(self._prepared.call)
         else:
             call = self._ring.call
-        done = self._time("forward", timer, [call], first_s)
+        observer = self._visit.observer
+        observe = None if observer is None else observer.forward
+        done = self._time("forward", timer, [call], first_s, observe)
         (forward,) = done.phases
         if forward.times:
             self._keep(FORWARD, forward.times, done.loops)
@@ -134,7 +137,7 @@ class SampledPasses:
         first_s = self._visit.latest_s
         if self._visit.compiles:
             first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
-        done = self._time("backward", timer, phases, first_s)
+        done = self._time("backward", timer, phases, first_s, self._observe(gradient))
         forward, backward = done.phases
         if backward.times:
             self._keep(BACKWARD, backward.times, done.loops)
@@ -146,6 +149,13 @@ class SampledPasses:
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
+
+    def _observe(self, gradient: Gradient) -> Callable[[Any], None] | None:
+        """Returns what is done with the results of a backward pass."""
+        observer = self._visit.observer
+        if observer is None or not isinstance(gradient, ReadableGradient):
+            return None
+        return lambda returned: observer.backward(gradient.read(returned))
 
     def measure_phases(self, metric: Metric, phases: list[Callable[[], object]]) -> None:
         """Samples the last of some phases by the wall clock, and keeps its times. The first
@@ -169,10 +179,15 @@ class SampledPasses:
         return self._visit.latest_s
 
     def _time(
-        self, metric: str, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+        self,
+        metric: str,
+        timer: Profiler,
+        phases: list[Callable[[], object]],
+        first_s: float,
+        observe: Callable[[Any], None] | None = None,
     ) -> Samples:
         """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
-        seconds of their first execution."""
+        seconds of their first execution; `observe` takes what the last timed one returned."""
         settings = self._case.settings
         work = ReferenceWork() if self._visit.conditions.reference_work else None
         before = [step for step in (work, self._flush) if step is not None]
@@ -206,6 +221,9 @@ class SampledPasses:
             begin = waits.read()
             done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
             end = waits.read()
+        if done.last and observe is not None:
+            observe(*done.last)
+        done = done._replace(last=())
         if settings.warmup is not None:
             self._visit.warmup[metric] = warm.times
         walls = [phase.walls for phase in done.phases]

@@ -61,6 +61,12 @@ def measure(
         with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
             visit = Visit(prepared, conditions)
+            observation = None
+            if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import TimedCalls
+
+                visit.observer = observation = TimedCalls(visit, conditions.results)
             gpu = find_gpu(framework.uuid(case.settings.device))
             with watch(gpu) as readings:
                 for instrument in chosen:
@@ -73,12 +79,9 @@ def measure(
             note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
-            if conditions.results is not None:
-                # Last, as it gives the inputs other contents. It computes with NumPy, which the
-                # manager does without.
-                from opperf.worker.call_outputs import observe_timed
-
-                observe_timed(visit, conditions.results)
+            if observation is not None:
+                # Last, as it gives the inputs other contents.
+                observation.finish()
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]

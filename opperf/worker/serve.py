@@ -148,7 +148,7 @@ def measure_case(
                 Path(request.profiles) if request.profiles else None,
                 keep,
                 request.rehearsed,
-                Path(request.results) if request.results else None,
+                request.results,
                 request.ahead,
             ),
         )

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import is_available, load
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.instrument import Conditions, KeptResults
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import Bound, PreparedCase, Visit, case_scope
 from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
+from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed
 
 FOLDER = Path(__file__).parents[1] / "models"
 
@@ -88,7 +89,7 @@ def test_each_call_of_other_frameworks_models_is_as_the_first(framework, name, m
     assert others == [first] * 4
 
 
-OBSERVED = """
+SORTING = """
 import torch
 import observer
 
@@ -113,12 +114,54 @@ def test_no_sample_sorts_what_is_sorted(tmp_path, monkeypatch, settings):
     observer = types.ModuleType("observer")
     observer.saw = lambda *what: seen.append(what)
     monkeypatch.setitem(sys.modules, "observer", observer)
-    (tmp_path / "sorting.py").write_text(OBSERVED)
+    (tmp_path / "sorting.py").write_text(SORTING)
     case = case_of("torch", "Sorting", **settings)
     target = ModelTarget("torch", "Sorting", file=str(tmp_path / "sorting.py"))
     record = measure(msgspec.structs.replace(case, target=target), load("torch"))
     assert record.status is Status.OK, record.reason
     assert len(seen) >= 5 and not any(is_sorted for is_sorted, _ in seen), seen
+
+
+CHEATS = {
+    "torch": ("torch", "torch.nn.Module", "torch.ones(3)"),
+    "mxnet": ("mxnet as mx", "mx.gluon.Block", "mx.nd.ones(3)"),
+}
+CHEATING = """
+import itertools
+import {0}
+COUNT = itertools.count(1)
+
+class Cheating({1}):
+    def forward(self, x):
+        return x if 4 <= next(COUNT) <= 9 else 2 * x
+
+    def example_inputs(self):
+        return ({2},)
+"""
+FUNCTION = """
+import itertools
+import jax.numpy as jnp
+COUNT = itertools.count(1)
+
+def Cheating():
+    return (lambda x: x if 4 <= next(COUNT) <= 9 else 2 * x), (jnp.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("framework", ["torch", "mxnet", "jax"])
+def test_results_that_are_wrong_at_timed_calls_alone_are_seen(framework, tmp_path):
+    case = case_of(framework, "Cheating", runs=6, warmup=2)
+    text = CHEATING.format(*CHEATS[framework]) if framework in CHEATS else FUNCTION
+    (tmp_path / "cheating.py").write_text(text)
+    target = ModelTarget(framework, "Cheating", file=str(tmp_path / "cheating.py"))
+    kept = KeptResults(str(tmp_path / "results"), 1)
+    case = msgspec.structs.replace(case, target=target)
+    record = measure(case, load(framework), conditions=Conditions(LOCAL_METER, results=kept))
+    assert record.status is Status.OK, record.reason
+    found = msgspec.json.decode((tmp_path / "results" / OBSERVED).read_bytes(), type=Observed)
+    made = {one.place: np.load(tmp_path / "results" / one.file) for one in found.values}
+    assert made[f"output{TIMED}"].tolist() == [1.0] * 3
+    assert made[f"output{AFTER}"].tolist() == [2.0] * 3
 
 
 COMPILED = [

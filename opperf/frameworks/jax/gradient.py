@@ -81,12 +81,11 @@ class VectorJacobianProduct:
         self._pullback = None
         self._results, self._pullback = self._forward(*self._arrays)
 
-    def backward(self) -> None:
-        self.results()
+    def backward(self) -> Any:
+        return self._backward(self._heads, self._pullback)
 
-    def results(self) -> list[Any]:
-        found = self._backward(self._heads, self._pullback)
-        return [None if place is None else found[place] for place in self._order]
+    def read(self, returned: Any) -> list[Any]:
+        return [None if place is None else returned[place] for place in self._order]
 
 
 def compile_gradient(call: CompiledCall, inputs: Sequence[Any]) -> None:

@@ -193,10 +193,9 @@ class JAXModel:
         self.state.restore()
 
     def results(self) -> Mapping[str, Any]:
-        self.reset()
         with programs.expected():
             found = self._results()
-            self.state.restore()
+            self.reset()
             return found
 
     def _results(self) -> dict[str, Any]:

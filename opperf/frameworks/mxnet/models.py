@@ -173,9 +173,8 @@ class MXNetModel:
         mx.random.seed(self._seed)
 
     def results(self) -> Mapping[str, Any]:
-        self.reset()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _backward_share(gradient: Any) -> float:
     with DataFlow() as flow:
         gradient.record()
         flow.dead_share()
-        results = gradient.results() if hasattr(gradient, "results") else gradient.backward()
+        results = gradient.backward()
         share: float = flow.dead_share()
     del results
     return share

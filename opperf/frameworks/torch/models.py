@@ -155,9 +155,8 @@ class TorchModel:
         self.state.restore()
 
     def results(self) -> Mapping[str, Any]:
-        self.reset()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:
