@@ -57,6 +57,19 @@ class Kept(Protocol):
     def restore(self) -> None:
         """Gives it the shape and the contents that it had."""
 
+    def is_touched(self) -> bool:
+        """Whether it has been written to, as far as that is known without reading what is large."""
+        return self.is_changed()
+
+    def forget(self) -> bool:
+        """Frees the copy if it is large. Returns whether it can still be restored."""
+        return True
+
+
+LARGE_BYTES = 2**20
+"""Bytes of an array from which its contents are not read, nor a copy kept, to see whether a later
+call writes to it: reading a mebibyte takes some 0.1 ms."""
+
 
 @runtime_checkable
 class ReadableGradient(Gradient, Protocol):

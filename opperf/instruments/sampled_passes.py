@@ -36,6 +36,14 @@ BATCHED = (
     "successive calls, not the latency of one"
 )
 
+LATE = (
+    "changes {} in a later call only, so that not all calls have begun from the same state: some "
+    "may have done less than others"
+)
+
+MOST_NAMES = 3
+"""Names in that note: the others are mostly of the same object."""
+
 KERNEL_SHARE = 0.5
 """Share of a call's wall time below which its kernels are short: more than half of the time is then
 the framework's dispatch."""
@@ -191,10 +199,7 @@ class SampledPasses:
         settings = self._case.settings
         work = ReferenceWork() if self._visit.conditions.reference_work else None
         before = [step for step in (work, self._flush) if step is not None]
-        # The backward pass is that of the call before it, and its inputs are those of the call.
-        fresh = [] if self._fresh.restore is None else [self._fresh.restore]
-        timed = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
-        phases = [*fresh, *(step for phase in phases for step in (*before, phase))]
+        called, (phases, timed) = phases, self._with_steps(phases, before)
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
@@ -206,6 +211,8 @@ class SampledPasses:
                 WARMUP_SHARE * longest_s,
                 settings.warmup,
             )
+            if metric in PASSES and self._fresh.look_again(lambda: [phase() for phase in called]):
+                phases, timed = self._with_steps(called, before)
             last = len(phases) - 1
             call_s = warm.fastest_s
             if settings.iterations is not None:
@@ -224,6 +231,8 @@ class SampledPasses:
         if done.last and observe is not None:
             observe(*done.last)
         done = done._replace(last=())
+        if metric in PASSES:
+            self._note_unrestored(metric)
         if settings.warmup is not None:
             self._visit.warmup[metric] = warm.times
         walls = [phase.walls for phase in done.phases]
@@ -239,6 +248,22 @@ class SampledPasses:
         if work is not None and own > 0:
             self._visit.reference[metric] = {OWN: own, **work.means()}
         return done
+
+    def _with_steps(
+        self, phases: Sequence[Callable[[], object]], before: Sequence[Callable[[], object]]
+    ) -> tuple[list[Callable[[], object]], list[int]]:
+        """Returns phases with the steps before each, after one that restores what calls write to;
+        and their places among these. The backward pass is that of the call before it, and its
+        inputs are those of the call."""
+        fresh = [] if self._fresh.restore is None else [self._fresh.restore]
+        places = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
+        return [*fresh, *(step for phase in phases for step in (*before, phase))], places
+
+    def _note_unrestored(self, metric: str) -> None:
+        """Adds a note if a timed call has changed what no call before it has."""
+        names = self._fresh.unrestored()
+        if names:
+            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
 
     def _compared(
         self,

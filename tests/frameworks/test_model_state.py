@@ -12,7 +12,7 @@ from opperf.frameworks import is_available, load
 from opperf.instruments.instrument import Conditions, KeptResults
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import Bound, PreparedCase, Visit, case_scope
-from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
+from opperf.model import Case, ModelTarget, NoteCode, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
 from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed
@@ -120,6 +120,98 @@ def test_no_sample_sorts_what_is_sorted(tmp_path, monkeypatch, settings):
     record = measure(msgspec.structs.replace(case, target=target), load("torch"))
     assert record.status is Status.OK, record.reason
     assert len(seen) >= 5 and not any(is_sorted for is_sorted, _ in seen), seen
+
+
+LATER = """
+import itertools
+import torch
+import observer
+
+class Keeping(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        # Out of reach of what looks for a state.
+        self.count = itertools.count(1)
+
+    def example_inputs(self):
+        return (torch.randn(3, 4),)
+
+class Growing(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def forward(self, x):
+        if next(self.count) >= 3:
+            self.rows.append(x)
+        observer.saw(len(self.rows))
+        return self.layer(x)
+
+class InBackward(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, x):
+        observer.saw(int(self.passes))
+        outputs = self.layer(x)
+        if outputs.requires_grad:
+            outputs.register_hook(lambda gradient: self.passes.add_(1) and None)
+        return outputs
+
+class Large(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(2**19), persistent=False)
+
+    def forward(self, x):
+        if next(self.count) >= 8:
+            self.kept.add_(1)
+        return self.layer(x)
+"""
+
+
+@pytest.fixture
+def later(tmp_path, monkeypatch):
+    """Measures a class of `LATER`; returns what it saw, and its record."""
+    seen = []
+    observer = types.ModuleType("observer")
+    observer.saw = seen.append
+    monkeypatch.setitem(sys.modules, "observer", observer)
+    (tmp_path / "later.py").write_text(LATER)
+
+    def measured(name, **settings):
+        case = case_of("torch", name, **{"runs": 6, "warmup": 4, **settings})
+        target = ModelTarget("torch", name, file=str(tmp_path / "later.py"))
+        record = measure(msgspec.structs.replace(case, target=target), load("torch"))
+        assert record.status is Status.OK, record.reason
+        return seen, record
+
+    return measured
+
+
+@pytest.mark.parametrize("phase", ["predict", "train"])
+def test_what_a_later_call_changes_is_restored_before_each_sample(later, phase):
+    seen, record = later("Growing", phase=phase)
+    # It had grown in the warm-up.
+    assert max(seen) > 1 and record.note("forward", NoteCode.WRITTEN) is None
+    if phase == "predict":
+        assert seen[-6:] == [1] * 6
+
+
+def test_what_the_backward_pass_changes_is_restored(later):
+    seen, record = later("InBackward", phase="train")
+    assert record.note("backward", NoteCode.WRITTEN) is None
+    grown = [index for index, passes in enumerate(seen) if passes]
+    # Of the passes that found it; a step that updates the parameters begins after these.
+    assert grown and any(not any(seen[index : index + 6]) for index in range(grown[0], len(seen)))
+
+
+def test_what_cannot_be_restored_has_a_note(later):
+    _, record = later("Large")
+    note = record.note("forward", NoteCode.WRITTEN)
+    assert note is not None and "changes kept in a later call only" in note.message
 
 
 CHEATS = {

@@ -33,7 +33,7 @@ class Descent:
         return jax.tree_util.tree_map(lambda one: -RATE * one, gradients), state
 
 
-class KeptArray:
+class KeptArray(Kept):
     """An array of an eager call, with a copy, as a function in it may give its memory away."""
 
     def __init__(self, array: Any, call: programs.EagerCall) -> None:
