@@ -82,6 +82,9 @@ class Conditions:
     """The case fits in memory, which is not estimated."""
     results: KeptResults | None = None
     """None for no calls after the timed ones."""
+    finds_removed_work: bool = True
+    """Whether work that a compiler removed is looked for: calling all of it eagerly takes a part of
+    the time that compiling and measuring it does, and one process of an arm says it."""
     ahead: CompiledAhead | None = None
     """Set if another process has put the case's programs in the cache."""
 

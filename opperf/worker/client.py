@@ -173,7 +173,11 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         return self._ask_or_fail(request, timeout_s, "tracing")
 
     def measure(
-        self, case: Case, ahead: CompiledAhead | None = None, results: KeptResults | None = None
+        self,
+        case: Case,
+        ahead: CompiledAhead | None = None,
+        results: KeptResults | None = None,
+        finds_removed_work: bool = True,
     ) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status. `ahead` is
         what compiling it took in another process; `results` says where those of timed calls are
@@ -192,6 +196,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 rehearsed=self._rehearsed,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
                 results=results,
+                finds_removed_work=finds_removed_work,
                 ahead=ahead,
             )
             return self._ask(request, case.settings.timeout_s)

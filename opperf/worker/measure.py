@@ -76,7 +76,8 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
-            note_removed_work(visit)
+            if conditions.finds_removed_work:
+                note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
             if observation is not None:

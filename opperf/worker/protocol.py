@@ -194,6 +194,7 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
     results: KeptResults | None = None
     """None for no calls after the timed ones."""
+    finds_removed_work: bool = True
     ahead: CompiledAhead | None = None
 
 

@@ -149,6 +149,7 @@ def measure_case(
                 keep,
                 request.rehearsed,
                 request.results,
+                request.finds_removed_work,
                 request.ahead,
             ),
         )

@@ -68,6 +68,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._workers: dict[str, Worker] = {}
         self._worker: Worker | None = None
         self._launches = 0
+        self._is_first = False
         self._results = NO_RESULTS
 
     def __exit__(self, *error: object) -> None:
@@ -90,10 +91,15 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         start_together(tuple(self._workers.values()), forks)
 
     def begin(
-        self, place: Place, cases: Iterable[Case], results: Mapping[str, KeptResults] = NO_RESULTS
+        self,
+        place: Place,
+        cases: Iterable[Case],
+        results: Mapping[str, KeptResults] = NO_RESULTS,
+        is_first: bool = False,
     ) -> None:
-        """Begins a process; `results` say where those of timed calls are kept, by the case's id."""
-        self._results = results
+        """Begins a process; `results` say where those of timed calls are kept, by the case's id.
+        The first of an arm looks for work that a compiler removed."""
+        self._results, self._is_first = results, is_first
         self._worker = self._workers[place.role]
         forks = forks_of(tuple(cases))
         self._worker.begin_process(forks.devices, forks.rehearsed)
@@ -105,7 +111,8 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        return self._current.measure(case, results=self._results.get(case.id))
+        results = self._results.get(case.id)
+        return self._current.measure(case, results=results, finds_removed_work=self._is_first)
 
     def observe(self, place: Place, case: Case, folder: Path, draw: int) -> Observed:
         """Returns the results of the first call of a new process of a place."""
@@ -198,7 +205,9 @@ class Blocks:
         for _ in range(ATTEMPTS):
             left = [name for name in order if name not in records]
             if left:
-                self._processes.begin(place, cases.values(), self._results)
+                done = {process.line.place.arm for process in session.processes}
+                is_first = place.arm not in done
+                self._processes.begin(place, cases.values(), self._results, is_first)
             for visited, name in enumerate(left):
                 self._group = name
                 yield cases[name]
