@@ -75,6 +75,9 @@ call writes to it: reading a mebibyte takes some 0.1 ms."""
 class ReadableGradient(Gradient, Protocol):
     """A gradient whose results can be read."""
 
+    heads: Sequence[Any]
+    """Gradients of the results, with which the backward pass begins."""
+
     def read(self, returned: Any) -> Sequence[Any]:
         """Returns the gradients of the last backward pass, of which `returned` is what `backward`
         returned: those of the differentiated inputs first, in their order, then any others; None

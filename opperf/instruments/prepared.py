@@ -258,6 +258,8 @@ class Visit:
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
+        self.moved_backward_bytes = 0
+        """Minimum bytes of a backward pass: gradients of results, and of inputs."""
         self.returns_views = False
         """Whether all that a call returns are views of its inputs."""
         self.time_kind: MetricKind | None = None
@@ -361,6 +363,7 @@ class Visit:
             waits=self.waits,
             busy_s=self.busy_s,
             moved_bytes=self.moved_bytes,
+            moved_backward_bytes=self.moved_backward_bytes,
             time_kind=self.time_kind,
             parts=self.parts,
             verification=self.verification,

@@ -12,7 +12,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks.base import Gradient, ReadableGradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
+from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit, count_moved_bytes
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
@@ -160,10 +160,19 @@ class SampledPasses:
 
     def _observe(self, gradient: Gradient) -> Callable[[Any], None] | None:
         """Returns what is done with the results of a backward pass."""
-        observer = self._visit.observer
-        if observer is None or not isinstance(gradient, ReadableGradient):
+        if not isinstance(gradient, ReadableGradient):
             return None
-        return lambda returned: observer.backward(gradient.read(returned))
+        visit = self._visit
+
+        def observe(returned: Any) -> None:
+            found = gradient.read(returned)
+            made = [array for array in found if array is not None]
+            heads, gradients = map(visit.framework.extents, (list(gradient.heads), made))
+            visit.moved_backward_bytes = count_moved_bytes(heads, gradients, in_place=False)
+            if visit.observer is not None:
+                visit.observer.backward(found)
+
+        return observe
 
     def measure_phases(self, metric: Metric, phases: list[Callable[[], object]]) -> None:
         """Samples the last of some phases by the wall clock, and keeps its times. The first

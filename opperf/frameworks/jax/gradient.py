@@ -53,7 +53,7 @@ class VectorJacobianProduct:
             first, second = _functions(call.flat, places)
             self._forward, self._backward = _eager(first), _eager(second)
         self._pullback: Any = None
-        self._heads: list[Any] = []
+        self.heads: list[Any] = []
         with programs.expected():
             self._try()
 
@@ -62,7 +62,7 @@ class VectorJacobianProduct:
             outputs, self._pullback = self._forward(*self._arrays)
             if not outputs:
                 raise NoGradientError("its results are no real or complex numbers")
-            self._heads = [head(output) for output in outputs]
+            self.heads = [head(output) for output in outputs]
             del outputs
             self.backward()
         except OpperfError:
@@ -82,7 +82,7 @@ class VectorJacobianProduct:
         self._results, self._pullback = self._forward(*self._arrays)
 
     def backward(self) -> Any:
-        return self._backward(self._heads, self._pullback)
+        return self._backward(self.heads, self._pullback)
 
     def read(self, returned: Any) -> list[Any]:
         return [None if place is None else returned[place] for place in self._order]

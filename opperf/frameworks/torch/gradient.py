@@ -126,7 +126,7 @@ class RecordedGradient:
         self._call = call
         self._inputs = [*inputs, *_parameters(call, names)]
         self._outputs: list[torch.Tensor] = []
-        self._heads: list[torch.Tensor] = []
+        self.heads: list[torch.Tensor] = []
         if not self._inputs:
             raise NoGradientError("none of its inputs takes a gradient")
         try:
@@ -135,7 +135,7 @@ class RecordedGradient:
                 self.record()
                 if not self._outputs:
                     raise NoGradientError("autograd has no gradient of its results")
-                self._heads = [head(output) for output in self._outputs]
+                self.heads = [head(output) for output in self._outputs]
                 found = self.backward()
         except OpperfError:
             raise
@@ -161,7 +161,7 @@ class RecordedGradient:
 
     def backward(self) -> Gradients:
         """Returns the gradients, of parameters too; None for an input without one."""
-        return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)
+        return torch.autograd.grad(self._outputs, self._inputs, self.heads, allow_unused=True)
 
     def read(self, returned: Gradients) -> Gradients:
         return returned
@@ -174,7 +174,7 @@ class FusedGradient(RecordedGradient):
         """Does nothing: an empty list says nothing of such a pass."""
 
     def backward(self) -> Gradients:
-        torch.autograd.backward(self._outputs, self._heads)
+        torch.autograd.backward(self._outputs, self.heads)
         return ()
 
 

@@ -30,7 +30,7 @@ class PythonGradient:
         self._outputs: list[torch.Tensor] = []
         self.record()
         self._leaves = leaves(self._outputs)
-        self._heads = [head(output) for output in self._outputs]
+        self.heads = [head(output) for output in self._outputs]
         self.backward()
         self._outputs = []
 
@@ -38,7 +38,7 @@ class PythonGradient:
         self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
     def backward(self) -> Gradients:
-        return torch.autograd.grad(self._outputs, self._leaves, self._heads, allow_unused=True)
+        return torch.autograd.grad(self._outputs, self._leaves, self.heads, allow_unused=True)
 
     def read(self, returned: Gradients) -> Gradients:
         return returned
