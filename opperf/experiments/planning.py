@@ -155,9 +155,8 @@ def examine(
 ) -> Place:
     """Returns a framework with what it lacks of the axes. Raises `UsageError` for a value that no
     framework has."""
-    # What is imported may be found by the path of the experiments alone.
-    first = next(map(_searched, axes.get("env", ())), {})
-    worker = workers.of(framework, Settings(python=python, imports=imports, env=first))
+    path = _first_path(axes)
+    worker = workers.of(framework, Settings(python=python, imports=imports, env=path))
     by_words = _axes_of_words(matrix)
     lacking: dict[tuple[str, str], str] = {}
     resolved: Axes = dict(worker.resolve({}).axes)
@@ -241,6 +240,11 @@ def _sized(candidate: Candidate, matrix: Matrix) -> Iterator[Candidate]:
             yield msgspec.structs.replace(candidate, target=target)
 
 
+def _first_path(axes: Axes) -> dict[str, str]:
+    """Returns the path of the process that plans: what it imports may be found by that alone."""
+    return next(map(_searched, axes.get("env", ())), {})
+
+
 def _searched(variables: Mapping[str, str]) -> dict[str, str]:
     """Returns those of environment variables that decide where modules are found."""
     return {name: value for name, value in variables.items() if name in SEARCHED}
@@ -267,8 +271,12 @@ def _check_users(
     common = Settings(python=place.python, imports=selection.settings.imports)
     try:
         for path in distinct.values():
+            if path == _first_path(place.axes):
+                place.worker.check_models(cases)
+                continue
             own = msgspec.structs.replace(common, env=path)
-            workers.of(place.framework, own).check_models(cases)
+            with workers.begin(place.framework, own) as worker:
+                worker.check_models(cases)
     except UnknownOperatorError as error:
         names = [candidate.word.place.partition(":")[0] for candidate in users]
         near = next(filter(None, (suggest(name, available()) for name in names)), "")
