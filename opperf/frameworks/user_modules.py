@@ -251,9 +251,12 @@ def users_modules() -> tuple[LoadedFile, ...]:
     found = {}
     for name, file in sorted(files.items()):
         is_first = not files.get(name.rpartition(".")[0]) and not name.startswith(PREFIX)
-        if not file or not is_first or _root(name) in (OPPERF, "__main__"):
+        if not file or not is_first or _root(name) in (OPPERF, "__main__", "__mp_main__"):
             continue
-        if is_users(name) or not folders.isdisjoint(Path(file).parents):
+        parents = Path(file).parents
+        # Python's library has modules that its list of names lacks.
+        is_own = is_users(name) and Path(os.__file__).resolve().parent not in parents
+        if is_own or not folders.isdisjoint(parents):
             found[name] = sys.modules[name], Role.PART
     return _described(found)
 
