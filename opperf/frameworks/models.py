@@ -130,10 +130,11 @@ class RunnableModel(Protocol):
         of the beginning."""
 
     def results(self, steps: int = 1) -> Mapping[str, Any]:
-        """Runs steps from the beginning, and returns the arrays of the last by name: `output`,
-        `output[0]` ..., and `NAME after the call` of what it has written to; in the phase `train`
-        also `loss`, `gradient of NAME` and `NAME after the step` of each parameter, and `NAME after
-        the step` of other state. The model is then as at the beginning."""
+        """Runs steps from the beginning, where `reset` has put it, and returns the arrays of the
+        last by name: `output`, `output[0]` ..., and `NAME after the call` of what it has written
+        to; in the phase `train` also `loss`, `gradient of NAME` and `NAME after the step` of each
+        parameter, and `NAME after the step` of other state. The model is then as at the
+        beginning."""
 
     def converted(self, case: Case) -> RunnableModel:
         """Returns the model in the dtype and mode of another case, with the inputs and the

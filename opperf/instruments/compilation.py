@@ -11,6 +11,7 @@ from opperf.model import DEFAULTS, INSTRUCTIONS, SEQUENCES, Metric, MetricKind, 
 NS_PER_S = 1e9
 
 if TYPE_CHECKING:
+    from opperf.frameworks.base import Gradient
     from opperf.instruments.prepared import Visit
 
 DESCRIPTIONS = {
@@ -114,7 +115,12 @@ def note_removed_work(visit: Visit) -> None:
     if visit.framework.is_own(case.target):
         return
     visit.restore()
-    gradient = prepared.make_gradient if "backward" in visit.summaries else None
+
+    def made() -> Gradient:
+        # That of the timed calls, as making one runs both passes.
+        return prepared.gradient or prepared.make_gradient()
+
+    gradient = made if "backward" in visit.summaries else None
     visit.notes += visit.framework.removed_work(
         case, prepared.arguments, prepared.called, prepared.call, gradient
     )

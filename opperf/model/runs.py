@@ -217,8 +217,8 @@ class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     elapsed_s: float
     counts: dict[str, int]
     moved: dict[str, tuple[int, float]] = {}
-    """Of groups of a session's cases with a gain: the bytes that a call has to move, and the
-    nanoseconds in which this machine copies as many."""
+    """Of figures of a session with a gain: the bytes that a call has to move, and the nanoseconds
+    in which this machine copies as many."""
 
 
 class Run(Struct, frozen=True):

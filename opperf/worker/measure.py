@@ -62,6 +62,12 @@ def measure(
         with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
             visit = Visit(prepared, conditions)
+            observation = None
+            if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import TimedCalls
+
+                visit.observer = observation = TimedCalls(visit, conditions.results)
             gpu = find_gpu(framework.uuid(case.settings.device))
             with watch(gpu) as readings:
                 for instrument in chosen:
@@ -71,15 +77,13 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
-            note_removed_work(visit)
+            if conditions.finds_removed_work:
+                note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
-            if conditions.results is not None:
-                # Last, as it gives the inputs other contents. It computes with NumPy, which the
-                # manager does without.
-                from opperf.worker.call_outputs import observe_timed
-
-                observe_timed(visit, conditions.results)
+            if observation is not None:
+                # Last, as it gives the inputs other contents.
+                observation.finish()
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]

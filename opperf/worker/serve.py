@@ -157,7 +157,8 @@ def measure_case(
                 Path(request.profiles) if request.profiles else None,
                 keep,
                 request.rehearsed,
-                Path(request.results) if request.results else None,
+                request.results,
+                request.finds_removed_work,
                 request.ahead,
             ),
         )

@@ -189,7 +189,7 @@ def loops_recorded(monkeypatch, lengths, events):
 
     monkeypatch.setattr(thunks, "record", record)
     monkeypatch.setattr(
-        thunks, "run_in_turns", lambda phases, count: [*lengths["plain"]] * thunks.CALLS
+        thunks, "run_in_turns", lambda phases, count: ([*lengths["plain"]] * thunks.CALLS, None)
     )
     monkeypatch.setattr(thunks, "_loop", lambda steps: lambda: None)
     return thunk_ns.__wrapped__()

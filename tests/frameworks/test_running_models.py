@@ -154,6 +154,7 @@ def test_a_step_is_from_the_beginning_whatever_was_called_before(framework):
         model = bound_of(case, load(framework)).function
         model()
         model.gradient().record()
+        model.reset()
         found = model.results()
     for name, value in expected.items():
         np.testing.assert_array_equal(numbers(found[name]), value)

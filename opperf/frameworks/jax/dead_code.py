@@ -158,5 +158,7 @@ def _notes(metrics: tuple[str, ...], program: Program) -> list[Note]:
         return []
     if is_constant(program):
         return [Note(metric, NoteCode.CONSTANT, dead_code.CONSTANT) for metric in metrics]
-    found = dead_code.notes(metrics, dead_share(program.traced.jaxpr.jaxpr))
+    dead = dead_share(program.traced.jaxpr.jaxpr)
+    # All that XLA removes shows in the compiled program, which is read where that is not enough.
+    found = dead_code.notes(metrics, dead_code.Removed(dead, dead))
     return found or dead_code.notes_of_left(metrics, left_share(program))

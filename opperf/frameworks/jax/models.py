@@ -33,7 +33,7 @@ class Descent:
         return jax.tree_util.tree_map(lambda one: -RATE * one, gradients), state
 
 
-class KeptArray:
+class KeptArray(Kept):
     """An array of an eager call, with a copy, as a function in it may give its memory away."""
 
     def __init__(self, array: Any, call: programs.EagerCall) -> None:
@@ -193,12 +193,11 @@ class JAXModel:
         self.state.restore()
 
     def results(self, steps: int = 1) -> Mapping[str, Any]:
-        self.reset()
         for _ in range(steps - 1):
             self.step()
         with programs.expected():
             found = self._results()
-            self.state.restore()
+            self.reset()
             return found
 
     def _results(self) -> dict[str, Any]:

@@ -174,11 +174,10 @@ class MXNetModel:
         mx.random.seed(self._seed)
 
     def results(self, steps: int = 1) -> Mapping[str, Any]:
-        self.reset()
         for _ in range(steps - 1):
             self.step()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:

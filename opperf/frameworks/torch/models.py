@@ -159,11 +159,10 @@ class TorchModel:
         self.state.restore()
 
     def results(self, steps: int = 1) -> Mapping[str, Any]:
-        self.reset()
         for _ in range(steps - 1):
             self.step()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def results_of(prepared: PreparedCase) -> Results:
     its gradients. To be called in the case's scope."""
     framework, case = prepared.framework, prepared.case
     if isinstance(prepared.called, RunnableModel):
+        prepared.called.reset()
         seed_all(framework, case.settings.seed)
         found = list(prepared.called.results(case.settings.verify_iterations).items())
         framework.synchronize(case.settings.device)
