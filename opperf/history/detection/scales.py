@@ -69,11 +69,11 @@ def _spreads(strands: Sequence[Floats], lag: int) -> Floats:
         float(np.mean(np.minimum(part, bound) ** 2)) if part.size else 0.0
         for part, bound in zip(differences, most.tolist(), strict=True)
     ]
-    return np.sqrt(squares) / ROOT_MEAN_SQUARE
+    return np.sqrt(np.array(squares, dtype=np.float64)) / ROOT_MEAN_SQUARE
 
 
 def _correlations(far: Floats, near: Floats) -> Floats:
-    """What neighbours have in common: differences of neighbours are that much smaller."""
+    """Returns the correlation of neighbours, whose differences are that much smaller."""
     return 1 - np.divide(near, far, out=np.ones_like(far), where=far > 0) ** 2
 
 
