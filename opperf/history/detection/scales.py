@@ -65,16 +65,20 @@ def _spreads(strands: Sequence[Floats], lag: int) -> Floats:
     """Standard deviations by the differences of points so far apart; 0 without any."""
     differences = [np.abs(logs[lag:] - logs[:-lag]) for logs in strands]
     most = MOST_DIFFERENCE * math.sqrt(2) / MEDIAN_OF_DIFFERENCES * medians(differences)
-    squares = [
-        float(np.mean(np.minimum(part, bound) ** 2)) if part.size else 0.0
-        for part, bound in zip(differences, most.tolist(), strict=True)
-    ]
-    return np.sqrt(np.array(squares, dtype=np.float64)) / ROOT_MEAN_SQUARE
+    squares: Floats = np.array(
+        [
+            float(np.mean(np.minimum(part, bound) ** 2)) if part.size else 0.0
+            for part, bound in zip(differences, most.tolist(), strict=True)
+        ]
+    )
+    found: Floats = np.sqrt(squares) / ROOT_MEAN_SQUARE
+    return found
 
 
 def _correlations(far: Floats, near: Floats) -> Floats:
     """Returns the correlation of neighbours, whose differences are that much smaller."""
-    return 1 - np.divide(near, far, out=np.ones_like(far), where=far > 0) ** 2
+    ratio: Floats = np.divide(near, far, out=np.ones_like(far), where=far > 0)
+    return 1 - ratio**2
 
 
 def _widening(correlation: Floats, sizes: Floats) -> Floats:
