@@ -1,6 +1,6 @@
 """Prints how history finds changes in simulated months: false alarms, power, and rules in use.
 
-    python benchmarks/history_detection.py [--speed] [--seed N]
+    python -m benchmarks.history_detection [--speed] [--seed N]
 
 A month is 200 commits, ten on a working day, each of which is a look at all series. False alarms
 are those at any look, those included that later points took back, in either direction; a machine's

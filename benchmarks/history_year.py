@@ -16,6 +16,7 @@ size of the step, and has one false alarm a year.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 
@@ -41,6 +42,9 @@ NEAR = 20
 """Runs by which the event of a step may be placed beside it."""
 
 MOST_FALSE = 1
+
+LEAST_LOSS = 1.001
+"""Factor above which a level is another one: those of a step and its fix differ by rounding."""
 
 
 def _scaled(year: Year, day: int) -> int:
@@ -110,8 +114,12 @@ def show_year(report: Report, noise: float, seed: int, days: int, series: int) -
     )
     false = _false_losses(last, known)
     noted = {last.rows[one.series] for one in last.checked.notes if _is_drift(one)}
-    quiet = [day for day in checked if _truly_open(year, day.day) == 0]
-    wrong = sum(bool(day.open_rows()) for day in quiet)
+    rows_of_steps = {step.row for step in year.steps}
+    wrong = sum(
+        row in rows_of_steps and not _has_loss(year, row, day.day)
+        for day in checked
+        for row in day.open_rows()
+    )
     machines = [event for event in last.events.values() if event.series is None and event.is_open]
     of_loss = [number for number in known if last.events[number].state is State.NOISE]
     report.table(
@@ -122,22 +130,33 @@ def show_year(report: Report, noise: float, seed: int, days: int, series: int) -
             ["drifts named, of 2", len(noted & {7, 8}), 2],
             ["events of the bad day that are open", len(machines), 0],
             ["events called noise while the change stood", len(of_loss), 0],
-            ["days with 1 before the first loss", wrong, 0],
+            ["days with an open loss in a series without one", wrong, 0],
         ],
     )
     report.check(len(false) <= MOST_FALSE, f"false losses at {noise:.0%}")
     report.check(noted >= {7, 8}, f"drifts at {noise:.0%}")
     report.check(not machines, f"the bad day is closed at {noise:.0%}")
     report.check(not of_loss, f"no change closed while it stands at {noise:.0%}")
-    report.check(wrong == 0 or bool(false), f"exit 0 without a loss at {noise:.0%}")
+    report.check(wrong == 0, f"exit 0 without a loss at {noise:.0%}")
 
 
 def _is_drift(noted: Noted) -> bool:
     return noted.note.kind is NoteKind.DRIFT and noted.series is not None
 
 
-def _truly_open(year: Year, day: int) -> int:
-    return sum(step.day <= day for step in year.steps)
+def _has_loss(year: Year, row: int, day: int) -> bool:
+    """Whether a series is slower than before one of its steps, or was until a few runs ago, as a
+    fix has to be found too."""
+    steps = [step for step in year.steps if step.row == row]
+
+    def level(upto: int) -> float:
+        return math.prod(step.factor for step in steps if step.day <= upto)
+
+    return any(
+        level(now) > level(step.day - 1) * LEAST_LOSS
+        for step in steps
+        for now in range(max(step.day, day - NEAR), day + 1)
+    )
 
 
 def show_replacement(report: Report, noise: float, seed: int, days: int, series: int) -> None:

@@ -30,15 +30,16 @@ def read_json(text: str | bytes, **options: Any) -> Any:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     # Counting is much quicker than looking at all values.
-    if _count_opened(text) > DEEPEST and is_deep(made):
+    if may_be_deep(text) and is_deep(made):
         raise ValueError(TOO_DEEP)
     return made
 
 
-def _count_opened(text: str | bytes) -> int:
+def may_be_deep(text: str | bytes, begin: int = 0, end: int | None = None) -> bool:
+    """Whether a text of JSON, or a part of it, has enough brackets for a value nested too deep."""
     if isinstance(text, str):
-        return text.count("[") + text.count("{")
-    return text.count(b"[") + text.count(b"{")
+        return text.count("[", begin, end) + text.count("{", begin, end) > DEEPEST
+    return text.count(b"[", begin, end) + text.count(b"{", begin, end) > DEEPEST
 
 
 def is_deep(value: Any) -> bool:

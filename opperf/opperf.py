@@ -27,6 +27,7 @@ from opperf.errors import (
     suggest,
     unknown,
 )
+from opperf.extras import missing_extra
 from opperf.results.messages import tell
 from opperf.results.output import ADVICE, unwritable
 
@@ -183,6 +184,9 @@ def _as_opperf_error(error: Exception) -> OpperfError:
     """Returns an error that a user can act on."""
     if isinstance(error, OpperfError):
         return error
+    missing = missing_extra(error) if isinstance(error, ImportError) else None
+    if missing is not None:
+        return missing
     if isinstance(error, OSError) and error.errno in ADVICE and error.filename is None:
         # Files that opperf writes raise errors with their names.
         return unwritable(Path("standard output"), error)

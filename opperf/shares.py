@@ -17,6 +17,12 @@ def read_share(value: object) -> float:
     return share
 
 
+def detectable_text(share: float) -> str:
+    """Returns the smallest change that measurements could have shown, a share, in percent; of more
+    than as much again no digit matters."""
+    return f"{share:.1%}" if share <= 1 else "over 100%"
+
+
 def share_text(share: float) -> str:
     """Returns a share in percent: `0.5%`."""
     return f"{100 * share:.6g}%"

@@ -159,8 +159,8 @@ class InProcess:
 
     log = ""
 
-    def trace(self, cases, chrome, execution):
-        return trace(self.fake, cases, Path(chrome) if chrome else None, None)
+    def trace(self, cases, chrome, execution, least_s=0.0):
+        return trace(self.fake, cases, Path(chrome) if chrome else None, None, least_s)
 
     def observe(self, case, folder, draw=0):
         return observe(case, self.fake, folder, draw)

@@ -107,7 +107,12 @@ def paste(tmp_path, monkeypatch, capsys):
 
     def pasted(language, code, place):
         if language == "python":
-            return start([sys.executable, "-c", code], place)
+            # A file, as functions are handed over by their source.
+            script = tmp_path / "block.py"
+            script.write_text(code)
+            printed = start([sys.executable, str(script)], place)
+            script.unlink()
+            return printed
         if NEEDS_A_SHELL.search(re.sub(r"'[^']*'", "", code)):
             return start(["sh", "-c", code], place)
         with pytest.raises(SystemExit) as ended:

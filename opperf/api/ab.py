@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from opperf.api.compare import FileComparison, Reported
-from opperf.api.run import EXTENSION, command_line, parse_line
+from opperf.api.functions import framework_of_functions, name_of
+from opperf.api.run import EXTENSION, What, command_line, parse_line
 from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
@@ -65,7 +66,7 @@ Arm = str | Iterable[str] | Mapping[str, Any]
 
 
 def ab(
-    *what: str | os.PathLike[str],
+    *what: What,
     a: Arm = (),
     b: Arm = (),
     framework: str | None = None,
@@ -77,12 +78,11 @@ def ab(
 
     Parameters
     ----------
-    what : str or path
-        Operators by name or glob, functions as 'module:function' and 'file.py:function', and files
-        of cases.
+    what : str, path or function
+        As of `opperf.run`.
     a, b : str, list of str, or dict
         What each arm sets: 'threads:2', a list of such texts, or `{'threads': 2, 'env': {'X': 1},
-        'python': PATH, 'ops': ['add', 'mul']}`.
+        'python': PATH, 'ops': ['add', function]}`.
     framework : str, optional
         As on the command line.
     output : str or path, optional
@@ -105,7 +105,8 @@ def ab(
         For names and values that cannot be used, arms that cannot start, and for a file that
         exists, unless `overwrite` is set, or that cannot be written.
     """
-    options = {**options, "framework": framework, "quiet": quiet}
+    named = framework or framework_of_functions([*what, *_operators(a), *_operators(b)])
+    options = {**options, "framework": named, "quiet": quiet}
     if output is not None:
         path = Path(output)
         if path.suffix != EXTENSION:
@@ -116,7 +117,7 @@ def ab(
 
 
 def _compare(
-    what: Iterable[str | os.PathLike[str]],
+    what: Iterable[What],
     a: Arm,
     b: Arm,
     options: Mapping[str, Any],
@@ -150,6 +151,19 @@ def _compare(
     )
 
 
+def _listed(value: Any) -> Iterable[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _operators(arm: Arm) -> Iterable[Any]:
+    """Returns what an arm measures in place of the operators."""
+    return _listed(arm.get("ops", ())) if isinstance(arm, Mapping) else ()
+
+
+def _text(value: Any) -> str:
+    return name_of(value) if callable(value) else str(value)
+
+
 def _assignments(arm: Arm) -> Iterator[str]:
     """Yields what an arm sets, as on the command line."""
     if isinstance(arm, str):
@@ -158,9 +172,7 @@ def _assignments(arm: Arm) -> Iterator[str]:
         for kind, value in arm.items():
             if isinstance(value, Mapping):
                 yield from (f"{kind}:{name}={each}" for name, each in value.items())
-            elif isinstance(value, (list, tuple)):
-                yield f"{kind}:{','.join(map(str, value))}"
             else:
-                yield f"{kind}:{value}"
+                yield f"{kind}:{','.join(map(_text, _listed(value)))}"
     else:
         yield from arm

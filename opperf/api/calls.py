@@ -26,6 +26,7 @@ from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
+from opperf.sources.given import is_array
 from opperf.sources.registry import Plan, check_settings
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, disambiguate
@@ -256,7 +257,26 @@ def measure_to_file(
 
 def display_result(record: Record, inputs: Inputs | None = None) -> dict[str, Any]:
     """Returns a record's result; without numbers, its status and reason."""
+    device = record.case.settings.device
+    given = None if inputs is None else {name: _shown(inputs[name], device) for name in inputs}
     if record.status is Status.OK:
-        return result_of(record, inputs)
-    shown = {"inputs": inputs} if inputs is not None else {}
+        return result_of(record, given)
+    shown = {"inputs": given} if given is not None else {}
     return {**shown, "status": record.status.value, "reason": record.reason}
+
+
+def _shown(value: Any, device: str) -> Any:
+    """Returns a user's input as JSON can hold it; an array as MXNet's utility shows it,
+    `<NDArray 3x4 @cpu(0)>`."""
+    if is_array(value):
+        return f"<{type(value).__name__} {'x'.join(map(str, value.shape))} @{device}>"
+    if isinstance(value, Mapping):
+        return {name: _shown(each, device) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        listed = [_shown(each, device) for each in value]
+        return tuple(listed) if isinstance(value, tuple) else listed
+    if isinstance(value, np.generic):
+        return _shown(value.item(), device)
+    if isinstance(value, (type, np.dtype)):
+        return np.dtype(value).name
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

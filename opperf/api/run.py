@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from opperf.api.calls import dtype_name
+from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
 from opperf.commands.command import option_name
 from opperf.commands.run import run as command
@@ -34,10 +35,13 @@ from opperf.results.output import check_output
 from opperf.results.run_files import locate
 from opperf.results.runfile import read_run
 
+What = str | os.PathLike[str] | Callable[..., Any]
+"""Operators by name, functions and files."""
+
 
 def command_line(
     command: click.Command,
-    words: Iterable[str | os.PathLike[str]],
+    words: Iterable[What],
     options: Mapping[str, Any],
     refused: Iterable[str] = (),
 ) -> list[str]:
@@ -73,11 +77,10 @@ def parse_line(
 
 
 def _argument(word: object) -> str:
+    if callable(word):
+        return name_of(word)
     if not isinstance(word, (str, os.PathLike)):
-        raise UsageError(
-            f"{word!r} is neither the name of an operator nor a file; name a function as "
-            "'module:function' or 'file.py:function'"
-        )
+        raise UsageError(f"{word!r} is neither the name of an operator, nor a file, nor a function")
     return os.fspath(word)
 
 
@@ -119,6 +122,7 @@ def _joined(separator: str) -> Callable[[Any], str]:
 
 WRITERS: dict[str, Callable[[Any], str]] = {
     "dtype": dtype_name,
+    "input_function": _argument,
     "shapes": _shape,
     "values": repr,
     "sweeps": _joined(","),
@@ -140,7 +144,7 @@ REFUSED = (
 
 
 def run(
-    *what: str | os.PathLike[str],
+    *what: What,
     framework: str | None = None,
     output: str | os.PathLike[str] | None = None,
     quiet: bool = True,
@@ -150,12 +154,14 @@ def run(
 
     Parameters
     ----------
-    what : str or path
-        Operators by name or glob, functions as 'module:function' and 'file.py:function', and files
-        of cases: recordings, configurations, snippets, run files, kept runs as '@last'. Without
-        any, all operators, or those of the options `category` and `namespace`.
+    what : str, path or function
+        Operators by name or glob, functions, also as 'module:function' and 'file.py:function', and
+        files of cases: recordings, configurations, snippets, run files, kept runs as '@last'.
+        Without any, all operators, or those of the options `category` and `namespace`. A function
+        of a script or of a notebook is handed over as source, with that of what it uses.
     framework : str, optional
-        As on the command line: by default that which `what` is of, or the first installed one.
+        As on the command line: by default that which `what` is of, or uses, or the first installed
+        one.
     output : str or path, optional
         A run file, to which each record is written as it is made, so that an interrupted run loses
         at most the case in flight; `opperf run --resume FILE` finishes it.
@@ -178,7 +184,7 @@ def run(
         set, or that cannot be written.
     """
     started = time.monotonic()
-    given = {**options, "framework": framework, "quiet": quiet}
+    given = {**options, "framework": framework or framework_of_functions(what), "quiet": quiet}
     line = command_line(command, what, given, REFUSED)
     words = shlex.join(["opperf", "run", *line])
     request = replace(read_request(*parse_line(command, line)), command=words)

@@ -12,6 +12,13 @@ from opperf.history.repository import git, is_repository
 
 HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
+BUILT = (
+    *("build/", "_skbuild/", "dist/", "*.egg-info/", ".eggs/"),
+    *("venv/", ".venv/", ".tox/", ".nox/"),
+)
+"""Folders in which tools copy or install code, whether or not the repository's `.gitignore` names
+them: `pip install .` of setuptools leaves a package's copy in `build/lib`."""
+
 NOWHERE = "/dev/null"
 """Name that git gives the side that a file is not on."""
 
@@ -57,9 +64,16 @@ def changed_files(root: Path, revision: str) -> list[ChangedFile]:
     diff = git(
         root, *plain, "diff", "-U0", "--no-renames", "--no-color", "--no-ext-diff", base, "--"
     )
-    others = git(root, "ls-files", "-z", "--others", "--exclude-standard").split("\0")
-    new = [ChangedFile(path, (range(1, 2**31),)) for path in others if path]
+    new = [ChangedFile(path, (range(1, 2**31),)) for path in list_files(root, "--others")]
     return sorted([*_read_diff(diff.split("\n")), *new])
+
+
+def list_files(root: Path, *words: str) -> list[str]:
+    """Returns the paths that `git ls-files` prints with these words, without untracked ones that a
+    build made."""
+    built = [f"--exclude={folder}" for folder in BUILT]
+    listed = git(root, "ls-files", "-z", "--exclude-standard", *built, *words)
+    return list(dict.fromkeys(filter(None, listed.split("\0"))))
 
 
 def _read_diff(lines: Iterable[str]) -> Iterator[ChangedFile]:

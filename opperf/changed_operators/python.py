@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opperf.changed_operators.lines import ChangedFile
-from opperf.history.repository import git
+from opperf.changed_operators.lines import ChangedFile, list_files
 
 SUFFIX = ".py"
 
@@ -127,10 +126,7 @@ class PythonFiles:
 
     @functools.cached_property
     def _files(self) -> Sequence[str]:
-        listed = git(
-            self._root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py"
-        )
-        paths = dict.fromkeys(filter(None, listed.split("\0")))
+        paths = list_files(self._root, "--cached", "--others", "*.py")
         return [path for path in paths if (self._root / path).is_file()]
 
     @functools.cache  # noqa: B019 - of one command

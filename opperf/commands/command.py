@@ -42,18 +42,20 @@ SECTIONS: dict[str, str] = {
         "nsys_warmup nsys_iteration batch_cmd batch_size cuda_device"
     ),
     "Replay": "replay steps subgraph gaps ranks skip delay_ms et profile",
-    "Insides": "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla "
-    "dump_dynamo_counters collect_dynamo_counters collect_full_output profile_cuda_cpu "
-    "profile_cuda_cpu_individual_ops log_level",
+    "Insides": (
+        "insides dump_pytorch_profiles dump_hlo save_ir_format profile_xla profile_xla_duration_ms "
+        "dump_dynamo_counters dump_pytorch_xla_metrics collect_dynamo_counters collect_full_output "
+        "profile_cuda_cpu profile_cuda_cpu_individual_ops log_level"
+    ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "check no_check backends baseline metric rtol atol weight measured_pass sort event "
         "no_python top by x rank least"
     ),
     "History": (
-        "store project repository revision branch is_dirty commits_of what environment with_dirty "
-        "dirty until identities why form machine run where is_noise method false_alarms "
-        "alerts_per_week smallest"
+        "store project repository revision branch is_dirty may_be_partial commits_of what "
+        "environment with_dirty dirty until identities why form machine run where is_noise method "
+        "false_alarms alerts_per_week smallest"
     ),
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "

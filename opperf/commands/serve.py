@@ -76,7 +76,8 @@ def _serve(
     from pathlib import Path
 
     from opperf.errors import UsageError
-    from opperf.history.store.opening import Store, default_store, load
+    from opperf.extras import load_extra
+    from opperf.history.store.opening import Store, default_store
     from opperf.results.messages import tell
 
     token = os.environ.get("OPPERF_TOKEN", "")
@@ -88,8 +89,8 @@ def _serve(
         raise UsageError(
             f"--host {host} is reached by others: name a file with a token by --token-file"
         )
-    uvicorn = load("uvicorn")
-    load("starlette")
+    uvicorn = load_extra("uvicorn")
+    load_extra("starlette")
     with Store(store or default_store(), must_exist=True) as opened:
         from opperf.serving.application import HOSTS, make_application
 

@@ -14,15 +14,17 @@ import msgspec
 
 from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
+from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, Run, Settings, Status
 from opperf.plurals import pluralize
 from opperf.worker.protocol import Observed
 
 TRACE, IR, HLO, RESULTS = "trace", "ir", "hlo", "results"
+STABLEHLO, COUNTERS, XLA_METRICS = "stablehlo", "counters", "xla_metrics"
 
 INSIDES = (TRACE, IR, HLO)
 
-DUMPS = (*INSIDES, RESULTS)
+DUMPS = (*INSIDES, STABLEHLO, COUNTERS, XLA_METRICS, RESULTS)
 
 XLA_FLAGS = "XLA_FLAGS"
 
@@ -44,7 +46,19 @@ def _hlo(settings: Settings, folder: Path) -> Mapping[str, str]:
 
 
 def _is_by_xla(case: Case) -> bool:
-    return case.target.framework == "jax" or _is_lazy(case) or "openxla" in case.settings.mode
+    return _is_by_jax(case) or _is_by_torch_xla(case)
+
+
+def _is_by_jax(case: Case) -> bool:
+    return case.target.framework == "jax"
+
+
+def _is_by_torch_xla(case: Case) -> bool:
+    return _is_lazy(case) or "openxla" in case.settings.mode
+
+
+def _is_by_dynamo(case: Case) -> bool:
+    return case.settings.mode.partition(":")[0] == "compile"
 
 
 def _is_lazy(case: Case) -> bool:
@@ -55,7 +69,7 @@ COMPILERS = (
     Compiler(HLO, _is_by_xla, _hlo),
     Compiler(
         IR,
-        lambda case: case.settings.mode.partition(":")[0] == "compile",
+        _is_by_dynamo,
         lambda settings, folder: {
             "TORCH_COMPILE_DEBUG": "1",
             "TORCH_COMPILE_DEBUG_DIR": str(folder),
@@ -69,13 +83,38 @@ COMPILERS = (
             "XLA_SAVE_TENSORS_FMT": "text",
         },
     ),
+    Compiler(
+        STABLEHLO,
+        _is_by_jax,
+        lambda settings, folder: {"JAX_DUMP_IR_TO": str(folder), "JAX_DUMP_IR_MODES": "stablehlo"},
+    ),
+    Compiler(
+        STABLEHLO,
+        _is_by_torch_xla,
+        lambda settings, folder: {
+            "XLA_SAVE_TENSORS_FILE": str(folder / "stablehlo.mlir"),
+            "XLA_SAVE_TENSORS_FMT": "stablehlo",
+        },
+    ),
+    Compiler(
+        COUNTERS,
+        _is_by_dynamo,
+        lambda settings, folder: {COUNTERS_FILE: str(folder / "dynamo.json")},
+    ),
+    Compiler(
+        XLA_METRICS,
+        _is_by_torch_xla,
+        lambda settings, folder: {"XLA_METRICS_FILE": str(folder / "metrics.txt")},
+    ),
 )
-"""Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA."""
+"""Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA, counters."""
 
 
-def write_dumps(workers: Workers, run: Run, dumps: Collection[str], folder: Path) -> Iterator[str]:
+def write_dumps(
+    workers: Workers, run: Run, dumps: Collection[str], folder: Path, traced_s: float = 0.0
+) -> Iterator[str]:
     """Writes the dumps of each case that was measured, in a folder of its own, and yields a line on
-    what is missing, and where the others are."""
+    what is missing, and where the others are. A trace has calls of `traced_s` seconds at least."""
     reasons: dict[str, None] = {}
     written = 0
     for record in run.records:
@@ -84,18 +123,30 @@ def write_dumps(workers: Workers, run: Run, dumps: Collection[str], folder: Path
         label = NOT_IN_NAMES.sub("-", record.case.label)
         own = (folder / f"{label}-{record.id}").resolve()
         own.mkdir(parents=True, exist_ok=True)
-        found = [*_dump(workers, record.case, dumps, own)]
+        found = [*_dump(workers, record.case, dumps, own, traced_s)]
         reasons.update(dict.fromkeys(filter(None, found)))
         if any(own.rglob("*")):
             written += 1
         else:
             own.rmdir()
     yield from reasons
+    yield from _lacking([record.case for record in run.records], dumps)
     if written:
         yield f"dumps of {written} of {pluralize(len(run.records), 'case')} are in {folder}"
 
 
-def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) -> Iterator[str]:
+def _lacking(cases: Collection[Case], dumps: Collection[str]) -> Iterator[str]:
+    """Yields a line on each of several compilers' dumps that no case has, unless all that there is
+    was asked for."""
+    for dump in dumps if not set(INSIDES) <= set(dumps) else ():
+        own = [compiler for compiler in COMPILERS if compiler.dump == dump]
+        if own and not any(compiler.compiles(case) for compiler in own for case in cases):
+            yield f"no {dump}: no case has a compiler that writes it"
+
+
+def _dump(
+    workers: Workers, case: Case, dumps: Collection[str], folder: Path, traced_s: float
+) -> Iterator[str]:
     """Writes a case's dumps, and yields why one is missing."""
     compilers = [
         compiler for compiler in COMPILERS if compiler.dump in dumps and compiler.compiles(case)
@@ -117,7 +168,7 @@ def _dump(workers: Workers, case: Case, dumps: Collection[str], folder: Path) ->
         )
         yield _once(workers, msgspec.structs.replace(case, settings=settings))
     if TRACE in dumps:
-        yield _trace(workers, case, folder / "trace.json")
+        yield _trace(workers, case, folder / "trace.json", traced_s)
     if RESULTS in dumps:
         yield _results(workers, case, folder / RESULTS)
 
@@ -130,11 +181,13 @@ def _once(workers: Workers, case: Case) -> str:
     return "" if record.status is Status.OK else f"no dump of {case.label}: {record.reason}"
 
 
-def _trace(workers: Workers, case: Case, file: Path) -> str:
-    """Writes the framework's trace of a call of a case, and returns why there is none."""
+def _trace(workers: Workers, case: Case, file: Path, traced_s: float) -> str:
+    """Writes the framework's trace of a call of a case, or of as many as take the time, and returns
+    why there is none."""
     workers.close()
     try:
-        failed = workers.of(case.target.framework, case.settings).trace((case,), str(file), "")
+        worker = workers.of(case.target.framework, case.settings)
+        failed = worker.trace((case,), str(file), "", traced_s)
     except OpperfError as error:
         return f"no trace: {one_line(str(error))}"
     finally:

@@ -87,7 +87,7 @@ def _by_modules(axes: Axes) -> Iterator[Axes]:
             yield here
 
 
-def _finding(axes: Axes, imports: tuple[str, ...] = ()) -> Settings:
+def process_of(axes: Axes, imports: tuple[str, ...] = ()) -> Settings:
     """Returns the settings of a process that finds the modules of the axes' first case."""
     env = axes.get("env", ({},))[0]
     return Settings(
@@ -117,7 +117,7 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
     groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
     if not any((selection.patterns, selection.exclude, *groups, axes)):
         return
-    worker = workers.of(framework, _finding(axes))
+    worker = workers.of(framework, process_of(axes, selection.settings.imports))
     usable = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)}).usable
     settings = {name: values[0] for name, values in usable.items()} | {"input_function": ""}
     worker.plan(
@@ -135,7 +135,7 @@ def _plan_registry(
 ) -> tuple[Plan, Axes]:
     """Returns the plan of the registry's cases, and the axes. A dtype that the framework lacks gets
     the first one's cases, whose records say so."""
-    process = _finding(axes, selection.settings.imports)
+    process = process_of(axes, selection.settings.imports)
     worker = workers.of(framework, process)
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)})
     found = {**axes, **resolved.axes}
@@ -254,7 +254,7 @@ def plan_file(
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
         if is_incomplete(source):
-            worker = workers.of(framework, _finding(axes, plain["imports"]))
+            worker = workers.of(framework, process_of(axes, plain["imports"]))
             own = complete_cases(
                 worker, source, own, selection.batch_factor, selection.skip_views, say
             )
@@ -264,7 +264,9 @@ def plan_file(
             resolved, asked = several, framework_axes(several)
             # No worker starts if no axis needs it.
             if asked:
-                worker = workers.of(framework, _finding(several))
+                worker = workers.of(
+                    framework, process_of(several, plain.get("imports", own[0].settings.imports))
+                )
                 found_axes = worker.resolve(asked).axes
                 resolved = {**several, **{name: found_axes[name] for name in asked}}
         own = select_cases(own, selection)

@@ -140,7 +140,7 @@ class Live(Progress):
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
-        self._console = Console(file=stream)
+        self._console = Console(file=stream, force_terminal=True)
         self._bar = RichProgress(
             TextColumn("{task.description}", table_column=Column(width=NAME_WIDTH, no_wrap=True)),
             BarColumn(),
@@ -148,6 +148,8 @@ class Live(Progress):
             TextColumn("{task.fields[times]}"),
             console=self._console,
             transient=True,
+            # What is no terminal keeps all that is written.
+            auto_refresh=stream.isatty(),
         )
         self._task = self._bar.add_task("starting", total=total, times="")
         self._pace = pace or Pace(total)
@@ -164,19 +166,21 @@ class Live(Progress):
         self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
-        self._bar.update(self._task, description=case.label)
+        self._bar.update(self._task, description=case.label, refresh=True)
 
     def end(self, record: Record) -> None:
         self._pace.end(record)
-        self._bar.update(self._task, advance=1, times=self._pace.text())
+        self._bar.update(self._task, advance=1, times=self._pace.text(), refresh=True)
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             said = f"{record.case.label}: {record.status.value}: {record.reason}"
             lines = wrap_message(said, self._console.width)
             self._console.print(lines, markup=False, soft_wrap=True)
 
 
-def make_progress(stream: TextIO, total: int, quiet: bool, pace: Pace | None = None) -> Progress:
-    """Returns the progress that suits the stream."""
+def make_progress(
+    stream: TextIO, total: int, quiet: bool, pace: Pace | None = None, bar: bool = False
+) -> Progress:
+    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal."""
     if quiet or total == 0:
         return Progress()
-    return Live(stream, total, pace) if stream.isatty() else Plain(stream, total, pace)
+    return Live(stream, total, pace) if bar or stream.isatty() else Plain(stream, total, pace)

@@ -16,8 +16,17 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.execution.searching import TRIAL_TIMEOUT_S
-from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors, map_tensors
+from opperf.model import (
+    UNKNOWN,
+    Argument,
+    Case,
+    ObjectTarget,
+    TensorSpec,
+    iter_tensors,
+    map_tensors,
+)
 from opperf.plurals import pluralize
+from opperf.rules.engine import without_gradients
 from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
 from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.ranges import Shape, reshaped
@@ -187,6 +196,9 @@ class _Fitter:
         return msgspec.structs.replace(found, arguments=kept)
 
     def _candidates(self, case: Case, overrides: Overrides) -> Iterator[Arguments]:
+        if isinstance(case.target, ObjectTarget):
+            # The input of a network takes none, and only such a one may be written to.
+            yield without_gradients(case.arguments)
         inferred = _from_first(case.arguments, overrides)
         if inferred is not None:
             yield inferred

@@ -33,6 +33,7 @@ from opperf.model import (
     Waits,
     identity_of,
 )
+from opperf.results.plausible import STALLED, plausible_ns
 from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process
 
@@ -41,10 +42,6 @@ SUSPECT = 10.0
 right differ by less for the same bytes, with few exceptions; a stall costs milliseconds, a hundred
 times as long as a short call."""
 
-STALLED = 3.0
-"""Ratio of the first time to the second from which the first is a stall: another process on the
-same core makes a case take twice as long, and a clock's speed changes by less."""
-
 LEAST_STALL_NS = 100e3
 """Shortest stall: threads that wait for a core wait for a scheduler's slice, which is milliseconds.
 A few microseconds more are noise."""
@@ -52,11 +49,6 @@ A few microseconds more are noise."""
 LEAST_NS = 1.0
 """Least time that others are compared with: one may be shorter than the clock's steps."""
 
-CALL_NS = 100e3
-BYTE_NS = 10.0
-"""Expected time of a call and of a byte that it moves, for a case with nothing to compare it with:
-ten times as long as a slow call takes, and a hundredth of a memory's speed. `SUSPECT` times that is
-more than most operators need that compute much with few bytes."""
 
 MOST_SHARE = 0.05
 """Most cases that are measured again, as a share of all: a run takes that much longer at most."""
@@ -119,7 +111,7 @@ def _bounds(one: Record, record: Record) -> bool:
 def _expected_ns(record: Record, metric: Pass, others: Sequence[Record]) -> float:
     """Returns the longest plausible time of a pass, in nanoseconds."""
     times = [other.summaries[metric].median for other in others if metric in other.summaries]
-    plausible = [*times] if times else [CALL_NS + BYTE_NS * record.moved_bytes]
+    plausible = [*times] if times else [plausible_ns(record)]
     backward, both = record.summaries.get(BACKWARD.name), record.summaries.get(TOTAL.name)
     if metric == FORWARD.name and backward is not None and both is not None:
         # The forward pass was timed twice: alone, and before each backward pass.

@@ -101,7 +101,7 @@ def _record(
         dynamo=dynamo,
         test=TESTS[settings.phase],
         batch_size=case.target.batch_size if isinstance(case.target, ModelTarget) else None,
-        repeat=len(before) + len(times),
+        repeat=len(times),
         iterations_per_run=settings.iterations or 1,
         timestamp=started,
         verification_code=None if verified is None else verified.code.value,
@@ -143,15 +143,18 @@ def _model(case: Case) -> str:
 
 
 def _times(record: Record) -> tuple[list[float], list[float]]:
-    """Returns the seconds of the first call and of the warm-up, as far as they are known, and of
-    each repeat after them."""
+    """Returns the seconds per iteration of the first repeat, whose first call compiles, and of the
+    warm-up, as far as they are known, and of each repeat after them."""
     metric = next((metric for metric in STEPS if metric.name in record.summaries), None)
     if metric is None:
         return [], []
     summary = record.summaries[metric.name]
     times = record.samples.get(metric.name) or [summary.median]
     first = record.summaries.get(FIRST_CALL.name)
-    before = [] if first is None else [first.median]
+    iterations = record.case.settings.iterations or 1
+    # The first call is timed alone: the others of its repeat take as long as later ones.
+    others = (iterations - 1) * summary.median
+    before = [] if first is None else [(first.median + others) / iterations]
     before += record.warmup.get(metric.name, [])
     return _seconds(before), _seconds(times)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,6 +26,7 @@ from opperf.execution.planning import (
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
+from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
@@ -108,7 +109,7 @@ def plan_experiments(
                 for candidate in candidates
                 if candidate.is_missing or selected.selects(candidate)
             ]
-            _check_users(place, own, matrix, selection)
+            _check_users(workers, place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
             of_files = files if number == 0 else ()
             for size in matrix.sizes if selection.patterns or of_files else ():
@@ -154,7 +155,8 @@ def examine(
 ) -> Place:
     """Returns a framework with what it lacks of the axes. Raises `UsageError` for a value that no
     framework has."""
-    worker = workers.of(framework, Settings(python=python, imports=imports))
+    path = _first_path(axes)
+    worker = workers.of(framework, Settings(python=python, imports=imports, env=path))
     by_words = _axes_of_words(matrix)
     lacking: dict[tuple[str, str], str] = {}
     resolved: Axes = dict(worker.resolve({}).axes)
@@ -238,19 +240,43 @@ def _sized(candidate: Candidate, matrix: Matrix) -> Iterator[Candidate]:
             yield msgspec.structs.replace(candidate, target=target)
 
 
+def _first_path(axes: Axes) -> dict[str, str]:
+    """Returns the path of the process that plans: what it imports may be found by that alone."""
+    return next(map(_searched, axes.get("env", ())), {})
+
+
+def _searched(variables: Mapping[str, str]) -> dict[str, str]:
+    """Returns those of environment variables that decide where modules are found."""
+    return {name: value for name, value in variables.items() if name in SEARCHED}
+
+
 def _check_users(
-    place: Place, candidates: Iterable[Candidate], matrix: Matrix, selection: Selection
+    workers: Workers,
+    place: Place,
+    candidates: Iterable[Candidate],
+    matrix: Matrix,
+    selection: Selection,
 ) -> None:
-    """Has the models of a user's functions built once. Raises the error of the first that is no
-    model."""
+    """Has the models of a user's functions built once in each environment that may find others of
+    its modules. Raises the error of the first that is no model."""
     users = [candidate for candidate in candidates if not candidate.word.suite]
     cases = [
         sized.case(selection.settings) for candidate in users for sized in _sized(candidate, matrix)
     ]
     if not cases:
         return
+    points = experiments(matrix, place.axes)
+    paths = [_searched(point.settings.get("env", {})) for point in points]
+    distinct = {tuple(sorted(path.items())): path for path in paths}
+    common = Settings(python=place.python, imports=selection.settings.imports)
     try:
-        place.worker.check_models(cases)
+        for path in distinct.values():
+            if path == _first_path(place.axes):
+                place.worker.check_models(cases)
+                continue
+            own = msgspec.structs.replace(common, env=path)
+            with workers.begin(place.framework, own) as worker:
+                worker.check_models(cases)
     except UnknownOperatorError as error:
         names = [candidate.word.place.partition(":")[0] for candidate in users]
         near = next(filter(None, (suggest(name, available()) for name in names)), "")

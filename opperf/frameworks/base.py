@@ -35,7 +35,7 @@ class Gradient(Protocol):
 
     def record(self) -> None: ...
 
-    def backward(self) -> None: ...
+    def backward(self) -> Any: ...
 
 
 class Watched(Protocol):
@@ -57,14 +57,31 @@ class Kept(Protocol):
     def restore(self) -> None:
         """Gives it the shape and the contents that it had."""
 
+    def is_touched(self) -> bool:
+        """Whether it has been written to, as far as that is known without reading what is large."""
+        return self.is_changed()
+
+    def forget(self) -> bool:
+        """Frees the copy if it is large. Returns whether it can still be restored."""
+        return True
+
+
+LARGE_BYTES = 2**20
+"""Bytes of an array from which its contents are not read, nor a copy kept, to see whether a later
+call writes to it: reading a mebibyte takes some 0.1 ms."""
+
 
 @runtime_checkable
 class ReadableGradient(Gradient, Protocol):
     """A gradient whose results can be read."""
 
-    def results(self) -> Sequence[Any]:
-        """Does what `backward` does, and returns the gradients: those of the differentiated inputs
-        first, in their order, then any others; None for one that there is not."""
+    heads: Sequence[Any]
+    """Gradients of the results, with which the backward pass begins."""
+
+    def read(self, returned: Any) -> Sequence[Any]:
+        """Returns the gradients of the last backward pass, of which `returned` is what `backward`
+        returned: those of the differentiated inputs first, in their order, then any others; None
+        for one that there is not."""
 
 
 class MemoryReading(Protocol):
@@ -100,6 +117,14 @@ class Extent(NamedTuple):
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether the two have an address in common."""
         return self.begin < other.end and other.begin < self.end
+
+
+class Flops(NamedTuple):
+    """Floating-point operations."""
+
+    total: float
+    uncounted: tuple[str, ...] = ()
+    """Names of the operators that have some and no formula: there are more than `total`."""
 
 
 class Contents(NamedTuple):

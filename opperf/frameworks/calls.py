@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from opperf.frameworks.compiled_runs import CompiledRuns
 from opperf.model import Argument, CallSite, Case
 
 FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
@@ -29,6 +30,7 @@ class Site(NamedTuple):
     line: int = 0
     function: str = ""
     phase: str = FORWARD
+    program: str = ""
 
 
 Range = tuple[int, int]
@@ -92,7 +94,11 @@ class RecordedCall:
     def call_sites(self) -> tuple[CallSite, ...]:
         """Returns the sites, with the time of their calls if these were timed."""
         return tuple(
-            CallSite(*site, count=count, time_ns=None if time_ns is None else float(time_ns))
+            CallSite(
+                **site._asdict(),
+                count=count,
+                time_ns=None if time_ns is None else float(time_ns),
+            )
             for site, (count, time_ns) in self.sites.items()
         )
 
@@ -113,6 +119,7 @@ class Calls:
         """Calls that were added to one with other numbers."""
         self.left_out = 0
         """Calls beyond `MOST_CALLS` distinct ones."""
+        self.compiled = CompiledRuns()
         self._variants: dict[Hashable, list[RecordedCall]] = {}
 
     def begin(
@@ -139,6 +146,7 @@ class Calls:
     def forget(self) -> None:
         """Forgets the calls that were made so far; how they are described stays known."""
         self.number = self.merged = self.left_out = 0
+        self.compiled.forget()
         for call in self.known.values():
             call.forget()
 
@@ -281,14 +289,16 @@ class Sites:
         and modules in it included, each with its path."""
         self.optimizing = False
         """Whether an optimizer makes its step."""
+        self.program = ""
+        """Name of the compiled program that runs; empty outside of one."""
         self.frames = Frames(package)
         self._parts = parts
         self._entered = _Entered()
         self._paths: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
         """Of what the outermost modules have, by identity."""
-        self._known: dict[tuple[str, int, int, str], Site] = {}
-        """By module, the identity of the code, line and phase. Each is one object, as new ones at
-        each call would have Python look for garbage."""
+        self._known: dict[tuple[str, int, int, str, str], Site] = {}
+        """By module, the identity of the code, line, phase and compiled program. Each is one
+        object, as new ones at each call would have Python look for garbage."""
         self._codes: set[CodeType | None] = set()
         """Codes of the known sites, whose identities no other has."""
 
@@ -343,9 +353,9 @@ class Sites:
     def of(self, module: str, line: Line, phase: str) -> Site:
         """Returns the site of a line."""
         code, number = line
-        key = (module, id(code), number, phase)
+        key = (module, id(code), number, phase, self.program)
         site = self._known.get(key)
         if site is None:
             self._codes.add(code)
-            site = self._known[key] = site_at(module, line, phase)
+            site = self._known[key] = site_at(module, line, phase)._replace(program=self.program)
         return site

@@ -26,6 +26,7 @@ from opperf.frameworks.base import (
     Contents,
     Core,
     Extent,
+    Flops,
     Gradient,
     Kept,
     MemoryReading,
@@ -326,6 +327,11 @@ class Modes(Core):
         """Returns the figures of compiling a case since its `scope` began, by the metric's name, in
         its unit. `call` is the result of `bind`, in one of the `compiled_modes`."""
         return {}
+
+    def compiled_flops(self, call: Callable[[], Any]) -> Flops | None:
+        """Returns the operations of a case's forward pass by its compiler's count; None if that
+        counts none. `call` is as of `compilation`."""
+        return None
 
     def removed_work(
         self,

@@ -44,6 +44,12 @@ class Step(NamedTuple):
     writes: Sequence[Hashable]
     is_kept: bool = False
     """Whether it does more than write these values."""
+    shares: Sequence[float] = ()
+    """Share of each value that it reads; empty for the whole of each."""
+    is_elementwise: bool = False
+    """Whether a compiler may compute those of its elements alone that are read."""
+    repeats: Sequence[Hashable] = ()
+    """The values of the earlier step of the same operation, which a compiler merges it with."""
 
 
 def work_of(moved_bytes: float, operations: float = 0.0) -> float:
@@ -51,21 +57,42 @@ def work_of(moved_bytes: float, operations: float = 0.0) -> float:
     return max(moved_bytes, operations / OPERATIONS_PER_BYTE)
 
 
-def dead_share(steps: Sequence[Step], results: Set[Hashable]) -> float:
-    """Returns the share of the work of steps, in their order, that reaches no result."""
-    live, dead, total = set(results), 0.0, 0.0
+class Removed(NamedTuple):
+    """Shares of the work of steps."""
+
+    dead: float
+    """That of what reaches no result."""
+    all: float
+    """With that of elements that nothing reads, and what repeats an earlier step."""
+
+
+def removed(steps: Sequence[Step], results: Set[Hashable]) -> Removed:
+    """Returns the shares of the work of steps, in their order, that a compiler removes."""
+    whole = [Step(step.work, step.reads, step.writes, step.is_kept) for step in steps]
+    return Removed(_share(whole, results), _share(steps, results))
+
+
+def _share(steps: Sequence[Step], results: Set[Hashable]) -> float:
+    needed: dict[Hashable, float] = dict.fromkeys(results, 1.0)
+    gone = total = 0.0
     for step in reversed(steps):
         total += step.work
-        if step.is_kept or not live.isdisjoint(step.writes):
-            live.update(step.reads)
-        else:
-            dead += step.work
-    return dead / total if total else 0.0
+        wanted = max((needed.get(value, 0.0) for value in step.writes), default=0.0)
+        share = 1.0 if step.is_kept else wanted
+        if share and not step.is_elementwise:
+            share = 1.0
+        reads = step.repeats or step.reads
+        gone += step.work * (1.0 if step.repeats else 1.0 - share)
+        parts = [1.0] * len(reads) if step.repeats or not step.shares else step.shares
+        for value, part in zip(reads, parts, strict=True):
+            needed[value] = min(1.0, needed.get(value, 0.0) + share * part)
+    return gone / total if total else 0.0
 
 
-def notes(metrics: Iterable[str], share: float) -> list[Note]:
-    """Returns the notes on a pass of which this share of the work is dead, if that is most."""
-    return _notes(metrics, share, DEAD.format(share))
+def notes(metrics: Sequence[str], share: Removed) -> list[Note]:
+    """Returns the notes on a pass of which this share of the work is removed, if that is most."""
+    found = _notes(metrics, share.dead, DEAD.format(share.dead))
+    return found or notes_of_left(metrics, 1 - share.all)
 
 
 def notes_of_left(metrics: Iterable[str], left: float) -> list[Note]:

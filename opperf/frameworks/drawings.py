@@ -170,6 +170,22 @@ def _rows(spec: TensorSpec) -> dict[str, Any]:
     return {"rows": spec.size // max(last, 1), "last": last}
 
 
+def _ends(spec: TensorSpec) -> dict[str, Any]:
+    """Returns also the first number, the distance to the last one, and in how many steps."""
+    rows, low = _rows(spec), int(spec.fill.low)
+    return {
+        **rows,
+        "low": low,
+        "span": int(spec.fill.high) - low,
+        "steps": max(1, rows["last"] - 1),
+    }
+
+
+def _shares(spec: TensorSpec) -> dict[str, Any]:
+    rows = _rows(spec)
+    return {**rows, "total": int(spec.fill.high), "parts": max(1, rows["last"])}
+
+
 def _permuted(spec: TensorSpec) -> dict[str, Any]:
     """Returns also how many numbers a row has the first ones of."""
     rows = _rows(spec)
@@ -266,6 +282,25 @@ WHOLE: dict[str, Drawing] = {
         "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
         ".reshape({shape})",
         _permuted,
+    ),
+    "ascending": Drawing(
+        "np.tile(np.arange({last}) * {span} // {steps} + {low}, {rows}).reshape({shape})", _ends
+    ),
+    "parts": Drawing(
+        "np.tile(np.diff(np.arange({last} + 1) * {total} // {parts}), {rows}).reshape({shape})",
+        _shares,
+    ),
+    "balanced": Drawing(
+        "(rng.permutation({count}) % {span} + {low}).reshape({shape})",
+        lambda spec: {
+            "count": spec.size,
+            "low": int(spec.fill.low),
+            "span": max(1, int(spec.fill.high) - int(spec.fill.low)),
+        },
+    ),
+    "chosen": Drawing(
+        "(rng.permutation({count}) < {ones}).reshape({shape})",
+        lambda spec: {"count": spec.size, "ones": int(spec.fill.high)},
     ),
     "simplex": Drawing(
         "(drawn / drawn.sum(axis=-1, keepdims=True))",

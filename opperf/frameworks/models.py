@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Protocol, runtime_checkable
 
 from opperf.errors import UsageError, suggest
-from opperf.frameworks.base import Gradient
+from opperf.frameworks.base import Flops, Gradient
 from opperf.frameworks.object_state import ObjectState
 from opperf.model import Case
 
@@ -43,6 +43,10 @@ RATE = 1e-3
 NO_LOSS = "its outputs are no floating-point numbers; give it a loss"
 
 NO_PARAMETERS = "it has no parameters that take a gradient"
+
+COUNTERS_FILE = "OPPERF_COMPILER_COUNTERS"
+"""Environment variable with the path of a JSON file, to which the counters of the compiler of a
+case are written."""
 
 FIELDS = tuple(field.name for field in fields(Model))
 
@@ -125,17 +129,18 @@ class RunnableModel(Protocol):
         """Gives the parameters and inputs, and what the model and its optimizer keep, their values
         of the beginning."""
 
-    def results(self) -> Mapping[str, Any]:
-        """Runs a step from the beginning, and returns its arrays by name: `output`, `output[0]`
-        ..., and `NAME after the call` of what it has written to; in the phase `train` also `loss`,
-        `gradient of NAME` and `NAME after the step` of each parameter, and `NAME after the step` of
-        other state. The model is then as at the beginning."""
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
+        """Runs steps from the beginning, where `reset` has put it, and returns the arrays of the
+        last by name: `output`, `output[0]` ..., and `NAME after the call` of what it has written
+        to; in the phase `train` also `loss`, `gradient of NAME` and `NAME after the step` of each
+        parameter, and `NAME after the step` of other state. The model is then as at the
+        beginning."""
 
     def converted(self, case: Case) -> RunnableModel:
         """Returns the model in the dtype and mode of another case, with the inputs and the
         parameters that it has at the beginning, as its own dtype rounds them. To be called in the
         scope of that case; this model is of no further use. Raises what the framework raises."""
 
-    def flops(self) -> int | None:
-        """Returns the floating-point operations of the forward pass; None if nothing counts
+    def flops(self, of_step: bool) -> Flops | None:
+        """Returns the operations of the forward pass, or of a training step; None if nothing counts
         them."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.errors import UsageError
-from opperf.frameworks.base import Contents, Kept
+from opperf.frameworks.base import LARGE_BYTES, Contents, Kept
 
 
 class Layout(NamedTuple):
@@ -99,7 +99,7 @@ def array_contents(value: Any) -> Contents | None:
     return Contents(tuple(value.shape), value.dtype.name, "dense", int(value.nbytes), numbers)
 
 
-class KeptArray:
+class KeptArray(Kept):
     """An array, with a copy of its contents."""
 
     def __init__(self, array: Any) -> None:
@@ -115,8 +115,17 @@ class KeptArray:
             self._array.shape = self._shape
         np.copyto(self._array, self._copy)
 
+    def is_touched(self) -> bool:
+        return bool(self._array.nbytes < LARGE_BYTES) and self.is_changed()
 
-class KeptGenerator:
+    def forget(self) -> bool:
+        is_small = bool(self._array.nbytes < LARGE_BYTES)
+        if not is_small:
+            self._copy = self._copy[:0]
+        return is_small
+
+
+class KeptGenerator(Kept):
     """A generator of random numbers, with a copy of its state."""
 
     def __init__(self, generator: Any, access: Access) -> None:

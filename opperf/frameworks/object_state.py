@@ -31,6 +31,9 @@ class KeptArray(NamedTuple):
     def is_changed(self) -> bool:
         return self.kept.is_changed()
 
+    def is_touched(self) -> bool:
+        return self.kept.is_touched()
+
     def restore(self) -> None:
         self.kept.restore()
 
@@ -59,6 +62,8 @@ class KeptElements:
 
     def is_changed(self) -> bool:
         return bool(self.changed_keys())
+
+    is_touched = is_changed
 
     def accept(self, keys: Collection[Any]) -> None:
         """Takes these elements, as they are now, for those at first."""
@@ -115,6 +120,8 @@ class ObjectState:
     def __init__(self, roots: Mapping[str, Any], keep: Keep, parts: Parts = everything) -> None:
         self._roots, self._keep, self._every_part = roots, keep, parts
         self._items: list[Item] = []
+        self._forgotten: list[Item] = []
+        """Those that can be restored no longer."""
         self._seen: dict[int, Any] = {}
         self._arrays: set[type] = set()
         """Types of arrays, which are kept as a whole."""
@@ -190,8 +197,27 @@ class ObjectState:
             held.accept(stay)
 
     def limit(self, items: Collection[Item]) -> None:
-        """Forgets, with the copies of its contents, all but these."""
-        self._items = list(items)
+        """Forgets the copies of the contents of all but these, which calls do not change."""
+        keys = set(map(_key, items))
+        left: list[Item] = []
+        for item in self._items:
+            can_be = not isinstance(item, KeptArray) or _key(item) in keys or item.kept.forget()
+            (left if can_be else self._forgotten).append(item)
+        self._items = left
+
+    def late(self, known: Collection[Item]) -> tuple[list[Item], list[Item]]:
+        """Returns what calls have changed beside what is known to change: what can be restored, and
+        what cannot any longer."""
+        keys = set(map(_key, known))
+        return (
+            [
+                item
+                for item in self._items
+                # A view of something else may have been written to.
+                if _key(item) not in keys and item.is_touched() and item.is_changed()
+            ],
+            [item for item in self._forgotten if item.is_touched()],
+        )
 
 
 def name_of(place: Place) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import MetricKind
@@ -171,6 +171,8 @@ class RecordingProfiler:
     def __init__(self) -> None:
         self._phases: list[Callable[[], object]] = []
         self._calls_at_once = FIRST_CALLS
+        self._last: tuple[Any, ...] = ()
+        """The result of the very last call."""
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
@@ -186,13 +188,17 @@ class RecordingProfiler:
             done += self._record(min(self._calls_at_once, calls - done), taken)
             if self.reads_slowly and calls - done > self._calls_at_once and done % loops == 0:
                 break
-        return [samples.phase_times(loops) for samples in taken]
+        timed = [samples.phase_times(loops) for samples in taken]
+        timed[-1] = timed[-1]._replace(last=self._last)
+        self._last = ()
+        return timed
 
     def _begin(self) -> None:
         """Begins with other phases."""
 
     def _record(self, calls: int, taken: Sequence[Taken]) -> int:
-        """Adds some calls of each phase to those taken, and returns their number."""
+        """Adds some calls of each phase to those taken, and returns their number. Keeps what the
+        last one returned in `_last`, which is empty while the next one runs."""
         raise NotImplementedError
 
     def _limit(self, calls: int, events: int) -> None:

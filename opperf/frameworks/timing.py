@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from opperf.model import MetricKind
 
@@ -33,6 +33,8 @@ class PhaseTimes(NamedTuple):
     batch: int = 1
     """Calls between two synchronisations; above 1, each entry of `calls` is the mean of a batch."""
     recording: Recording = Recording()
+    last: tuple[Any, ...] = ()
+    """The result of the last call, as one element; of the last phase, if the profiler keeps it."""
 
     @classmethod
     def of(cls, calls: list[float], walls: list[float], loops: int) -> PhaseTimes:
@@ -72,7 +74,8 @@ class Profiler(Protocol):
         """Runs the phases in order, `count` times `loops` times, and synchronises the device.
         Returns `count` samples of each phase, in nanoseconds, each the mean of `loops` calls; no
         times for a phase that runs no kernel. Where reading them takes long, it may return fewer,
-        at least one."""
+        at least one. What a phase returns is freed before the next one runs; what the very last
+        call returned is kept for the caller."""
 
 
 ProfilerFactory = Callable[[str], Profiler]

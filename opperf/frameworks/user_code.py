@@ -210,7 +210,7 @@ def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
 
 def _found(module: ModuleType, name: str) -> Any:
     place: Any = module
-    where = module.__file__ or module.__name__
+    where = getattr(module, "__file__", None) or module.__name__
     for word in name.split("."):
         if not hasattr(place, word):
             raise UnknownOperatorError(f"{where} has no {name!r}{suggest(word, vars(place))}")

@@ -18,6 +18,7 @@ from typing import Any
 
 from opperf.decoding import place_in
 from opperf.errors import OpperfError, UnknownOperatorError, UsageError, one_line
+from opperf.frameworks.object_parts import is_users
 from opperf.model import (
     CallableTarget,
     FileTarget,
@@ -235,6 +236,28 @@ def loaded_modules(roles: Mapping[str, Role]) -> tuple[LoadedFile, ...]:
             found[name] = module_of(str(file.resolve())), Role.NAMED
         elif name in sys.modules:
             found[name] = sys.modules[name], role
+    return _described(found)
+
+
+OPPERF = __name__.partition(".")[0]
+
+
+def users_modules() -> tuple[LoadedFile, ...]:
+    """Returns the files of the modules that are a user's own, or that a path of the environment
+    leads to, by name; of a package its first."""
+    paths = os.pathsep.join(os.environ.get(name, "") for name in SEARCHED).split(os.pathsep)
+    folders = {Path(path).resolve() for path in paths if path}
+    files = {name: _file_of(module) for name, module in sys.modules.items()}
+    found = {}
+    for name, file in sorted(files.items()):
+        is_first = not files.get(name.rpartition(".")[0]) and not name.startswith(PREFIX)
+        if not file or not is_first or _root(name) in (OPPERF, "__main__", "__mp_main__"):
+            continue
+        parents = Path(file).parents
+        # Python's library has modules that its list of names lacks.
+        is_own = is_users(name) and Path(os.__file__).resolve().parent not in parents
+        if is_own or not folders.isdisjoint(parents):
+            found[name] = sys.modules[name], Role.PART
     return _described(found)
 
 

@@ -24,7 +24,8 @@ from opperf.history.detection import (
     series_of,
 )
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
-from opperf.history.stopped import find_stopped, possible
+from opperf.history.impossible import possible
+from opperf.history.stopped import find_stopped
 from opperf.history.timelines import Array, History, Outcome, Timeline
 from opperf.model import Metric
 from opperf.plurals import pluralize
@@ -206,11 +207,15 @@ def _known(
         )
         for event in events
         if event.settings == settings
-        and event.method in (detection.LIKELIHOOD, EventKind.SHIFT.value)
+        and event.method in METHODS
         and event.state in (State.NEW, State.CONFIRMED, State.BLESSED)
         and event.first_bad in order
         and (event.series is None or event.series in keys)
     ]
+
+
+METHODS = (detection.LIKELIHOOD, EventKind.SHIFT.value, EventKind.MANY.value)
+"""Methods of changes of levels that are not exact, of series and machines."""
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:

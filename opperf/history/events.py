@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from opperf.history.detection.findings import EventKind
 from opperf.model import Struct
 
 
@@ -40,7 +41,7 @@ class Kind(str, enum.Enum):
 
     SERIES = "series"
     MACHINE = "machine"
-    """Most series of one environment at once: the machine, and no commit."""
+    """Most series of one environment at once, as a machine moves them."""
     STOPPED = "stopped"
     """A series without figures: it fails, is missing, or has values that cannot be."""
 
@@ -89,6 +90,13 @@ class Event(Struct, frozen=True):
         """Whether the new level is the higher one: from 0 on no ratio says so."""
         has_levels = math.isfinite(self.before) and math.isfinite(self.after)
         return self.after > self.before if has_levels else self.ratio > 1
+
+    @property
+    def may_be_code(self) -> bool:
+        """Whether a commit may have done it: a common move of nearly all series is a machine's,
+        until both commits are measured in turn and differ."""
+        is_part = self.method == EventKind.MANY.value
+        return self.kind is not Kind.MACHINE or is_part or self.state is State.CONFIRMED
 
     def is_loss(self, lower_is_better: bool) -> bool:
         """Whether the new level is the worse one, or there is none."""

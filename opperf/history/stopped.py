@@ -3,13 +3,14 @@ others, or has values that cannot be. A stop is an event beside changes, open un
 figures again.
 
 A failure or an impossible value is one at once. A series is missing if `MISSING_AFTER` commits in a
-row lack it, in runs that have most of what was measured with it before: a run of a few chosen
-operators says nothing of the others.
+row lack it, in runs that have most of what was measured with it before, or of the same command. A
+run of another command, of a few chosen operators, says nothing of the others.
 """
 
 from __future__ import annotations
 
 import enum
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -18,12 +19,16 @@ import numpy as np
 
 from opperf.history import detection
 from opperf.history.events import Event, Found, Kind, State
+from opperf.history.impossible import possible
 from opperf.history.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history.timelines import Array, History, Outcome, Timeline
-from opperf.model import MetricKind
 
 MISSING_AFTER = 2
 """Commits in a row that lack a series, until it is missing: one run may have been interrupted."""
+
+UNSAID_AFTER = 3
+"""Commits in a row that lack a series in runs that have less than most, of which nothing says what
+they were asked for: two may be of a few chosen operators."""
 
 LATEST = 5
 """Runs before a gap of which the largest says what is measured together: the last one may be of a
@@ -32,17 +37,6 @@ few chosen operators."""
 MOST = 0.5
 """Share of what is measured together that a run has to have, to say of the others that they are
 missing."""
-
-ABOVE_ZERO = frozenset({MetricKind.KERNEL, MetricKind.WALL})
-"""Kinds of metrics that cannot be 0: something takes time."""
-
-FROM_ZERO = frozenset({MetricKind.MEMORY, MetricKind.COUNT})
-"""Kinds of metrics that can be 0, and no less."""
-
-
-RETURNS = 2
-"""Times that values above 0 came back after others, from which on these are usual: a count of rare
-things has both. Once, something was broken and repaired."""
 
 
 class Stop(str, enum.Enum):
@@ -62,19 +56,6 @@ class Stopped(NamedTuple):
     """Those after which there were figures again."""
 
 
-def possible(facts: SeriesFacts, values: Array) -> Array:
-    """Returns which values a metric can have, by its kind. Of others, as those of another tool,
-    values of 0 or less can be if the first one is, or if there were such between others."""
-    finite: Array = np.isfinite(values)
-    if facts.kind in FROM_ZERO:
-        return finite & (values >= 0)
-    above = values[finite] > 0
-    returns = int((~above[:-1] & above[1:]).sum())
-    if facts.kind in ABOVE_ZERO or (above.size and above[0] and returns < RETURNS):
-        return finite & (values > 0)
-    return finite
-
-
 def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> Stopped:
     """Returns the stops of series, one for all metrics of a case that stopped together."""
     search = _Search(history, outcomes)
@@ -88,6 +69,17 @@ def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> 
         [stop for stop in found if stop.event.is_open],
         [stop for stop in found if not stop.event.is_open],
     )
+
+
+class _Asked(enum.Enum):
+    """The words that a run without a series was asked with."""
+
+    SAME = enum.auto()
+    """As the run before that has it: it has most of the others, or its command is the same."""
+    OTHERS = enum.auto()
+    """Its command is another one, as that of a few chosen operators."""
+    UNSAID = enum.auto()
+    """It has few of the others, and no command says why."""
 
 
 class _Bad(NamedTuple):
@@ -144,6 +136,15 @@ def _identity(facts: SeriesFacts, environment: str) -> tuple[str, ...]:
     return (facts.name, facts.inputs, facts.settings, facts.framework, environment)
 
 
+OUTPUT = re.compile(r"\s(?:-o|--output-file)[ =](?:'[^']*'|\S+)")
+"""The file of a command, which differs from run to run."""
+
+
+def _asked_for(command: str) -> str:
+    """Returns a command without the file that it writes."""
+    return OUTPUT.sub("", command).strip()
+
+
 class _Search:
     """Figures, failures and impossible values by series and commit."""
 
@@ -184,7 +185,12 @@ class _Search:
         for outcome in outcomes:
             measured[outcome.run] = True
         self._empty = ~measured
-        self._same: dict[Hashable, bool] = {}
+        self._asked: dict[Hashable, _Asked] = {}
+        numbers = {"": 0}
+        self._words = np.array(
+            [numbers.setdefault(_asked_for(run.command), len(numbers)) for run in self.runs], int
+        )
+        """Number of the command of each run; 0 where it is not said."""
 
     def _add_figures(self, index: int, line: Timeline) -> None:
         self.present[index, line.run] = True
@@ -263,56 +269,97 @@ class _Search:
     def _stops_of(self, index: int, bad: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         """Yields the commits of the last figure before each stop, of its beginning, and of the next
         figure, or the number of commits without one."""
-        good, lacking = self.good[index], self._lacking(index)
-        ends = np.append(good[1:], len(self.shas))[: good.size]
-        for place in np.flatnonzero(ends > good + 1).tolist():
+        good = self.good[index]
+        if not good.size:
+            return
+        references, lacking = self._references(index), self._lacking(index)
+        unsaid_after = UNSAID_AFTER
+        ends = np.append(good[1:], len(self.shas))
+        for place in self._doubtful(index, references, lacking, bad):
             last, end = int(good[place]), int(ends[place])
             failed = next((rank for rank in bad if last < rank < end), None)
-            missing = self._missing_since(index, lacking, last, end if failed is None else failed)
+            until = end if failed is None else failed
+            kinds = self._kinds(index, int(references[place]), lacking, last, until)
+            missing = _missing_since(kinds, unsaid_after)
+            # What came back after so many commits is not missing after as many.
+            unsaid_after = max(unsaid_after, len(kinds) + 1)
             since = failed if missing is None else missing
             if since is not None:
                 yield last, since, end
 
+    def _doubtful(
+        self, index: int, references: Array, lacking: Array, bad: Sequence[int]
+    ) -> list[int]:
+        """Returns the figures after which there may be a stop: an outcome that is none, or runs
+        that are large enough, or may be of what was asked for before. Most runs of a few chosen
+        operators are neither, and not looked at."""
+        good, key = self.good[index], self.lines[index].key
+        sizes = self._sizes[key.environment, key.metric]
+        before = np.searchsorted(good, self.rank[lacking]) - 1
+        reference = references[before]
+        words = self._words
+        is_other = (words[lacking] != words[reference]) & (words[lacking] * words[reference] > 0)
+        is_large = sizes[lacking] >= MOST * (sizes[reference] - 1)
+        counted = lacking[is_large | ~is_other | self._empty[lacking]]
+        ranks = np.unique(self.rank[counted])
+        places = np.searchsorted(good, ranks) - 1
+        is_between = (places >= 0) & ~np.isin(ranks, good)
+        found = np.bincount(places[is_between], minlength=good.size) >= MISSING_AFTER
+        of_bad = np.searchsorted(good, np.array(bad, np.int64)) - 1
+        found[of_bad[of_bad >= 0]] = True
+        return [int(place) for place in np.flatnonzero(found)]
+
     def _lacking(self, index: int) -> Array:
-        """Returns the runs of a machine after a series' first one that lack it."""
+        """Returns the runs of a machine after a series' first figure that lack it."""
         line = self.lines[index]
         measured = self._measured[line.key.environment] | self._empty
         lacking = np.flatnonzero(measured & ~self.alike[index])
-        return np.asarray(lacking[lacking > line.run[0]])
+        return np.asarray(lacking[self.rank[lacking] > self.good[index][0]])
 
-    def _missing_since(self, index: int, lacking: Array, last: int, end: int) -> int | None:
-        """Returns the commit between two from which on a series is missing; None if it is not."""
+    def _kinds(
+        self, index: int, reference: int, lacking: Array, last: int, end: int
+    ) -> dict[int, bool]:
+        """Returns the commits between two whose runs should have a series, and whether one of them
+        surely should."""
         between = np.searchsorted(self.rank, (last + 1, end))
-        runs = lacking[slice(*np.searchsorted(lacking, between))]
-        if runs.size < MISSING_AFTER:
-            return None
-        reference = self._reference(index, last)
-        found: list[int] = []
-        for run in runs.tolist():
-            rank = int(self.rank[run])
-            if rank not in found and self._is_same_kind(index, reference, run):
-                found.append(rank)
-                if len(found) == MISSING_AFTER:
-                    return found[0]
-        return None
+        kinds: dict[int, bool] = {}
+        for run in lacking[slice(*np.searchsorted(lacking, between))].tolist():
+            kind, rank = self._kind_of(index, reference, run), int(self.rank[run])
+            if kind is not _Asked.OTHERS:
+                kinds[rank] = kinds.get(rank, False) or kind is _Asked.SAME
+        return kinds
 
-    def _reference(self, index: int, last: int) -> int:
-        """Returns the run that says what is measured together with a series."""
+    def _references(self, index: int) -> Array:
+        """Returns, by the figures of a series, the run that says what is measured together with
+        it."""
         key = self.lines[index].key
-        having = np.flatnonzero(self.present[index] & (self.rank <= last))[-LATEST:]
+        having = np.flatnonzero(self.present[index])
         sizes = self._sizes[key.environment, key.metric][having]
-        return int(having[len(having) - 1 - int(np.argmax(sizes[::-1]))])
+        largest = latest = np.arange(having.size)
+        for back in range(1, LATEST):
+            earlier = np.maximum(latest - back, 0)
+            largest = np.where(sizes[earlier] > sizes[largest], earlier, largest)
+        at = np.searchsorted(self.rank[having], self.good[index], side="right") - 1
+        return np.asarray(having[largest[at]])
 
-    def _is_same_kind(self, index: int, reference: int, run: int) -> bool:
-        """Whether a run without a series has most of what the other run has beside it: of this
-        metric, or of any if it has no other of it."""
+    def _kind_of(self, index: int, reference: int, run: int) -> _Asked:
+        """Returns what a run without a series was asked for, beside the run before that has it."""
         key = self.lines[index].key
         cached = (key.environment, key.metric, reference, run)
-        if cached not in self._same:
-            self._same[cached] = self._has_most(key, reference, run)
-        return self._same[cached]
+        if cached not in self._asked:
+            words = self._words[[reference, run]]
+            if self._has_most(key, reference, run) or (words[0] == words[1] > 0):
+                self._asked[cached] = _Asked.SAME
+            else:
+                # A run without its metric measured something else.
+                has_metric = self._sizes[key.environment, key.metric][run] > 0
+                is_said = words.all() or not has_metric
+                self._asked[cached] = _Asked.OTHERS if is_said else _Asked.UNSAID
+        return self._asked[cached]
 
     def _has_most(self, key: SeriesKey, reference: int, run: int) -> bool:
+        """Whether a run has most of what the other one has beside a series: of its metric, or of
+        any if there is no other of it."""
         if self._empty[run]:
             return self.runs[run].source == self.runs[reference].source
         for group in (
@@ -324,6 +371,13 @@ class _Search:
             if others:
                 return int((before & now).sum()) >= MOST * others
         return False
+
+
+def _missing_since(kinds: Mapping[int, bool], unsaid_after: int) -> int | None:
+    """Returns the commit from which on a series is missing; None if it is not."""
+    sure = [rank for rank, is_sure in kinds.items() if is_sure]
+    enough = ((sure, MISSING_AFTER), (list(kinds), unsaid_after))
+    return next((ranks[0] for ranks, least in enough if len(ranks) >= least), None)
 
 
 def _grouped(keys: Iterable[Hashable]) -> Mapping[Hashable, list[int]]:

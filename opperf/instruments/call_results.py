@@ -7,7 +7,7 @@ import operator
 import random
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opperf.errors import NoGradientError
@@ -99,7 +99,7 @@ class CallResults:
         self._wait()
         after = self._digests()
         self._changed = {place for place, digest in after.items() if digest != before.get(place)}
-        return self._results(outputs)
+        return self.of(outputs)
 
     def take_returned(self) -> Any:
         """Returns what the first call returned, once."""
@@ -126,7 +126,7 @@ class CallResults:
             self._begin()
             outputs = self._prepared.call()
         self._wait()
-        return self._results(outputs)
+        return self.of(outputs)
 
     def change(self, change: Callable[[], object]) -> None:
         """Has `change` give the inputs other contents, before each further call if that writes to
@@ -139,7 +139,8 @@ class CallResults:
             # It is of the tensors that were there.
             self._gradient = None
 
-    def _results(self, outputs: Any) -> list[Leaf]:
+    def of(self, outputs: Any) -> list[Leaf]:
+        """Returns the outputs of a call that has just been made, and what it has changed."""
         returned = list(leaves(OUTPUT, outputs))
         # An argument that is returned as well is a result already.
         known = {id(value) for _, value in returned}
@@ -164,14 +165,18 @@ class CallResults:
             gradient = self._gradient = prepared.make_gradient()
         if not isinstance(gradient, ReadableGradient):
             raise NoGradientError("its gradients cannot be read")
-        results: list[Any] = []
+        returned: Any = None
         for _ in range(calls):
             # What it drew and changed when it was made does not count.
             self._begin()
             gradient.record()
-            results = list(gradient.results())
+            returned = gradient.backward()
         self._wait()
-        names = prepared.differentiated_places
+        return self.of_gradients(gradient.read(returned))
+
+    def of_gradients(self, results: Sequence[Any]) -> list[Leaf]:
+        """Returns the gradients of a backward pass, each with its place."""
+        names = self._prepared.differentiated_places
         others = range(len(results) - len(names))
         names = [*names, *(f"parameter {number}" for number in others)]
         # A gradient that there is not is no result.

@@ -90,5 +90,5 @@ class _RingGradient:
         self._current = next(self._turns)
         self._current.record()
 
-    def backward(self) -> None:
-        self._current.backward()
+    def backward(self) -> Any:
+        return self._current.backward()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from opperf.frameworks.base import Flops
 from opperf.instruments.instrument import Instrument
 from opperf.model import DEFAULTS, INSTRUCTIONS, SEQUENCES, Metric, MetricKind, NoteCode, Settings
 
 NS_PER_S = 1e9
 
 if TYPE_CHECKING:
+    from opperf.frameworks.base import Gradient
     from opperf.instruments.prepared import Visit
 
 DESCRIPTIONS = {
@@ -27,7 +29,7 @@ DESCRIPTIONS = {
     "recompilations": ("count", "times that code was compiled again"),
     "flops": (
         "count",
-        "floating-point operations of the forward pass, as the framework or its compiler counts",
+        "floating-point operations of the forward pass, or of a model's training step",
     ),
     "bytes_accessed": (
         "B",
@@ -86,9 +88,21 @@ class Compilation(Instrument):
         visit.keep_value(FIRST_CALL, first_ns)
         for name, count in found.items():
             visit.keep_value(declared[name], float(count))
+        flops = visit.framework.compiled_flops(call)
+        if flops is not None:
+            keep_flops(visit, flops)
 
 
 COMPILER = Compilation()
+
+
+def keep_flops(visit: Visit, flops: Flops) -> None:
+    """Keeps a number of operations in place of an earlier one, with a note on what it lacks."""
+    visit.keep_value(FLOPS, float(flops.total))
+    visit.notes = [note for note in visit.notes if note.metric != FLOPS.name]
+    if flops.uncounted:
+        names = ", ".join(flops.uncounted)
+        visit.note(FLOPS.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
 
 
 def note_removed_work(visit: Visit) -> None:
@@ -101,7 +115,12 @@ def note_removed_work(visit: Visit) -> None:
     if visit.framework.is_own(case.target):
         return
     visit.restore()
-    gradient = prepared.make_gradient if "backward" in visit.summaries else None
+
+    def made() -> Gradient:
+        # That of the timed calls, as making one runs both passes.
+        return prepared.gradient or prepared.make_gradient()
+
+    gradient = made if "backward" in visit.summaries else None
     visit.notes += visit.framework.removed_work(
         case, prepared.arguments, prepared.called, prepared.call, gradient
     )

@@ -34,6 +34,15 @@ def backward_of(metric: Metric) -> Metric:
     )
 
 
+class KeptResults(Struct, frozen=True):
+    """Where the results of a case's timed calls are kept, and of calls after them."""
+
+    folder: str
+    """Absolute path of a new folder."""
+    calls: int
+    """Number of the call after the timed ones whose results are kept."""
+
+
 class Needs(Struct, frozen=True):
     """Requirements of an instrument: of the process that measures, and of the machine beside it."""
 
@@ -71,8 +80,11 @@ class Conditions:
     """Keeps the record as it is before the last instruments, which may end the process."""
     rehearsed: bool = False
     """The case fits in memory, which is not estimated."""
-    results: Path | None = None
-    """New folder for what calls after the timed ones result in; None for no such calls."""
+    results: KeptResults | None = None
+    """None for no calls after the timed ones."""
+    finds_removed_work: bool = True
+    """Whether work that a compiler removed is looked for: calling all of it eagerly takes a part of
+    the time that compiling and measuring it does, and one process of an arm says it."""
     ahead: CompiledAhead | None = None
     """Set if another process has put the case's programs in the cache."""
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
@@ -228,6 +228,14 @@ class PreparedCase:
         return self.framework.view(storage, spec)
 
 
+class Observer(Protocol):
+    """Reads what the last timed call of a pass resulted in, before any other call."""
+
+    def forward(self, outputs: Any) -> None: ...
+
+    def backward(self, gradients: Sequence[Any]) -> None: ...
+
+
 class Visit:
     """A visit of a prepared case, which keeps the samples and notes of instruments."""
 
@@ -250,12 +258,16 @@ class Visit:
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
+        self.moved_backward_bytes = 0
+        """Minimum bytes of a backward pass: gradients of results, and of inputs."""
         self.returns_views = False
         """Whether all that a call returns are views of its inputs."""
         self.time_kind: MetricKind | None = None
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
         self.verification: Verification | None = None
+        self.observer: Observer | None = None
+        """Set where the results of timed calls are kept."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -351,6 +363,7 @@ class Visit:
             waits=self.waits,
             busy_s=self.busy_s,
             moved_bytes=self.moved_bytes,
+            moved_backward_bytes=self.moved_backward_bytes,
             time_kind=self.time_kind,
             parts=self.parts,
             verification=self.verification,

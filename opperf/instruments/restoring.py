@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks.base import Kept, Watched
 from opperf.frameworks.models import RefreshedInputs, RunnableModel
 from opperf.frameworks.object_parts import containers, is_users
-from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place
+from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place, name_of
 from opperf.model import DECLARED, Note, NoteCode, ObjectTarget
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class FreshInputs:
                 prepared.arguments, partial(_watched, prepared), containers
             )
         self._called: ObjectState | None = None
+        self._changing: list[Item] = []
+        """Parts of it that each call changes."""
         if isinstance(prepared.called, RunnableModel):
             self._called = prepared.called.state
         elif is_users_layer(prepared):
@@ -48,7 +50,7 @@ class FreshInputs:
         """Finds what the first call wrote to, and restores it. Returns a note if that cannot be
         restored."""
         arguments, called = self._arguments, self._called
-        self._arguments = self._called = None
+        self._arguments = None
         written = [] if arguments is None else arguments.changed()
         try:
             self._make_contents(written)
@@ -56,10 +58,12 @@ class FreshInputs:
             for step in steps:
                 step()
             if called is not None:
-                steps += [item.restore for item in self._settled(called)]
+                self._changing = self._settled(called, self._prepared.call)
+                steps += [item.restore for item in self._changing]
                 for step in steps:
                     step()
         except Exception as error:
+            self._called = None
             reason = self._prepared.framework.refusal(error)
             if reason is None and not isinstance(error, OpperfError):
                 reason = f"{type(error).__name__}: {error}"
@@ -71,10 +75,37 @@ class FreshInputs:
                 f"a call writes to {what}, which cannot be restored: every further call has what "
                 f"the one before it left ({one_line(reason or str(error))})",
             )
-        if steps:
-            steps += [] if self.restore is None else [self.restore]
-            self.restore = steps[0] if len(steps) == 1 else lambda: [step() for step in steps]
+        self._add(steps)
         return None
+
+    def _add(self, steps: Sequence[Restore]) -> None:
+        """Has further steps restore what calls write to."""
+        if steps:
+            every = [*steps, *([] if self.restore is None else [self.restore])]
+            self.restore = every[0] if len(every) == 1 else lambda: [step() for step in every]
+
+    def _late(self) -> tuple[list[Item], list[Item]]:
+        # Inputs that get other contents before each call are none of these.
+        if self._called is None or self._prepared.case.settings.fresh_contents:
+            return [], []
+        return self._called.late(self._changing)
+
+    def look_again(self, call: Callable[[], object]) -> bool:
+        """Finds what calls after the first, which are like `call`, have changed of what is called,
+        and restores it. Returns whether `restore` is another one since."""
+        found, _ = self._late()
+        if self._called is None or not found:
+            return False
+        before = set(map(id, self._changing))
+        self._changing = self._settled(self._called, call)
+        steps = [item.restore for item in self._changing if id(item) not in before]
+        self._add(steps)
+        return bool(steps)
+
+    def unrestored(self) -> list[str]:
+        """Returns what calls have changed of what is called that is not restored."""
+        found, lost = self._late()
+        return [name_of(item.place) for item in (*found, *lost)]
 
     def begin(self) -> None:
         """Has the next call begin as the first one did, whatever calls there were."""
@@ -83,16 +114,16 @@ class FreshInputs:
         else:
             self.restore()
 
-    def _settled(self, state: ObjectState) -> list[Item]:
-        """Returns what each call of a model or layer changes. Where no step updates its parameters,
-        the rest needs no copies any longer."""
+    def _settled(self, state: ObjectState, call: Callable[[], object]) -> list[Item]:
+        """Returns what each call of a model or layer changes, and restores it. Where no step
+        updates its parameters, the rest needs no copies any longer."""
         prepared = self._prepared
 
-        def call() -> None:
-            prepared.call()
+        def call_and_wait() -> None:
+            call()
             prepared.framework.synchronize(prepared.case.settings.device)
 
-        written = state.settle(call)
+        written = state.settle(call_and_wait)
         if prepared.case.settings.phase != "train":
             state.limit(written)
         return written
@@ -109,7 +140,7 @@ class FreshInputs:
             kept.contents = _at(made, place)
 
 
-class MadeAnew:
+class MadeAnew(Kept):
     """A tensor among arguments, of which no copy is kept: made anew once it is written to."""
 
     def __init__(self, watched: Watched) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from opperf.defaults import WARMUP_SHARE
 from opperf.errors import NoGradientError
-from opperf.frameworks.base import Gradient
+from opperf.frameworks.base import Gradient, ReadableGradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
+from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit, count_moved_bytes
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
@@ -34,6 +35,14 @@ BATCHED = (
     "{} calls are queued between two waits for the device: a time is the interval between two "
     "successive calls, not the latency of one"
 )
+
+LATE = (
+    "changes {} in a later call only, so that not all calls have begun from the same state: some "
+    "may have done less than others"
+)
+
+MOST_NAMES = 3
+"""Names in that note: the others are mostly of the same object."""
 
 KERNEL_SHARE = 0.5
 """Share of a call's wall time below which its kernels are short: more than half of the time is then
@@ -108,7 +117,9 @@ class SampledPasses:
             call = self._framework.repeated(self._prepared.call)
         else:
             call = self._ring.call
-        done = self._time("forward", timer, [call], first_s)
+        observer = self._visit.observer
+        observe = None if observer is None else observer.forward
+        done = self._time("forward", timer, [call], first_s, observe)
         (forward,) = done.phases
         if forward.times:
             self._keep(FORWARD, forward.times, done.loops)
@@ -134,7 +145,7 @@ class SampledPasses:
         first_s = self._visit.latest_s
         if self._visit.compiles:
             first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
-        done = self._time("backward", timer, phases, first_s)
+        done = self._time("backward", timer, phases, first_s, self._observe(gradient))
         forward, backward = done.phases
         if backward.times:
             self._keep(BACKWARD, backward.times, done.loops)
@@ -146,6 +157,22 @@ class SampledPasses:
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
+
+    def _observe(self, gradient: Gradient) -> Callable[[Any], None] | None:
+        """Returns what is done with the results of a backward pass."""
+        if not isinstance(gradient, ReadableGradient):
+            return None
+        visit = self._visit
+
+        def observe(returned: Any) -> None:
+            found = gradient.read(returned)
+            made = [array for array in found if array is not None]
+            heads, gradients = map(visit.framework.extents, (list(gradient.heads), made))
+            visit.moved_backward_bytes = count_moved_bytes(heads, gradients, in_place=False)
+            if visit.observer is not None:
+                visit.observer.backward(found)
+
+        return observe
 
     def measure_phases(self, metric: Metric, phases: list[Callable[[], object]]) -> None:
         """Samples the last of some phases by the wall clock, and keeps its times. The first
@@ -169,17 +196,19 @@ class SampledPasses:
         return self._visit.latest_s
 
     def _time(
-        self, metric: str, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+        self,
+        metric: str,
+        timer: Profiler,
+        phases: list[Callable[[], object]],
+        first_s: float,
+        observe: Callable[[Any], None] | None = None,
     ) -> Samples:
         """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
-        seconds of their first execution."""
+        seconds of their first execution; `observe` takes what the last timed one returned."""
         settings = self._case.settings
         work = ReferenceWork() if self._visit.conditions.reference_work else None
         before = [step for step in (work, self._flush) if step is not None]
-        # The backward pass is that of the call before it, and its inputs are those of the call.
-        fresh = [] if self._fresh.restore is None else [self._fresh.restore]
-        timed = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
-        phases = [*fresh, *(step for phase in phases for step in (*before, phase))]
+        called, (phases, timed) = phases, self._with_steps(phases, before)
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
@@ -191,6 +220,8 @@ class SampledPasses:
                 WARMUP_SHARE * longest_s,
                 settings.warmup,
             )
+            if metric in PASSES and self._fresh.look_again(lambda: [phase() for phase in called]):
+                phases, timed = self._with_steps(called, before)
             last = len(phases) - 1
             call_s = warm.fastest_s
             if settings.iterations is not None:
@@ -206,6 +237,11 @@ class SampledPasses:
             begin = waits.read()
             done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
             end = waits.read()
+        if done.last and observe is not None:
+            observe(*done.last)
+        done = done._replace(last=())
+        if metric in PASSES:
+            self._note_unrestored(metric)
         if settings.warmup is not None:
             self._visit.warmup[metric] = warm.times
         walls = [phase.walls for phase in done.phases]
@@ -221,6 +257,22 @@ class SampledPasses:
         if work is not None and own > 0:
             self._visit.reference[metric] = {OWN: own, **work.means()}
         return done
+
+    def _with_steps(
+        self, phases: Sequence[Callable[[], object]], before: Sequence[Callable[[], object]]
+    ) -> tuple[list[Callable[[], object]], list[int]]:
+        """Returns phases with the steps before each, after one that restores what calls write to;
+        and their places among these. The backward pass is that of the call before it, and its
+        inputs are those of the call."""
+        fresh = [] if self._fresh.restore is None else [self._fresh.restore]
+        places = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
+        return [*fresh, *(step for phase in phases for step in (*before, phase))], places
+
+    def _note_unrestored(self, metric: str) -> None:
+        """Adds a note if a timed call has changed what no call before it has."""
+        names = self._fresh.unrestored()
+        if names:
+            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
 
     def _compared(
         self,

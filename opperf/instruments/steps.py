@@ -1,11 +1,11 @@
-"""The instrument of models: a training step, its update apart, and the operations of a pass."""
+"""The instrument of models: a training step, its update apart, and its operations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from opperf.frameworks.models import RunnableModel
-from opperf.instruments.compilation import FLOPS
+from opperf.instruments.compilation import keep_flops
 from opperf.instruments.instrument import Instrument, Needs
 from opperf.instruments.times import BACKWARD
 from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, ModelTarget, Settings
@@ -34,7 +34,7 @@ OPTIMIZER = Metric(
 
 
 class Steps(Instrument):
-    """Times a model's training steps, and counts the operations of its forward pass."""
+    """Times a model's training steps, and counts the operations of one, or of a forward pass."""
 
     name = "steps"
     metrics = (STEP, OPTIMIZER)
@@ -51,10 +51,9 @@ class Steps(Instrument):
         model = visit.prepared.called
         if not isinstance(model, RunnableModel):
             return
-        if FLOPS.name not in visit.summaries:
-            flops = model.flops()
-            if flops is not None:
-                visit.keep_value(FLOPS, float(flops))
+        flops = model.flops(of_step=BACKWARD.name in visit.summaries)
+        if flops is not None:
+            keep_flops(visit, flops)
         if BACKWARD.name not in visit.case.passes:
             return
         from opperf.instruments.sampled_passes import SampledPasses

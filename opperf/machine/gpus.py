@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from opperf.installing import install_command
+from opperf.extras import install_extra
 from opperf.machine.health.finding import Probe, Reading
 from opperf.machine.kernel import Machine, Unreadable
 from opperf.model import GpuState, Note, NoteCode
@@ -283,8 +283,6 @@ def rest_until_cool(
 
 DRIVER = "driver/nvidia/version"
 
-EXTRA = "opperf[gpu]"
-
 
 def gpu_clocks(machine: Machine) -> Reading:
     """Reads clocks and temperatures of all GPUs, and why their clocks are lowered."""
@@ -292,7 +290,7 @@ def gpu_clocks(machine: Machine) -> Reading:
         return Reading("no NVIDIA driver")
     nvml = nvidia_library()
     if nvml is None:
-        command = install_command(EXTRA)
+        command = install_extra("pynvml")
         raise Unreadable(f"{command} reads clocks, throttling and temperature, also during runs")
     found = [Gpu(nvml, handle).read() for handle in _handles(nvml)]
     if not found:

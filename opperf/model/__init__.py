@@ -51,6 +51,7 @@ from opperf.model.runs import (
     BenchFacts,
     CaseLine,
     Closing,
+    CompiledProgram,
     Environment,
     EnvironmentLine,
     Header,

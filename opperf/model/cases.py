@@ -42,6 +42,8 @@ class CallSite(Struct, frozen=True):
     """Number of its calls."""
     time_ns: float | None = None
     """Time of its calls there, summed; None if they were not timed."""
+    program: str = ""
+    """Name of the compiled program that makes them; empty outside of one."""
 
 
 class Case(Struct, frozen=True):
@@ -69,6 +71,9 @@ class Case(Struct, frozen=True):
     recorded: tuple[int, ...] = ()
     """Times of the calls in their source, in nanoseconds, in order; of very many a sample; empty if
     it has none."""
+    returned: tuple[tuple[int, ...], ...] = ()
+    """Shapes of the tensors that the call returned, where its source has them and contents are not
+    yet drawn."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 

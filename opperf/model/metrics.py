@@ -114,6 +114,8 @@ class NoteCode(str, enum.Enum):
     """By another node than the one it began on, which ended, or than what it is compared with."""
     AHEAD = "ahead"
     """Compiled before the run, while other cases were, which takes longer than alone."""
+    LEAST = "least"
+    """The count lacks what has no formula."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 

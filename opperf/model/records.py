@@ -234,6 +234,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Bytes that a call has to read and write at least: those of its inputs and outputs. A tensor
     that is both, or several inputs, counts once; a sparse one by its stored elements; a view, which
     is neither read nor written, does not count."""
+    moved_backward_bytes: int = 0
+    """Likewise of a backward pass: the gradients of the outputs, and those of the inputs."""
     time_kind: MetricKind | None = None
     """None if nothing was timed."""
     gpu: GpuState | None = None

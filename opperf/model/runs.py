@@ -77,6 +77,19 @@ SELECTION, AXES = "selection", "axes"
 """Keys of a header's options: the selection, and its axes."""
 
 
+class CompiledProgram(Struct, frozen=True):
+    """A program that a compiler made of operators of a recorded one, such as by `jax.jit`."""
+
+    name: str
+    """Of the function or module, with its line; unique among those of the recording."""
+    runs: int
+    """While it was recorded."""
+    time_ns: float | None = None
+    """Of these runs, the operators that they call included; None if they were not waited for."""
+    kernels: dict[str, float] = {}
+    """Times of its own kernels in these runs, in nanoseconds, as far as a profile has them."""
+
+
 class Program(Struct, frozen=True):
     """A program whose calls were recorded."""
 
@@ -96,6 +109,8 @@ class Program(Struct, frozen=True):
     recorded_ns: float | None = None
     """Time of all that was recorded, in nanoseconds, the start of the program and what follows its
     last step included if they were; None if it is unknown."""
+    compiled: tuple[CompiledProgram, ...] = ()
+    """Those that ran while it was recorded."""
     notes: tuple[str, ...] = ()
     """A sentence each on what its reader must know."""
 
@@ -115,7 +130,7 @@ class BenchFacts(Struct, frozen=True):
     expected: int = 0
     """Observations that each process of it was to make; 0 of what is no program."""
     processes: int = 1
-    """Number of its processes, of all nodes."""
+    """Number of its processes, of all nodes; 0 if that is not known."""
     gpus: int = 0
     """Number of GPUs that it uses together."""
     gpu_load: float | None = None
@@ -202,8 +217,8 @@ class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     elapsed_s: float
     counts: dict[str, int]
     moved: dict[str, tuple[int, float]] = {}
-    """Of groups of a session's cases with a gain: the bytes that a call has to move, and the
-    nanoseconds in which this machine copies as many."""
+    """Of figures of a session with a gain: the bytes that a call has to move, and the nanoseconds
+    in which this machine copies as many."""
 
 
 class Run(Struct, frozen=True):

@@ -357,6 +357,17 @@ class Settings(Struct, frozen=True):
             flag=True,
         ),
     ] = False
+    verify_iterations: Annotated[
+        int,
+        declaring.Setting(
+            "--verify-iterations",
+            "Steps or calls of a model from the beginning, the last of which --verify compares.",
+            declaring.integer_from(1),
+            metavar="N",
+            identity=False,
+            title="Iterations verified",
+        ),
+    ] = 1
 
     @property
     def differentiated(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from opperf.model.base import Struct
 
 Drawn = Literal["normal", "uniform", "integers", "zipf", "constant", "boolean", "signs", "odds"]
 Arranged = Literal["spread", "sequence", "permutation", "simplex", "padded"]
+Counted = Literal["ascending", "parts", "balanced", "chosen"]
 Matrices = Literal["positive_definite", "invertible", "lower_triangular", "upper_triangular"]
 Boxes = Literal["boxes", "detections", "grid"]
 Given = Literal["literal", "function", "given", "same"]
@@ -29,6 +30,10 @@ class Fill(Struct, frozen=True):
     or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
     `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
+    `ascending`: integers from `low` to `high`, which is the last one, at even distances along the
+    last axis; in descending order if `low` is the larger. `parts`: integers, equal up to one, that
+    sum to `high` along the last axis. `balanced`: each integer of [low, high) as often as any
+    other, up to one, in random order. `chosen`: `high` ones at random places, zeros elsewhere.
     `positive_definite`, `lower_triangular`, `upper_triangular`: well-conditioned matrices in the
     last two axes. `invertible`: such matrices with shuffled rows, which LU exchanges.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
@@ -44,7 +49,7 @@ class Fill(Struct, frozen=True):
     name, or `name.index` for an element of a list.
     """
 
-    distribution: Literal[Drawn, Arranged, Matrices, Boxes, Given] = "normal"
+    distribution: Literal[Drawn, Arranged, Counted, Matrices, Boxes, Given] = "normal"
     low: float = 0.0
     high: float = 1.0
     data: Any = None

@@ -15,6 +15,7 @@ from typing import Any
 
 from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
+from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
@@ -61,6 +62,8 @@ class ProgramProcess:
         """Times of the monotonic clock: of the start, the first observation, the first one after
         the warm-up, and the last one that is wanted."""
         self._process: subprocess.Popen[bytes] | None = None
+        self._memory_kills: int | None = None
+        """Processes that the kernel had killed when this one began."""
         self._command: list[str] = []
         self._control = -1
         self._error = ""
@@ -94,6 +97,7 @@ class ProgramProcess:
         self.writer.write(CONFIG, config)
         self.writer.write(META, meta, "data")
         self.started_at = time.monotonic()
+        self._memory_kills = memory_kills()
         try:
             self._process, pipes, self._command = start_process(
                 self.plan, self._target, python, options, mark
@@ -270,8 +274,9 @@ class ProgramProcess:
             return Status.OK, ""
         if code < 0:
             name = SIGNALS.get(-code, f"signal {-code}")
-            advice = ", probably out of memory" if -code == signal.SIGKILL else ""
-            return Status.CRASHED, with_last_output(f"ended by {name}{advice}", self._tail)
+            advice = memory_advice(-code, self._memory_kills)
+            ended = ", ".join(filter(None, (f"ended by {name}", advice)))
+            return Status.CRASHED, with_last_output(ended, self._tail)
         if self._error:
             return Status.FAILED, f"exit code {code}: {self._error}"
         return Status.FAILED, with_last_output(f"exit code {code}", self._tail)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from opperf.errors import OutputError, UsageError
+from opperf.model import CompiledProgram
 from opperf.plurals import pluralize
 from opperf.recording.session import Session
 from opperf.recording.writing import write
@@ -40,5 +42,18 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
     return (
         f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
         f"measure them with: opperf run {file}",
+        *_compiled(recorded.program.compiled),
         *(f"note: {note}" for note in notes),
     )
+
+
+def _compiled(programs: Sequence[CompiledProgram]) -> Iterator[str]:
+    """Yields how often compiled programs ran, if there are any."""
+    if programs:
+        times = [found.time_ns for found in programs if found.time_ns is not None]
+        took = f", for {sum(times) / 1e6:,.1f} ms in all" if times else ""
+        yield (
+            f"{pluralize(len(programs), 'compiled program')} ran "
+            f"{pluralize(sum(found.runs for found in programs), 'time')}{took}; `opperf report` "
+            "has each by its name"
+        )

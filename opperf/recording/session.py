@@ -195,6 +195,9 @@ class Session:
             step=summarise_steps(self.steps.times[False]),
             recorded_step=summarise_steps(self.steps.times[True]),
             recorded_ns=float(self._recorded_ns) or None,
+            compiled=tuple(
+                program for calls in used.values() for program in calls.compiled.recorded()
+            ),
             notes=(*self._notes, *self._further_notes(used)),
         )
         return Recorded(program, used)

@@ -292,6 +292,8 @@ class Changes(NamedTuple):
     """The name of the intervals: `95 % interval`."""
     same_within: float | None = None
     """Share within which a change counts as none; None where nothing is shown to be the same."""
+    detectable: float | None = None
+    """Median of the smallest changes that the figures would have shown, as a share."""
     facts: Sequence[tuple[str, str]] = ()
     """The two sides, and the machines."""
     samples: str = "samples"

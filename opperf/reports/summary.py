@@ -101,13 +101,15 @@ SAID = (
     *REMOVED,
     NoteCode.NOT_PRODUCED,
     NoteCode.NOT_PROFILED,
+    NoteCode.LEAST,
 )
 """Codes of notes on what was measured, which are printed after a run."""
 
 
 def _text(note: Note) -> str:
-    is_missing = note.code == NoteCode.NOT_PRODUCED
-    return f"no {note.metric}: {note.message}" if is_missing else note.message
+    if note.code == NoteCode.NOT_PRODUCED:
+        return f"no {note.metric}: {note.message}"
+    return f"{note.metric} {note.message}" if note.code == NoteCode.LEAST else note.message
 
 
 def _said(records: Sequence[Record]) -> list[str]:

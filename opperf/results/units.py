@@ -80,13 +80,22 @@ MARK = "?"
 """Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
 
 MARK_LEGEND = (
-    f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, drift, two levels, waits for cores, one "
-    "sample, or work compiled away."
+    f"{MARK} uncertain: beyond ±{100 * WIDE:.0f} %, drift, two levels, waits for cores, few "
+    "samples, or work compiled away."
 )
 """Explains the mark below a table that has one."""
 
+LEAST = "≥"
+"""Before a count that lacks some."""
+
 BEYOND = "±>100 %"
 """Half-width of a figure that may be more than twice as large: its percentage would say no more."""
+
+LEAST_SHARE = 0.0005
+"""Half-width that is not rounded to ±0.0 %, which no measurement is."""
+
+FEW = 6
+"""Samples from which their extremes are an interval of 95 %."""
 
 WHOLE_PERCENT = 0.0995
 """Half-width from which it is a whole percentage of two digits: 9.95 % would be 10.0 %."""
@@ -99,8 +108,10 @@ class Figure(NamedTuple):
     half_width: float | None = None
     """Half-width of its 95 % confidence interval; None without an interval."""
     unreliable: bool = False
-    """Whether samples drift, have two levels, waited for a core, or are a single one, or a compiler
-    has removed most of the work."""
+    """Whether samples drift, have two levels, waited for a core, are a single one or few equal
+    ones, or a compiler has removed most of the work."""
+    is_least: bool = False
+    """Whether a count lacks some."""
 
     @property
     def share(self) -> float | None:
@@ -134,10 +145,12 @@ def figure_of(record: Record, metric: str) -> Figure | None:
     described = metric_named(metric, summary.unit)
     if described.kind is MetricKind.COUNT:
         # Its few samples are of the same call: their extremes are no interval.
-        return Figure(summary.median)
-    single = summary.n == 1 and described.is_time
-    unreliable = single or record.note(metric, *UNRELIABLE) is not None
-    return Figure(summary.median, summary.half_width, unreliable)
+        return Figure(summary.median, is_least=record.note(metric, NoteCode.LEAST) is not None)
+    width = summary.half_width
+    # Of a few that are equal, none says how much others would differ.
+    is_lacking = width is None or (summary.n < FEW and width < LEAST_SHARE * abs(summary.median))
+    unreliable = (is_lacking and described.is_time) or record.note(metric, *UNRELIABLE) is not None
+    return Figure(summary.median, width, unreliable)
 
 
 def unit_words(title: str, unit: Unit) -> tuple[str, ...]:
@@ -168,11 +181,13 @@ def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
     value = figure.value / unit.size
     share = figure.share
     mark = MARK if figure.is_uncertain else ""
-    if share is not None:
+    # Equal samples say nothing of how far the next may be.
+    if share:
         return FigureText(_digits(value, share), _share_text(share), mark)
     # Bytes, counts and a clock's nanoseconds are integers.
     is_whole = unit.size == 1 and value == int(value)
-    return FigureText(f"{value:.0f}" if is_whole else _digits(value, None), mark=mark)
+    text = f"{value:.0f}" if is_whole else _digits(value, None)
+    return FigureText(f"{LEAST}{text}" if figure.is_least else text, mark=mark)
 
 
 def time_text(time_ns: float) -> str:
@@ -188,10 +203,9 @@ def _digits(value: float, share: float | None) -> str:
     first = _place(value)
     if share and share > 1:
         last = first
-    elif share:
+    elif share is not None:
         last = min(_place(value * share), first - LEAST_DIGITS + 1)
     else:
-        # There is no interval, or all samples are equal.
         last = min(0, first - DIGITS + 1)
     rounded = round(value, -last)
     return f"{rounded:.{max(0, -last)}f}"
@@ -205,6 +219,8 @@ def _place(value: float) -> int:
 def _share_text(share: float) -> str:
     if share > 1:
         return BEYOND
+    if share < LEAST_SHARE:
+        return f"±<{200 * LEAST_SHARE:.1f} %"
     return f"±{100 * share:.0f} %" if share >= WHOLE_PERCENT else f"±{100 * share:.1f} %"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from opperf.errors import one_line
 from opperf.model import Record, Status, VerificationCode
 from opperf.plurals import pluralize
+from opperf.results.settings import differing_settings, settings_text
 
 TITLE = "Verification"
 """Header of a column of codes."""
@@ -65,7 +66,8 @@ def sentences(records: Sequence[Record]) -> list[str]:
     wrong = [record for record in found if is_wrong(record)]
     if not wrong:
         return [f"{pluralize(len(found), 'result')} verified: {listed}"]
-    named = [_named(record) for record in wrong[:SHOWN]]
+    settings = ("mode", *differing_settings(record.case for record in wrong))
+    named = [_named(record, dict.fromkeys(settings)) for record in wrong[:SHOWN]]
     more = len(wrong) - len(named)
     named += [f"and {pluralize(more, 'other')}"] if more > 0 else []
     verb = "is" if len(wrong) == 1 else "are"
@@ -73,8 +75,8 @@ def sentences(records: Sequence[Record]) -> list[str]:
     return [f"{of_all} ({listed}): {'; '.join(named)}"]
 
 
-def _named(record: Record) -> str:
+def _named(record: Record, settings: Iterable[str]) -> str:
     found = record.verification
     assert found is not None
-    mode = record.case.settings.mode
-    return one_line(f"{record.case.label} in mode {mode}, {found.failed}: {found.reason}", WIDTH)
+    how = settings_text(record.case, settings)
+    return one_line(f"{record.case.label} in {how}, {found.failed}: {found.reason}", WIDTH)

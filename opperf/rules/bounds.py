@@ -136,10 +136,15 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
     for other, number in numbers.items():
         if other not in AXES:
             found["number", other] = number
-    for other, extents in {**tuples, **shapes}.items():
-        # A column for each point, with a number along each axis.
-        if len(own) > 1 and own[0] <= len(extents):
-            found["coordinates", other] = min(extents[: own[0]])
+    # A column for each point, with a number along each axis.
+    rows = own[0] if len(own) > 1 else 0
+    coordinates: dict[Key, int] = {
+        ("coordinates", other): min(extents[:rows])
+        for other, extents in {**tuples, **shapes}.items()
+        if 0 < rows <= len(extents)
+    }
+    if rows > 1:
+        found.update(coordinates)
     for other, extents in tuples.items():
         for by, axis in axes.items():
             if axis is not None and -len(extents) <= axis < len(extents):
@@ -164,7 +169,8 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
             found["axis from the end", other, f"{axis}"] = shape[axis]
         for count in range(2, min(LONGEST_TAIL, len(shape)) + 1):
             found["last axes", other, f"{count}"] = math.prod(shape[-count:])
-    return found
+    # Of one axis, the numbers are rather indices in one row.
+    return {**found, **coordinates}
 
 
 def _mapped(
@@ -247,7 +253,9 @@ def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
     if fill.distribution in BELOW:
         return fill.low, fill.high, True
     if fill.distribution != "literal":
-        extent = spec.shape[-1] if spec.shape else 1
+        # A sequence goes on from row to row.
+        is_shuffled = fill.distribution == "permutation"
+        extent = spec.shape[-1] if is_shuffled and spec.shape else spec.size
         return 0.0, max(fill.high, float(different(fill, extent))), False
     flat = _whole(tuple(_flat(fill.data)))
     return (float(min(flat)), float(max(flat) + 1), False) if flat and min(flat) >= 0 else None

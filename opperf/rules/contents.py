@@ -1,75 +1,176 @@
-"""Contents of tensors of which only shape and dtype are known."""
+"""Contents of tensors of which only shape and dtype are known, as in recorded calls."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.dtypes import is_floating, is_integer
 from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Operator, TensorSpec, iter_tensors
-from opperf.rules.bounds import NOTHING, Bounds, places
+from opperf.rules.bounds import places
 from opperf.rules.callables import bounds_of, inputs_for_target
+from opperf.rules.dependencies import ARRANGED, Asked, Rule, Unfit, along, rules_of
+from opperf.rules.engine import rules_module
+from opperf.rules.ranges import NARROW, Shape
 from opperf.rules.sizes import PRESETS
-from opperf.rules.values import BELOW, Arguments, below
+from opperf.rules.values import BELOW, BOOLEAN, Arguments, below
 
 ROWS = ("simplex", "positive_definite", "invertible", "lower_triangular", "upper_triangular")
 """Fills of whole rows or matrices, which only contiguous tensors have."""
 
+PLAIN = ("boolean", "signs", "odds", "constant")
+"""Fills of integers that index nothing and ask nothing of a tensor's shape."""
 
-def as_by_rule(framework: Framework, operator: Operator, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments with the contents of the operator's own rule in each tensor
-    without a fill: indices in range of what they index, numbers in the domain."""
-    unfilled = [
-        spec
-        for value in arguments.values()
-        for spec in iter_tensors(value)
-        if spec.fill == Fill() and is_integer(spec.dtype)
-    ]
-    # They are found by the rule's inputs at several sizes, which takes a tenth of a second.
-    bounds = bounds_of(framework, operator.target, operator) if unfilled else NOTHING
-    # A protocol has no hash that mypy knows of.
-    known: Any = framework
-    fills = _fills(known, operator)
+INDICES = frozenset({"index", "indices"})
+"""Arguments that index another, whatever the operator."""
 
-    def fill(place: str, value: Argument) -> Argument:
+INDEX_DTYPES = frozenset({"int32", "int64"})
+
+
+class Contents(NamedTuple):
+    """Arguments with contents."""
+
+    arguments: Arguments
+    missed: tuple[str, ...] = ()
+    """Names of those with which the call need not return what it was seen to return."""
+
+
+def as_by_rule(
+    framework: Framework,
+    operator: Operator,
+    arguments: Arguments,
+    returned: tuple[Shape, ...] = (),
+) -> Contents:
+    """Returns an operator's arguments with contents in each tensor without a fill.
+
+    The first of these that is known: contents with which the call returns tensors of the shapes
+    `returned`, where these depend on contents; those that the other arguments decide, which also
+    replace integers of a recorded range; those of the operator's own rule; indices by the
+    argument's name.
+    """
+    rules = rules_module(framework.rules)
+    table = rules_of(operator, rules.CONTENTS)
+    results = rules_of(operator, rules.RESULTS) if returned else {}
+    missed: list[str] = []
+
+    def fill(name: str, place: str, position: int, value: Argument) -> Argument:
         if isinstance(value, tuple):
-            return tuple(fill(f"{place}.{i}", one) for i, one in enumerate(value))  # type: ignore[misc]
-        if not isinstance(value, TensorSpec) or value.fill != Fill():
+            listed = enumerate(value)
+            return tuple(fill(name, f"{place}.{i}", i, one) for i, one in listed)  # type: ignore[misc]
+        if not isinstance(value, TensorSpec):
             return value
-        made = _fill_of(place, value, arguments, bounds, fills.get(place.partition(".")[0], ()))
-        return msgspec.structs.replace(value, fill=made)
+        asked = Asked(arguments, value, position, returned)
+        if name in results and value.fill.distribution in REPLACED:
+            made = _made(results[name], asked)
+            if made is not None:
+                return _with(value, made, arguments)
+            missed.append(name)
+        made = _made(table[name], asked) if name in table else None
+        if value.fill == Fill():
+            own = made or _of_rule(framework, operator, place, asked)
+            return _with(value, own, arguments)
+        is_decided = made is not None and made.distribution in ARRANGED
+        if made is not None and is_decided and value.fill.distribution == "integers":
+            return _with(value, made, arguments)
+        return value
+
+    found = {name: fill(name, name, 0, value) for name, value in arguments.items()}
+    return Contents(found, tuple(dict.fromkeys(missed)))
+
+
+def decided(
+    framework: Framework, operator: Operator, arguments: Arguments, kept: Collection[str] = ()
+) -> Arguments:
+    """Returns an operator's arguments with the integers that the other arguments decide: where bags
+    begin, lengths, how many of each. Those `kept` are a user's own."""
+    table = rules_of(operator, rules_module(framework.rules).CONTENTS)
+
+    def fill(name: str, value: Argument) -> Argument:
+        if name in kept or name not in table or not isinstance(value, TensorSpec):
+            return value
+        made = _made(table[name], Asked(arguments, value))
+        is_drawn = made is None or made.distribution not in ARRANGED
+        return value if made is None or is_drawn else _with(value, made, arguments)
 
     return {name: fill(name, value) for name, value in arguments.items()}
 
 
-def _fill_of(
-    place: str,
-    spec: TensorSpec,
-    arguments: Mapping[str, Argument],
-    bounds: Bounds,
-    known: Sequence[TensorSpec],
-) -> Fill:
-    """Returns the fill of a tensor; `known` are those that the rule has for its argument."""
-    if is_integer(spec.dtype):
-        limit = bounds.limit(place, arguments)
-        own = [one.fill for one in known if one.fill.distribution in BELOW]
+REPLACED = ("normal", "integers")
+"""Distributions of tensors of which nothing is known, or a recorded range."""
+
+
+def _made(rule: Rule, asked: Asked) -> Fill | None:
+    """Returns what a rule has for a tensor; None where the call lacks what the rule needs."""
+    try:
+        return rule(asked) if asked.spec.size else None
+    except Unfit:
+        return None
+
+
+def _with(spec: TensorSpec, fill: Fill, arguments: Arguments) -> TensorSpec:
+    """Returns a tensor with a fill; with one that is arranged, in elements of its own."""
+    if fill.distribution not in ARRANGED or not spec.is_view:
+        return msgspec.structs.replace(spec, fill=fill)
+    held = [one.storage for value in arguments.values() for one in iter_tensors(value)]
+    storage = spec.storage if held.count(spec.storage) == 1 else ""
+    return msgspec.structs.replace(spec, fill=fill, strides=(), offset=0, storage=storage)
+
+
+def _of_rule(framework: Framework, operator: Operator, place: str, asked: Asked) -> Fill:
+    """Returns the contents that an operator's own rule has at a place; else those by the
+    argument's name."""
+    # A protocol has no hash that mypy knows of.
+    made: Any = framework
+    name, spec = place.partition(".")[0], asked.spec
+    known = sorted(_fills(made, operator).get(name, ()), key=lambda one: one.dtype != spec.dtype)
+    if spec.dtype == "bool":
+        return BOOLEAN
+    # Some frameworks have indices in single precision.
+    drawn = [one.fill for one in known if one.fill.distribution in BELOW]
+    if not is_integer(spec.dtype) and (not drawn or len(drawn) < len(known)):
+        return _real_fill(spec, known)
+    if spec.size == 1:
+        # A number of its own, as a seed or the beginning of a slice.
+        single = [one for one in known if one.size == 1 and one.fill.distribution == "literal"]
+        if single:
+            return single[0].fill if single[0].shape == spec.shape else Fill()
+    if spec.dtype not in NARROW:
+        # It is found by the rule's inputs at several sizes, which takes a tenth of a second.
+        limit = bounds_of(framework, operator.target, operator).limit(place, asked.arguments)
         if limit is not None:
-            low = int(min((fill.low for fill in own), default=0))
+            low = int(min((fill.low for fill in drawn), default=0))
             return below(max(low + 1, limit), start=low)
-        return own[0] if own and spec.dtype != "bool" else Fill()
-    alike = {one.fill for one in known}
-    if len(alike) == 1 and all(is_floating(one.dtype) for one in known):
-        (fill,) = alike
-        if fill.data is None and not fill.of and not (spec.strides and fill.distribution in ROWS):
-            return fill
-    return Fill()
+    usual = [one.fill for one in known if one.fill.distribution in PLAIN and is_integer(one.dtype)]
+    # Where a call lacks what bounds its indices, the rule's own are of another table.
+    found = [] if name in INDICES else [*drawn, *usual]
+    return found[0] if found else _by_name(name, asked)
 
 
-@functools.cache
+def _real_fill(spec: TensorSpec, known: Sequence[TensorSpec]) -> Fill:
+    """Returns the fill that a rule has in all its tensors for an argument."""
+    if not known or not all(is_floating(one.dtype) for one in known):
+        return Fill()
+    fill = known[0].fill
+    is_own = fill.data is None and not fill.of and not (spec.strides and fill.distribution in ROWS)
+    return fill if is_own and all(one.fill == fill for one in known) else Fill()
+
+
+def _by_name(name: str, asked: Asked) -> Fill:
+    """Returns indices along the axis that the call names, else along the shortest axis of its
+    largest tensor, for an argument that has the name of such."""
+    if name not in INDICES or asked.spec.dtype not in INDEX_DTYPES:
+        return Fill()
+    made = _made(along("self"), asked)
+    if made is not None:
+        return made
+    found = [spec for value in asked.arguments.values() for spec in iter_tensors(value)]
+    return below(max(1, min(max(found, key=lambda one: one.size).shape, default=1)))
+
+
 @functools.cache
 def _fills(framework: Any, operator: Operator) -> Mapping[str, Sequence[TensorSpec]]:
     """Returns the tensors that an operator's rule has for each argument."""

@@ -34,6 +34,7 @@ from opperf.rules.configurations import (
     notes_of,
     read_configuration,
 )
+from opperf.rules.dependencies import Rules
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family, NoInputs, OperationFamily, each_of
 from opperf.rules.repeating import repeated
@@ -86,9 +87,12 @@ class RulesModule(Protocol):
     """Operators that cannot be called on their own, each with the reason."""
     NOT_FINITE: Mapping[str, NotFinite]
     """Operators whose results may have NaN or infinity, each with the reason."""
-    CONTENTS: Callable[[Operator, Arguments], Arguments]
-    """Returns the arguments of an operator's call of which only shapes and dtypes are known, with
-    contents that suit the operator; by default normal numbers in every tensor without a fill."""
+    RECORDED: Callable[[Operator, Arguments], Arguments]
+    """Returns those arguments of a recorded call of an operator that a case has; by default all."""
+    CONTENTS: Rules
+    """Contents that the other arguments of a call decide, by operator and argument."""
+    RESULTS: Rules
+    """Contents on which the shapes depend that a call returns, by operator and argument."""
     FUNCTIONS: Mapping[str, Family | str]
     """By the framework's place of a function: the family of one that no operator's inputs suit, or
     why it has none."""
@@ -98,9 +102,10 @@ class RulesModule(Protocol):
 
 OPTIONAL: Mapping[str, object] = {
     **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
+    **dict.fromkeys(("CONTENTS", "RESULTS"), {}),
     **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
     "GRADIENTS": False,
-    "CONTENTS": lambda operator, arguments: arguments,
+    "RECORDED": lambda operator, arguments: arguments,
     "NUMPY_INTERFACE": "",
 }
 """What a rules module need not have, with its default."""

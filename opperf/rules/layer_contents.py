@@ -10,6 +10,7 @@ import msgspec
 
 from opperf.dtypes import is_integer
 from opperf.model import Argument, Fill, ObjectTarget, TensorSpec
+from opperf.rules.dependencies import ascending
 from opperf.rules.values import Arguments, below
 
 
@@ -45,6 +46,15 @@ OFFSETS = ("1", "offsets")
 """The input of `EmbeddingBag` that says where bags begin, in order."""
 
 
+def _bags(build: Arguments, inputs: Arguments, count: int) -> Fill:
+    """Returns where so many bags begin, which have as many indices each."""
+    indices = inputs.get("0", inputs.get("input"))
+    whole = indices.size if isinstance(indices, TensorSpec) else count
+    if build.get("include_last_offset"):
+        return ascending(0, whole)
+    return Fill("sequence") if whole == count else ascending(0, (count - 1) * whole // count)
+
+
 Known = TypeVar("Known")
 
 
@@ -65,8 +75,7 @@ def layer_contents(target: ObjectTarget, arguments: Arguments) -> Arguments:
         if not isinstance(value, TensorSpec) or value.fill != Fill() or not is_integer(value.dtype):
             return value
         is_offsets = target.path.endswith("EmbeddingBag") and name in OFFSETS
-        # Bags of one index each.
-        fill = Fill("sequence") if is_offsets else below(size)
+        fill = _bags(target.arguments, arguments, value.size) if is_offsets else below(size)
         return msgspec.structs.replace(value, fill=fill)
 
     return {name: change(name, value) for name, value in arguments.items()}

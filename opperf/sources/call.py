@@ -40,7 +40,7 @@ from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shap
 from opperf.rules.values import Arguments
 from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.rule_tensors import rule_tensors
-from opperf.sources.shapes import within_range
+from opperf.sources.shapes import with_decided, within_range
 from opperf.sources.varying import with_array_type
 
 ORIGIN = "call:run_performance_test"
@@ -182,7 +182,11 @@ class UserCall:
             name, dot, position = place.partition(".")
             return limit_of(f"{own_names[name]}{dot}{position}", named, shapes, bounds)
 
-        return within_range(known, made, limit)
+        limited = within_range(known, made, limit)
+        if not self._resolves_back:
+            return limited
+        arrays = [name for name in limited if not known.keys() & {name, f"{name}.0"}]
+        return with_decided(self._framework, self.target, limited, arrays)
 
     def _argument(
         self, name: str, value: Any, known: dict[str, TensorSpec], given: GivenArrays

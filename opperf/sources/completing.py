@@ -7,7 +7,6 @@ canonical name, arguments by name, and contents that suit the operator.
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ from opperf.model import (
     OperatorTarget,
     Struct,
     Target,
-    iter_tensors,
     map_tensors,
     split_positional,
 )
@@ -33,8 +31,10 @@ from opperf.plurals import pluralize
 from opperf.rules.contents import as_by_rule
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents
+from opperf.rules.shapes import Shape
 from opperf.rules.values import Arguments
 from opperf.sources.batch import find_batch, scale
+from opperf.sources.operator_names import under_operator_names
 from opperf.sources.varying import with_array_type
 
 
@@ -163,17 +163,26 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
         return _completed_object(framework, case, case.target)
     target, function, signature, operator = look_up(framework, case.target, known)
     arguments = _in_array_type(framework, target, case.arguments)
-    own = rules_module(framework.rules).CONTENTS
+    own = rules_module(framework.rules).RECORDED
+    missed: list[str] = []
 
     def contents(operator: Operator, arguments: Arguments) -> Arguments:
-        return as_by_rule(framework, operator, own(operator, arguments))
+        made = as_by_rule(framework, operator, own(operator, arguments), case.returned)
+        missed.extend(made.missed)
+        return made.arguments
 
     if isinstance(target, OperatorTarget):
         arguments = contents(signature, _by_name(target.path, signature, arguments))
     elif operator is not None:
-        arguments = _with_contents(operator, function, arguments, contents)
-    case = msgspec.structs.replace(case, arguments=arguments)
+        arguments = under_operator_names(operator, function, arguments, contents)
+    why = "; ".join(filter(None, (case.why, _unreturned(case.returned) if missed else "")))
+    case = msgspec.structs.replace(case, arguments=arguments, returned=(), why=why)
     return _with_passes(framework, case)
+
+
+def _unreturned(returned: Sequence[Shape]) -> str:
+    """Returns the sentence on a call whose contents were not drawn to return such tensors."""
+    return f"it returned {', '.join(map(str, returned))}, and with other contents may not here"
 
 
 def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:
@@ -214,45 +223,6 @@ def _with_passes(framework: Framework, case: Case) -> Case:
     return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
 
 
-def _with_contents(
-    operator: Operator,
-    function: Callable[..., Any],
-    arguments: Arguments,
-    contents: Callable[[Operator, Arguments], Arguments],
-) -> Arguments:
-    """Returns the arguments of a function with the contents that the operator it calls has for
-    them. The function may take others, and in another order."""
-    own = _parameters(function) or [parameter.name for parameter in operator.parameters]
-    theirs = _renamed(own, operator, arguments)
-    filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
-    return {
-        place: filled.get(theirs.get(place, ""), argument) for place, argument in arguments.items()
-    }
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    """Returns the names of a function's parameters; none if it has no signature, as one in C."""
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def _renamed(own: Sequence[str], operator: Operator, arguments: Arguments) -> dict[str, str]:
-    """Returns the operator's name of each argument of a function with the parameters `own`: its
-    own name, or that of a tensor of which the function has no parameter, in their order."""
-    known = [parameter.name for parameter in operator.parameters]
-    others = iter([parameter.name for parameter in operator.tensors if parameter.name not in own])
-    found: dict[str, str] = {}
-    for place, value in arguments.items():
-        name = own[int(place)] if place.isdecimal() and int(place) < len(own) else place
-        if name not in known and any(iter_tensors(value)):
-            name = next(others, name)
-        if name in known and name not in found.values():
-            found[place] = name
-    return found
-
-
 def _target(framework: Framework, target: Target) -> Target:
     """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
     if isinstance(target, CallableTarget):
@@ -264,8 +234,11 @@ def _target(framework: Framework, target: Target) -> Target:
 
 
 def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments by name, in the order of its parameters. Raises
-    `UsageError`."""
+    """Returns an operator's arguments by name, in the order of its parameters, if it declares any.
+    Raises `UsageError`."""
+    if not signature.parameters:
+        # Its registry declares none, as those of primitives.
+        return arguments
     names = [parameter.name for parameter in signature.parameters]
     unnamed, named = split_positional(arguments)
     if len(unnamed) > len(names):
@@ -282,11 +255,12 @@ def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:
-    """Returns the cases without those that have the id of an earlier one, to whose calls theirs are
-    added."""
-    found: dict[str, Case] = {}
+    """Returns the cases without those that have the id of an earlier one, and returned the same, to
+    whose calls theirs are added."""
+    found: dict[tuple[str, tuple[Shape, ...]], Case] = {}
     for case in cases:
-        earlier = found.get(case.id)
+        key = case.id, case.returned
+        earlier = found.get(key)
         if earlier is not None:
             case = msgspec.structs.replace(
                 earlier,
@@ -294,7 +268,7 @@ def merge(cases: Iterable[Case]) -> list[Case]:
                 sites=merge_sites((*earlier.sites, *case.sites)),
                 recorded=(*earlier.recorded, *case.recorded),
             )
-        found[case.id] = case
+        found[key] = case
     return list(found.values())
 
 

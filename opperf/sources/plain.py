@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from opperf.model import Argument, Case, Kind, Operator, TensorSpec, iter_tensors, map_tensors
+from opperf.rules.dependencies import ascending
 from opperf.rules.engine import Inputs
 from opperf.rules.values import Arguments
 
@@ -74,7 +75,12 @@ def contiguous(argument: Argument) -> Argument:
 
 
 def _contiguous(spec: TensorSpec) -> TensorSpec:
-    return msgspec.structs.replace(spec, strides=(), offset=0, memory_format="", storage="")
+    own = msgspec.structs.replace(spec, strides=(), offset=0, memory_format="", storage="")
+    is_in_order = spec.fill.distribution == "sequence" and max(spec.fill.low, spec.fill.high) <= 1
+    if is_in_order and len(spec.strides) == 1:
+        # Its strides are the distances of its numbers.
+        return msgspec.structs.replace(own, fill=ascending(0, (spec.size - 1) * spec.strides[0]))
+    return own
 
 
 def is_laid_out(spec: TensorSpec) -> bool:

@@ -284,7 +284,8 @@ def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
     """Returns a case in the user's shapes, with indices that suit these and the user's values."""
     if not overrides.names:
         return case
-    return bounded(framework, with_shapes(framework, case, overrides.shapes))
+    shaped = with_shapes(framework, case, overrides.shapes, overrides.values)
+    return bounded(framework, shaped)
 
 
 def _leaves_dtype(selection: Selection, overrides: Overrides) -> bool:

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Argument, Case, TensorSpec, iter_tensors, map_tensors
+from opperf.model import (
+    Argument,
+    CallableTarget,
+    Case,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+    iter_tensors,
+    map_tensors,
+)
 from opperf.model.values import UNKNOWN
 from opperf.rules.callables import bounds_of
+from opperf.rules.contents import decided
 from opperf.rules.engine import Inputs
 from opperf.rules.fitting import dense_if_any
 from opperf.rules.ranges import Limit, Shape, in_range, limit_of, reshaped, shapes_by_place
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
+from opperf.sources.operator_names import under_operator_names
 
 SHAPED = "+shape"
 """End of the origin of inputs in a user's shapes."""
@@ -85,10 +96,13 @@ def _pairs(arguments: Mapping[str, Argument], shapes: Shapes) -> list[Change]:
     ]
 
 
-def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
+def with_shapes(
+    framework: Framework, case: Case, shapes: Shapes, values: Collection[str] = ()
+) -> Case:
     """Returns the case with the user's shapes, which apply to each tensor of a list, and the other
     tensors in shapes that follow. Indices are in range of what they index, as a framework may not
-    check them."""
+    check them, and integers that the other arguments decide follow them; those of a user's `values`
+    are kept."""
     changes = _pairs(case.arguments, shapes)
     if all(own == new for own, new in changes):
         return case
@@ -101,8 +115,28 @@ def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
     def limit(place: str) -> Limit:
         return limit_of(place, wanted, places, bounds)
 
-    arguments = within_range(case.arguments, wanted, limit)
+    arguments = with_decided(
+        framework, case.target, within_range(case.arguments, wanted, limit), values
+    )
     return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}{SHAPED}")
+
+
+def with_decided(
+    framework: Framework, target: Target, arguments: Arguments, kept: Collection[str] = ()
+) -> Arguments:
+    """Returns the arguments of a target with the integers that the others decide; those `kept` are
+    a user's own."""
+    if not isinstance(target, (OperatorTarget, CallableTarget)):
+        return arguments
+    signature = framework.signature(target)
+    if isinstance(target, OperatorTarget):
+        return decided(framework, signature, arguments, kept)
+    operator = framework.wrapped_operator(target, signature)
+    if operator is None:
+        return arguments
+    change = functools.partial(decided, framework)
+    made = under_operator_names(operator, framework.function(target), arguments, change)
+    return {**made, **{name: arguments[name] for name in kept}}
 
 
 def bounded(framework: Framework, case: Case) -> Case:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from opperf.errors import UsageError
-from opperf.installing import install_command
+from opperf.extras import load_extra
 from opperf.model import Struct
 from opperf.suite_files.bench import Bench
 
@@ -140,13 +140,7 @@ def _launch(job: Job) -> list[str]:
 def submit(job: Job, script: Path) -> str:
     """Submits the script by submitit, and returns the id of the array job. Raises `UsageError`
     without submitit and without Slurm."""
-    try:
-        import submitit
-    except ImportError as error:
-        raise UsageError(
-            f"--submit needs submitit: {install_command('opperf[slurm]')}; or submit the script "
-            f"yourself: sbatch {script}"
-        ) from error
+    submitit = load_extra("submitit", "--submit", f"submit the script yourself: sbatch {script}")
     if submitit.SlurmExecutor.affinity() <= 0:
         raise UsageError(f"--submit: Slurm is not here; where it is: sbatch {script}")
     executor = submitit.SlurmExecutor(folder=f"{job.folder}/submitit")

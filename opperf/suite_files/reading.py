@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError, one_line
-from opperf.installing import install_command
+from opperf.extras import load_extra
 from opperf.suite_files.bench import Location
 from opperf.suite_files.merging import MERGED_IN_PLACE, expand_dots, merge
 from opperf.suite_files.nodes import DELETED, Node
@@ -35,10 +34,7 @@ MOST_INCLUDES = 100
 
 def import_yaml() -> Any:
     """Returns PyYAML. Raises `UsageError` without it."""
-    try:
-        return importlib.import_module("yaml")
-    except ImportError as error:
-        raise UsageError(f"suites need PyYAML; {install_command('opperf[yaml]')}") from error
+    return load_extra("yaml", "a suite")
 
 
 def read_text(path: str, at: str = "") -> str:

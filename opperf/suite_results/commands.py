@@ -62,12 +62,17 @@ def report_command(options: Mapping[str, Any]) -> int:
 
 
 def compare_command(options: Mapping[str, Any]) -> int:
-    """Compares two sides: 1 if a bench regressed, 3 if that cannot be decided."""
+    """Compares two sides: 1 for a finding to fail on, 3 if that cannot be decided."""
     a, b = (options["base"], *options["repeat_a"]), (options["new"], *options["repeat_b"])
     _check_outputs(options, (*a, *b))
     base, new = _side(a, options["env_a"]), _side(b, options["env_b"])
     found = compare(
-        base, new, _thresholds(options), options["by"], options["scatter"] or ASSUMED_SCATTER
+        base,
+        new,
+        _thresholds(options),
+        options["by"],
+        options["scatter"] or ASSUMED_SCATTER,
+        options["fail_on"],
     )
     _write(comparison_report.report_of(found), options)
     code, why = outcome(found)

@@ -7,9 +7,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from opperf.comparison.results import looked_for
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
+from opperf.defaults import FAIL_ON
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference, notable_differences
 from opperf.model import BenchFacts
@@ -28,6 +30,15 @@ from opperf.suite_results.ratios import (
 )
 from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
+
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+"""Verdicts on a ratio that may be findings to fail on."""
+
+MISSING = Verdict.MISSING.value
+
+SAID: Mapping[str, str] = {MISSING: "no longer working"}
+
+WITHOUT_RESULTS = "runs of a suite do not compare results"
 
 
 class Row(NamedTuple):
@@ -78,6 +89,7 @@ class Comparison(NamedTuple):
     groups: tuple[Group, ...]
     total: Ratio | None
     differences: tuple[Difference, ...]
+    fail_on: tuple[str, ...] = FAIL_ON
 
     def count(self, verdict: Verdict) -> int:
         return sum(row.verdict is verdict for row in self.rows)
@@ -92,8 +104,11 @@ def compare(
     thresholds: Thresholds = Thresholds(),  # noqa: B008  (immutable)
     by: Sequence[str] = (),
     scatter: float = ASSUMED_SCATTER,
+    fail_on: Sequence[str] | None = None,
 ) -> Comparison:
-    """Returns the comparison of two runs. Raises `UsageError` for a key that no bench has."""
+    """Returns the comparison of two runs; `fail_on` are the findings to fail on, None for the usual
+    ones. Raises `UsageError` for a key that no bench has."""
+    findings = looked_for(fail_on, False, WITHOUT_RESULTS)
     ours = {bench.facts.name: bench for bench in base.benches}
     theirs = {bench.facts.name: bench for bench in new.benches}
     check_keys(by, [bench.facts for bench in (*base.benches, *new.benches)])
@@ -129,6 +144,7 @@ def compare(
         tuple(groups),
         total_of(found, weights) if rows else None,
         tuple(differences),
+        findings,
     )
 
 
@@ -218,15 +234,19 @@ def verdicts_of(
 
 
 def outcome(comparison: Comparison) -> tuple[int, str]:
-    """Returns the exit code, and the reason if it is not 0: 1 for a bench that regressed or no
-    longer works, 3 if that cannot be decided of all."""
-    worse = comparison.count(Verdict.REGRESSED)
-    broken = len(comparison.of_kind("broken"))
-    if worse or broken:
-        said = [f"{worse} regressed"] if worse else []
-        said += [f"{broken} no longer working"] if broken else []
+    """Returns the exit code, and the reason if it is not 0: 1 for a finding to fail on, 3 if that
+    cannot be decided of all benches."""
+    counts = {
+        **{verdict.value: comparison.count(verdict) for verdict in CHANGED},
+        MISSING: len(comparison.of_kind("broken")),
+    }
+    said = [f"{counts[word]} {SAID.get(word, word)}" for word in comparison.fail_on if counts[word]]
+    if said:
         return FOUND, ", ".join(said)
-    open_rows = [row for row in comparison.rows if row.verdict is Verdict.AMBIGUOUS]
+    if not comparison.fail_on:
+        return 0, ""
+    is_open = {verdict.value for verdict in CHANGED} & set(comparison.fail_on)
+    open_rows = [row for row in comparison.rows if is_open and row.verdict is Verdict.AMBIGUOUS]
     refused = len(comparison.of_kind("refused"))
     if open_rows or refused or not comparison.rows:
         said = []

@@ -23,7 +23,7 @@ from opperf.reports.model import (
     words,
 )
 from opperf.results.units import mark_legend
-from opperf.suite_results.comparing import Change, Comparison, Kind, Row
+from opperf.suite_results.comparing import MISSING, Change, Comparison, Kind, Row
 from opperf.suite_results.score_report import (
     figure_of,
     machine_of,
@@ -38,8 +38,6 @@ TONES: Mapping[Verdict, Tone] = {
     Verdict.IMPROVED: "better",
     Verdict.AMBIGUOUS: "open",
 }
-
-MISSING = Verdict.MISSING.value
 
 TITLES: Mapping[Kind, str] = {
     "broken": "Worked in A, not in B",
@@ -81,6 +79,7 @@ def report_of(found: Comparison) -> Report:
             "b": found.new.name,
             "threshold": found.thresholds.threshold,
             "same_within": found.thresholds.same_within,
+            "fail_on": found.fail_on,
             "benches": [
                 {**dict(zip(COLUMNS, values, strict=True)), "point": row.facts.point}
                 for values, row in zip(rows, found.rows, strict=True)
@@ -111,7 +110,10 @@ def report_of(found: Comparison) -> Report:
         },
         header=COLUMNS,
         rows=[*rows, *map(_missing_values, found.of_kind("broken"))],
-        tests=[*map(_test, found.rows), *map(_change_test, found.changes)],
+        tests=[
+            *(_test(row, found.fail_on) for row in found.rows),
+            *(_change_test(change, found.fail_on) for change in found.changes),
+        ],
         headline=f"Suite: {code(found.new.name)} against {code(found.base.name)}",
         answer=(_summary(found),),
     )
@@ -239,25 +241,25 @@ def _summary(found: Comparison) -> str:
     return f"{count} benches: {', '.join(parts) or 'none in common'}.{total}"
 
 
-def _test(row: Row) -> Test:
-    is_worse, is_open = row.verdict is Verdict.REGRESSED, row.verdict is Verdict.AMBIGUOUS
+def _test(row: Row, fail_on: Sequence[str]) -> Test:
+    is_found, is_open = row.verdict.value in fail_on, row.verdict is Verdict.AMBIGUOUS
     return Test(
         operator=row.facts.group or row.facts.name,
         name=row.facts.name,
         id=row.facts.name,
-        result="failure" if is_worse else "skipped" if is_open else "system-out",
+        result="failure" if is_found else "skipped" if is_open else "system-out",
         message=f"{row.verdict.value}: ratio {ratio_text(row.ratio)}",
-        kind=row.verdict.value if is_worse else "",
+        kind=row.verdict.value if is_found else "",
     )
 
 
-def _change_test(change: Change) -> Test:
-    is_broken = change.kind == "broken"
+def _change_test(change: Change, fail_on: Sequence[str]) -> Test:
+    is_found = change.kind == "broken" and MISSING in fail_on
     return Test(
         operator=change.facts.group or change.facts.name,
         name=change.facts.name,
         id=change.facts.name,
-        result="failure" if is_broken else "skipped",
+        result="failure" if is_found else "skipped",
         message=f"{TITLES[change.kind]}: {change.reason}",
-        kind=MISSING if is_broken else "",
+        kind=MISSING if is_found else "",
     )

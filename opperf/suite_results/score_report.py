@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from opperf.machine.environment import machine_text
 from opperf.model import Environment
+from opperf.plurals import pluralize
 from opperf.reports.model import (
     Cell,
     Column,
@@ -219,7 +220,7 @@ def _group_table(key: str, groups: Sequence[Group]) -> Table:
 
 def _totals(scores: Scores) -> list[str]:
     if scores.baseline is None:
-        return ["No total: rates of different units have no mean; --baseline RUN gives ratios."]
+        return [_mean_text(scores)]
     if scores.total is None:
         return ["No total: no bench with a weight has a ratio to the baseline."]
     counted = sum(row.ratio is not None and row.facts.weight > 0 for row in scores.rows)
@@ -231,3 +232,18 @@ def _totals(scores: Scores) -> list[str]:
         per_money = scores.per_money * PER_MONEY
         said.append(f"Per {PER_MONEY} of money: {per_money:.4g} (price {scores.price:g}).")
     return said
+
+
+def _mean_text(scores: Scores) -> str:
+    """Returns the total of a run without a baseline: the mean of rates, if they are of one unit."""
+    counted = sum(row.performance is not None and row.facts.weight > 0 for row in scores.rows)
+    mean = scores.mean
+    if not counted:
+        return "No total: no bench with a weight has a figure."
+    if mean.performance is None:
+        return "No total: rates of different units have no mean; --baseline RUN gives ratios."
+    value = format_figure(_figure(mean.performance), PLAIN)
+    return (
+        f"Total: {value} {mean.unit}, the geometric mean of {counted} of "
+        f"{pluralize(len(scores.rows), 'bench')} by weight; --baseline RUN gives ratios."
+    )

@@ -82,6 +82,11 @@ class Scores(NamedTuple):
     scatter: float
 
     @property
+    def mean(self) -> Group:
+        """All benches as one group: its performance is None if their units differ."""
+        return _group("", "", self.rows, self.total)
+
+    @property
     def per_money(self) -> float | None:
         """Total over price; None without either."""
         return None if self.total is None or not self.price else self.total.value / self.price

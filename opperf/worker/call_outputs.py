@@ -3,10 +3,9 @@ written to files: on request, and after the calls that were timed."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -27,6 +26,7 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.guard import guard
+from opperf.instruments.instrument import KeptResults
 from opperf.instruments.other_contents import OtherContents
 from opperf.instruments.prepared import PreparedCase, Visit
 from opperf.instruments.restoring import FreshInputs
@@ -36,9 +36,11 @@ from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten
 from opperf.worker.binding import runnable_model
-from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, TYPE, Observed, Value
+from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, TIMED, TYPE, Observed, Value
 
 SHOWN = 60
+
+T = TypeVar("T")
 
 SEVERAL_S = 0.1
 LEAST_CALLS, MOST_CALLS = 8, 10_000
@@ -54,10 +56,9 @@ MOST_BYTES_LATER = MOST_BYTES // 16
 MOST_BYTES_TIMED = 2**20
 """Of calls after the timed ones: those of all cases of a process are kept."""
 
-AFTER_TIMED, SHORT_S = 4, 0.01
-"""Most calls after the last timed one up to that whose results are kept, and the seconds of a first
-call from which it is the next one: how many there are is random, so that a function cannot know
-which it is."""
+SHORT_S = 0.01
+"""Seconds of a first call from which the very next one after the timed calls is that whose results
+are kept."""
 
 
 def observe(
@@ -77,24 +78,6 @@ def observe(
             return _Observation(case, framework, folder, draw).observed(prepared, calls)
     except Exception as error:
         return Observed(refusal=_reason(error, framework))
-
-
-def observe_timed(visit: Visit, folder: Path) -> None:
-    """Calls a case that was timed some more, in the way of `observe`, and writes the results of the
-    last of these calls, and of one with other contents, to new files in a new folder. To be called
-    in its scope."""
-    framework, called = visit.framework, visit.prepared.called
-    observation = _Observation(visit.case, framework, folder, 0, MOST_BYTES_TIMED)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        visit.restore()
-        if isinstance(called, RunnableModel):
-            found = observation.of_model(called, AFTER)
-        else:
-            found = observation.timed(visit)
-    except Exception as error:
-        found = Observed(refusal=_reason(error, framework))
-    (folder / OBSERVED).write_bytes(msgspec.json.encode(found))
 
 
 def _reason(error: Exception, framework: Framework) -> str:
@@ -122,15 +105,19 @@ class _Observation:
 
     def of_model(self, model: RunnableModel, end: str) -> Observed:
         """Observes a step from the beginning, and a forward pass with other inputs."""
+        self._begin(model)
         self._write(model.results().items(), end, MOST_BYTES if not end else self._most_bytes)
         if isinstance(model, RefreshedInputs):
-            model.reset()
-            seed_all(self._framework, self._seed)
+            self._begin(model)
             model.refresh_inputs()
             outputs = model()
             self._framework.synchronize(self._case.settings.device)
             self._write(leaves(OUTPUT, outputs), end + OTHER, self._most_bytes)
         return Observed(tuple(self._values))
+
+    def _begin(self, model: RunnableModel) -> None:
+        model.reset()
+        seed_all(self._framework, self._seed)
 
     def observed(self, prepared: PreparedCase, calls: int | None) -> Observed:
         """Observes the first call, and further ones."""
@@ -160,14 +147,12 @@ class _Observation:
             failed_others=failed,
         )
 
-    def timed(self, visit: Visit) -> Observed:
-        """Observes calls of a case that was called before."""
+    def timed(self, visit: Visit, calls: int) -> Observed:
+        """Observes the last of some calls of a case that was called before."""
         if isinstance(self._case.target, SEQUENCES):
             return Observed()
         prepared = visit.prepared
         results = self._results(prepared, visit.inputs)
-        most = AFTER_TIMED if visit.first_s < SHORT_S else 1
-        calls = random.SystemRandom().randint(1, most)
         self._write(results.outputs_again(calls), AFTER, self._most_bytes)
         reason = self._gradients(results, AFTER, self._most_bytes)
         without, failed = self._others(prepared, results, AFTER, not reason)
@@ -177,6 +162,27 @@ class _Observation:
             without_others=without,
             failed_others=failed,
         )
+
+    def forward(self, visit: Visit, outputs: Any) -> None:
+        """Observes the outputs of a call that has just been made."""
+        if isinstance(self._case.target, SEQUENCES):
+            return
+        if not isinstance(visit.prepared.called, RunnableModel):
+            found = self._results(visit.prepared, visit.inputs).of(outputs)
+        elif self._case.settings.phase == "train":
+            outputs, loss = outputs
+            found = [*leaves(OUTPUT, outputs), *leaves("loss", loss)]
+        else:
+            found = list(leaves(OUTPUT, outputs))
+        self._write(found, TIMED, self._most_bytes)
+
+    def backward(self, visit: Visit, gradients: Sequence[Any]) -> None:
+        """Observes the gradients of a backward pass that has just been made."""
+        # Those of a model's loss have other names here than among its results.
+        is_call = not isinstance(visit.prepared.called, RunnableModel)
+        if is_call and not isinstance(self._case.target, SEQUENCES):
+            results = self._results(visit.prepared, visit.inputs)
+            self._write(results.of_gradients(gradients), TIMED, self._most_bytes)
 
     def _results(self, prepared: PreparedCase, fresh: FreshInputs | None = None) -> CallResults:
         arguments = prepared.arguments.items()
@@ -257,6 +263,49 @@ class _Observation:
         self._written += 1
         np.save(self._folder / name, numbers, allow_pickle=False)
         return name
+
+
+class TimedCalls:
+    """Writes the results of a visit's timed calls, as its observer, and of calls after them, to new
+    files in a new folder. To be used in the case's scope."""
+
+    def __init__(self, visit: Visit, kept: KeptResults) -> None:
+        self._visit, self._folder = visit, Path(kept.folder)
+        self._calls = kept.calls
+        self._refusal = ""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._observation = _Observation(
+            visit.case, visit.framework, self._folder, 0, MOST_BYTES_TIMED
+        )
+
+    def forward(self, outputs: Any) -> None:
+        self._try(lambda: self._observation.forward(self._visit, outputs))
+
+    def backward(self, gradients: Sequence[Any]) -> None:
+        self._try(lambda: self._observation.backward(self._visit, gradients))
+
+    def finish(self) -> None:
+        """Makes the calls after the timed ones, the last with other contents."""
+        visit, called = self._visit, self._visit.prepared.called
+
+        def observed() -> Observed:
+            visit.restore()
+            if isinstance(called, RunnableModel):
+                return self._observation.of_model(called, AFTER)
+            return self._observation.timed(visit, self._calls if visit.first_s < SHORT_S else 1)
+
+        found = self._try(observed) or Observed(refusal=self._refusal)
+        (self._folder / OBSERVED).write_bytes(msgspec.json.encode(found))
+
+    def _try(self, observe: Callable[[], T]) -> T | None:
+        """Returns what an observation does; its error is a refusal of all."""
+        if self._refusal:
+            return None
+        try:
+            return observe()
+        except Exception as error:
+            self._refusal = _reason(error, self._visit.framework)
+            return None
 
 
 def _containers(place: str, value: Any, framework: str) -> Iterator[Value]:

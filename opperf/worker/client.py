@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from opperf.errors import WorkerError
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.instrument import CompiledAhead, KeptResults
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import (
@@ -166,18 +166,25 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         return self._ask_or_fail(protocol.ScriptRequest(cases=cases))
 
-    def trace(self, cases: tuple[Case, ...], chrome: str, execution: str) -> dict[str, str]:
-        """Writes traces of the cases to these files, and returns those that could not be called."""
-        request = protocol.TraceRequest(cases=cases, chrome=chrome, execution=execution)
-        timeout_s = sum(case.settings.timeout_s for case in cases)
+    def trace(
+        self, cases: tuple[Case, ...], chrome: str, execution: str, least_s: float = 0.0
+    ) -> dict[str, str]:
+        """Writes traces of the cases to these files, and returns those that could not be called.
+        Each is called once, or for `least_s` seconds."""
+        request = protocol.TraceRequest(cases, chrome, execution, least_s)
+        timeout_s = sum(case.settings.timeout_s + least_s for case in cases)
         return self._ask_or_fail(request, timeout_s, "tracing")
 
     def measure(
-        self, case: Case, ahead: CompiledAhead | None = None, results: Path | None = None
+        self,
+        case: Case,
+        ahead: CompiledAhead | None = None,
+        results: KeptResults | None = None,
+        finds_removed_work: bool = True,
     ) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status. `ahead` is
-        what compiling it took in another process; `results` a new folder for what calls after the
-        timed ones result in."""
+        what compiling it took in another process; `results` says where those of timed calls are
+        kept."""
         started = time.monotonic()
         self._kept = None
         try:
@@ -191,7 +198,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 reference_work=self._reference_work,
                 rehearsed=self._rehearsed,
                 profiles="" if self._profiles is None else str(self._profiles.resolve()),
-                results="" if results is None else str(results.resolve()),
+                results=results,
+                finds_removed_work=finds_removed_work,
                 ahead=ahead,
             )
             return self._ask(request, case.settings.timeout_s)

@@ -27,7 +27,8 @@ from opperf.model import (
     VerificationCode,
 )
 from opperf.sources.choices import LISTED, refusal
-from opperf.sources.shapes import bounded
+from opperf.sources.overrides import VALUED
+from opperf.sources.shapes import bounded, with_decided
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Trial
@@ -61,6 +62,12 @@ def measure(
         with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
             visit = Visit(prepared, conditions)
+            observation = None
+            if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import TimedCalls
+
+                visit.observer = observation = TimedCalls(visit, conditions.results)
             gpu = find_gpu(framework.uuid(case.settings.device))
             with watch(gpu) as readings:
                 for instrument in chosen:
@@ -70,15 +77,13 @@ def measure(
             if gpu is not None and rest_until_cool(gpu, readings):
                 with watch(gpu) as readings:
                     _measure_again(chosen, visit)
-            note_removed_work(visit)
+            if conditions.finds_removed_work:
+                note_removed_work(visit)
             for instrument in added_instruments():
                 _measure_added(instrument, visit)
-            if conditions.results is not None:
-                # Last, as it gives the inputs other contents. It computes with NumPy, which the
-                # manager does without.
-                from opperf.worker.call_outputs import observe_timed
-
-                observe_timed(visit, conditions.results)
+            if observation is not None:
+                # Last, as it gives the inputs other contents.
+                observation.finish()
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]
@@ -184,13 +189,18 @@ call."""
 
 
 def _complete(case: Case, framework: Framework) -> Case:
-    """Returns the case with the target's array type, all shapes inferred, and indices in range."""
+    """Returns the case with the target's array type, all shapes inferred, indices in range, and
+    integers that the other arguments decide, but for a user's own."""
     array_type = framework.array_type(case.target)
     arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         made = framework.with_inferred_shapes(made)
-    return bounded(framework, made)
+    made = bounded(framework, made)
+    own = [name for name, spec in made.tensors() if spec.fill.distribution == "literal"]
+    kept = own if VALUED in made.origin else []
+    decided = with_decided(framework, made.target, made.arguments, kept)
+    return msgspec.structs.replace(made, arguments=decided)
 
 
 def try_call(case: Case, framework: Framework) -> Trial:

@@ -113,11 +113,12 @@ def _listed(cpus: frozenset[int]) -> str:
 
 
 class WorkerDied(Exception):
-    """The worker ended before it responded; `returncode` is that of `subprocess`."""
+    """The worker ended before it responded; `returncode` is that of `subprocess`, `memory` what is
+    known of its memory."""
 
-    def __init__(self, returncode: int, log: str) -> None:
+    def __init__(self, returncode: int, log: str, memory: str = "") -> None:
         super().__init__(returncode)
-        self.returncode, self.log = returncode, log
+        self.returncode, self.log, self.memory = returncode, log, memory
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -144,8 +145,8 @@ def describe_end(died: WorkerDied) -> str:
     if code < 0:
         name = signal.Signals(-code).name
         reason = f"the process was ended by {name}"
-        if -code == signal.SIGKILL:
-            reason += " (probably out of memory; choose a smaller --size)"
+        if died.memory:
+            reason += f" ({died.memory}; choose a smaller --size)"
     elif handled:
         reason = f"the process was ended by {handled.name}, with exit code {code}"
     else:

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, Union, get_args
 
 import msgspec
 
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.instrument import CompiledAhead, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
@@ -24,6 +24,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 AGAIN = ", last of several calls"
 """End of the places of results of the last of several calls with the same contents."""
+
+TIMED = ", last timed call"
+"""End of the places of results of the last of the calls that were timed."""
 
 AFTER = ", after the timed calls"
 """End of the places of results of a call after those that were timed."""
@@ -189,9 +192,9 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     """It fits in memory, as an earlier process has shown: nothing is estimated."""
     profiles: str = ""
     """Absolute path of the folder that keeps what callgrind wrote; empty to keep nothing."""
-    results: str = ""
-    """Absolute path of a new folder for what calls after the timed ones result in; empty for no
-    such calls."""
+    results: KeptResults | None = None
+    """None for no calls after the timed ones."""
+    finds_removed_work: bool = True
     ahead: CompiledAhead | None = None
 
 
@@ -226,6 +229,8 @@ class TraceRequest(Request[dict[str, str]], frozen=True, tag="trace"):
     chrome: str
     execution: str
     """Absolute paths of the traces of the profiler and of the operators; empty for none."""
+    least_s: float = 0.0
+    """Seconds that the calls of each case take at least; 0 for one call."""
 
 
 class ForkRequest(Request[bool], frozen=True, tag="fork"):

@@ -18,6 +18,7 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_modules import OWN_MODULES
+from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
@@ -65,6 +66,8 @@ class RequestProcess:
         self._is_starting = False
         """Whether the process has not answered yet: it still imports."""
         self._killed = False
+        self._memory_kills = memory_kills()
+        """Processes that the kernel had killed when the last request began."""
         self.launches = 0
 
     def __exit__(self, *error: object) -> None:
@@ -177,6 +180,7 @@ class RequestProcess:
     def _ask(self, request: Request[R], timeout_s: float) -> R:
         process = self._process
         assert process is not None and process.stdin is not None
+        self._memory_kills = memory_kills()
         try:
             process.stdin.write(msgspec.json.encode(request) + b"\n")
         except BrokenPipeError:
@@ -230,7 +234,7 @@ class RequestProcess:
             returncode = -signal.SIGKILL
         log = self.log
         self.end()
-        return WorkerDied(returncode, log)
+        return WorkerDied(returncode, log, memory_advice(-returncode, self._memory_kills))
 
 
 def _await_end(output: IO[bytes]) -> None:

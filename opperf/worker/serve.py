@@ -18,6 +18,7 @@ import contextlib
 import gc
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -69,7 +70,11 @@ from opperf.worker.process import begin_child, end_like, fork
 
 
 def trace(
-    framework: Framework, cases: Sequence[Case], chrome: Path | None, execution: Path | None
+    framework: Framework,
+    cases: Sequence[Case],
+    chrome: Path | None,
+    execution: Path | None,
+    least_s: float = 0.0,
 ) -> dict[str, str]:
     """Writes the framework's traces of the cases to these files, and returns those that could not
     be called, by id, with the reason. The label of a case is `[param|<id in its file>]`, that
@@ -91,7 +96,7 @@ def trace(
                 # A model is built in the scope that it runs in.
                 is_model = isinstance(case.target, ModelTarget)
                 made = bound_of(case, framework) if is_model else NOTHING_BOUND
-                _call(framework, case, ready.get(case.id, made))
+                _call(framework, case, ready.get(case.id, made), least_s)
     return failed
 
 
@@ -104,9 +109,13 @@ def _failures(case: Case, failed: dict[str, str]) -> Iterator[None]:
         failed[case.id] = one_line(f"{type(error).__name__}: {error}")
 
 
-def _call(framework: Framework, case: Case, bound: Bound) -> None:
+def _call(framework: Framework, case: Case, bound: Bound, least_s: float) -> None:
     prepared = PreparedCase(case, framework, bound)
+    end = time.monotonic() + least_s
     prepared.call()
+    while time.monotonic() < end:
+        framework.synchronize(case.settings.device)
+        prepared.call()
     if BACKWARD.name in case.passes:
         try:
             gradient = prepared.make_gradient()
@@ -148,7 +157,8 @@ def measure_case(
                 Path(request.profiles) if request.profiles else None,
                 keep,
                 request.rehearsed,
-                Path(request.results) if request.results else None,
+                request.results,
+                request.finds_removed_work,
                 request.ahead,
             ),
         )
@@ -229,6 +239,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
         asked.cases,
         Path(asked.chrome) if asked.chrome else None,
         Path(asked.execution) if asked.execution else None,
+        asked.least_s,
     ),
     protocol.ObserveRequest: lambda framework, asked: observe(
         asked.case, framework, Path(asked.folder), asked.draw, asked.calls

@@ -16,6 +16,7 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
+from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
 from opperf.worker.batch import Batch, Begun, Line, Made
@@ -113,6 +114,7 @@ class WrappedProcess:
             launcher,
         )
         limits = {line.id: _limit_s(line.case, program) for line in batch.cases}
+        kills = memory_kills()
         with files.log.open("wb") as log:
             self._process = process = worker.start(log, log)
             try:
@@ -120,7 +122,7 @@ class WrappedProcess:
                 timed_out = self._wait(process, lines, limits)
             finally:
                 self._end(process)
-        return _ended(lines, process.returncode, timed_out, batch, files.log)
+        return _ended(lines, process.returncode, timed_out, batch, files.log, kills)
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one go on."""
@@ -180,7 +182,9 @@ def _signal_or_code(code: int) -> int:
     return SHELL_SIGNAL - code if code - SHELL_SIGNAL in ENDING else code
 
 
-def _ended(lines: Path, code: int | None, timed_out: str, batch: Batch, log: Path) -> Ended:
+def _ended(
+    lines: Path, code: int | None, timed_out: str, batch: Batch, log: Path, kills: int | None
+) -> Ended:
     ended = Ended()
     for line in _read(lines):
         if isinstance(line, Begun):
@@ -194,5 +198,6 @@ def _ended(lines: Path, code: int | None, timed_out: str, batch: Batch, log: Pat
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
             tail = file.read().decode(errors="replace")
-        ended.reason = one_line(describe_end(WorkerDied(_signal_or_code(code or 0), tail)))
+        end = _signal_or_code(code or 0)
+        ended.reason = one_line(describe_end(WorkerDied(end, tail, memory_advice(-end, kills))))
     return ended

@@ -1,5 +1,6 @@
 """Calls measured in this process, and saved to a run file."""
 
+import json
 import sys
 from inspect import signature
 from types import ModuleType
@@ -153,3 +154,23 @@ def test_a_device_by_both_names_is_refused():
     ):
         with pytest.raises(UsageError, match="two names of one argument"):
             call()
+
+
+def test_inputs_of_results_are_json_with_arrays_as_mxnet_shows_them():
+    array, number = np.ones((3, 4), "float32"), np.float32(2)
+    inputs = {"x1": [array, (2, 3)], "x2": {"k": array}, "n": number, "t": np.int8, "f": 1j}
+    shown = {name: calls._shown(value, "cpu(0)") for name, value in inputs.items()}
+    text = "<ndarray 3x4 @cpu(0)>"
+    assert shown == {"x1": [text, (2, 3)], "x2": {"k": text}, "n": 2.0, "t": "int8", "f": "1j"}
+    json.dumps(shown)
+    ((result,),) = (
+        by_name["add"]
+        for by_name in run_performance_test(np.add, inputs={"x1": array, "x2": array}, runs=2)
+    )
+    assert result["inputs"] == {"x1": text, "x2": text}
+
+
+def test_an_ndarray_is_shown_as_mxnet_does():
+    mx = pytest.importorskip("mxnet")
+    array = mx.nd.ones((3, 4))
+    assert calls._shown(array, "cpu(0)") == str(array).splitlines()[-1]

@@ -109,7 +109,7 @@ def test_a_case_that_fails_has_a_row_with_the_reason(tmp_path):
         ("add", {"size": "huge"}, "'--size': 'huge' is not one of"),
         ("add", {"no_backward": 1}, "--no-backward is True or False, not 1"),
         ("add", {"output": "x.csv"}, "the output is a run file"),
-        (len, {}, "name a function as 'module:function'"),
+        (3, {}, "3 is neither the name of an operator, nor a file, nor a function"),
     ],
 )
 def test_what_is_refused(what, options, words):

@@ -207,6 +207,7 @@ def test_analyze_writes_the_report_and_appends_to_the_database(results):
     assert [row["error_message"] for row in report] == ["", "", "out of memory", ""]
     other = folder / "other.csv"
     words = ("--output-dirname", folder, "--hide-errors", "--database", other)
+    words += ("--experiment-name", "run_all")
     assert invoked(analyze, *words).exit_code == 0
     assert not any(row["error_message"] for row in csv.DictReader(other.open()))
 

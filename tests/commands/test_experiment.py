@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,14 @@ import pytest
 from opperf.commands.experiment import experiment
 from opperf.commands.run import running
 from opperf.errors import OpperfError, RunFileError, UsageError
+from opperf.execution.dumps import COMPILERS, COUNTERS, STABLEHLO, XLA_METRICS
 from opperf.frameworks import is_available, load
-from opperf.model import Status
+from opperf.frameworks.models import COUNTERS_FILE
+from opperf.model import Case, ModelTarget, Settings, Status
 from opperf.results.runfile import read_run
 from opperf.suites import base as suites_base
-from opperf.worker import binding
+from opperf.worker import binding, serve
+from tests.commands.run.test_resuming import cut_short
 from tests.conftest import InProcess, InProcessWorkers
 
 pytestmark = pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
@@ -227,6 +231,66 @@ def test_flags_of_the_runner_are_settings(opperf):
         assert words in command
 
 
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--save-ir-format hlo", "--save-ir-format hlo needs torch_xla: add --mode xla, or use"),
+        ("--save-ir-format stablehlo", "--save-ir-format stablehlo needs torch_xla"),
+        (
+            "--dump-pytorch-xla-metrics --framework jax",
+            "--dump-pytorch-xla-metrics needs torch_xla",
+        ),
+        ("--profile-xla-duration-ms 5", "has no effect without --profile-xla"),
+    ],
+)
+def test_what_only_xla_has_is_refused_where_it_computes_nothing(opperf, words, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        opperf("nets.py:make", "--dry-run", *words.split())
+
+
+def test_what_compilers_write_is_asked_for_by_their_variables(tmp_path):
+    made = {
+        (framework, mode): {
+            variable
+            for compiler in COMPILERS
+            if compiler.dump in (STABLEHLO, COUNTERS, XLA_METRICS)
+            and compiler.compiles(
+                Case(ModelTarget(framework, "m"), {}, settings := Settings(mode=mode))
+            )
+            for variable in compiler.variables(settings, tmp_path)
+        }
+        for framework, mode in (
+            *(("torch", "eager"), ("torch", "compile"), ("torch", "xla")),
+            *(("torch", "compile:openxla"), ("jax", "jit")),
+        )
+    }
+    of_xla = {"XLA_SAVE_TENSORS_FILE", "XLA_SAVE_TENSORS_FMT", "XLA_METRICS_FILE"}
+    assert list(made.values()) == [
+        *(set(), {COUNTERS_FILE}, of_xla, {COUNTERS_FILE, *of_xla}),
+        {"JAX_DUMP_IR_TO", "JAX_DUMP_IR_MODES"},
+    ]
+
+
+def test_a_trace_has_calls_of_the_time_that_is_asked_for(opperf, monkeypatch):
+    # A tenth of a second passes between two looks at the clock.
+    clock = SimpleNamespace(monotonic=(tick / 10 for tick in range(100)).__next__)
+    monkeypatch.setattr(serve, "time", clock)
+    opperf(
+        *("nets.py:make", "-o", "r.jsonl", "--profile-xla", "--profile-xla-duration-ms", "300"),
+        *COUNTS,
+    )
+    (trace,) = opperf.folder.rglob("trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    # Three calls of two layers.
+    assert sum(event.get("name") == "aten::linear" for event in events) == 3 * 2
+
+
+def test_a_dump_that_no_case_has_is_said_to_be_missing(opperf):
+    words = ("nets.py:make", "-o", "r.jsonl", "--dump-dynamo-counters", *COUNTS)
+    _, out, err = opperf(*words)
+    assert "no counters: no case has a compiler that writes it" in out + err
+
+
 def test_traces_and_results_are_written_beside_the_records(opperf):
     words = (
         *("nets.py:make", "--mode", "eager,compile:aot_eager", "--phase", "train", "-o", "r.jsonl"),
@@ -306,6 +370,13 @@ def test_one_that_fails_costs_itself_and_the_command_that_repeats_it_is_told(opp
     after = out.partition("To repeat what failed:\n")[2].splitlines()[0]
     assert after.startswith("opperf experiment bad.py:raises --framework torch --warmup 0 --runs 3")
     assert after.endswith(f"--id {run.records[0].id}  # failed")
+
+
+def test_models_of_two_frameworks_are_resumed_by_the_same_line(opperf):
+    words = ["nets.py:make", "--framework", "jax,torch", "--ctx", "cpu", *COUNTS, "-o", "run.jsonl"]
+    assert opperf(*words)[0] == 0
+    cut_short(opperf.folder / "run.jsonl")
+    assert opperf(*words, "--resume")[0] == 0
 
 
 def test_an_interrupted_run_is_resumed_and_failures_tried_again_when_asked(opperf, monkeypatch):

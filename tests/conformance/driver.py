@@ -209,7 +209,7 @@ def gradients(prepared: PreparedCase, fresh: FreshInputs) -> Iterator[Values]:
     assert isinstance(gradient, ReadableGradient)
     restore()
     gradient.record()
-    results = list(gradient.results())
+    results = list(gradient.read(gradient.backward()))
     framework.synchronize(prepared.case.settings.device)
     names = prepared.differentiated_places
     names = [*names, *(f"parameter {index}" for index in range(len(results) - len(names)))]

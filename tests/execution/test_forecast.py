@@ -102,7 +102,7 @@ def test_paces_of_earlier_runs_are_those_of_the_forecast_and_of_the_machine_as_i
     # A machine that is quieter than before is none that takes less.
     assert total_s([known], (), paces, 0.005) == total_s([known], (), paces, 0.01)
     many = [case("add", (1000 + n, 1000), max_time_s=1.0) for n in range(900)]
-    assert forecast(many, 1, None).text().startswith("900 cases: the run takes up to about ")
+    assert forecast(many, 1, None).text().startswith("900 cases: the run takes from about 6 min")
     assert forecast(many, 1, None, (), paces).text().startswith("900 cases: the run takes about ")
 
 
@@ -134,27 +134,40 @@ def test_the_forecast_of_a_plan(case):
         for one in cases
     ]
     made = forecast([*limited, *limited], 2, quick_settings({}))
-    assert (made.cases, made.quick_cases, made.is_limit) == (200, 2, True)
+    assert (made.cases, made.quick_cases) == (200, 2)
+    soon_s = sum(case_s(one, is_soon_precise=True) for one in limited)
+    assert made.least_s == pytest.approx(2 * soon_s) and soon_s < made.seconds / 4
+    counted = [case(shape=(1000, 1000 + n), runs=5) for n in range(100)]
+    assert forecast(counted, 1, None).least_s is None
     assert made.seconds == pytest.approx(2 * total_s(limited))
     assert made.quick_s == pytest.approx(
         2 * total_s(quick_cases([limited[0], limited[100]], quick_settings({})))
     )
-    assert made.text().startswith("200 cases: the run takes up to about 9 min; --quick measures 2 ")
+    assert made.text().endswith(
+        "up to about 9 min; --quick measures 2 of them, the first of each operator, in about 1 min"
+    )
     without = forecast(limited, 1, None)
-    assert without.text() == "200 cases: the run takes up to about 5 min"
+    assert without.text() == (
+        "200 cases: the run takes from about 1 min, if its cases are soon precise, up to about "
+        "5 min"
+    )
 
 
 @pytest.mark.parametrize(
     "made, text",
     [
-        (Forecast(9, WORTH_SAYING_S, True, 1, 1.0), ""),
-        (Forecast(1, 121.0, False), "1 case: the run takes about 3 min"),
-        (Forecast(9, 121.0, True), "9 cases: the run takes up to about 3 min"),
-        # What is no shorter is no advice.
-        (Forecast(9, 121.0, False, 9, 121.0), "9 cases: the run takes about 3 min"),
+        (Forecast(9, WORTH_SAYING_S, 9.0, 1, 1.0), ""),
+        (Forecast(1, 121.0, None), "1 case: the run takes about 3 min"),
         (
-            Forecast(1960, 870.0, True, 608, 97.0),
-            "1960 cases: the run takes up to about 15 min; --quick measures 608 of them, the first "
+            Forecast(9, 121.0, 61.0),
+            "9 cases: the run takes from about 2 min, if its cases are soon precise, up to about "
+            "3 min",
+        ),
+        # What is no shorter is no advice.
+        (Forecast(9, 121.0, None, 9, 121.0), "9 cases: the run takes about 3 min"),
+        (
+            Forecast(1960, 870.0, None, 608, 97.0),
+            "1960 cases: the run takes about 15 min; --quick measures 608 of them, the first "
             "of each operator, in about 2 min",
         ),
     ],

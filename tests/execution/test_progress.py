@@ -50,6 +50,14 @@ def test_which_one_is_shown():
     assert type(make_progress(Terminal(), 5, quiet=True)) is Progress
     assert type(make_progress(io.StringIO(), 5, quiet=True)) is Progress
     assert type(make_progress(Terminal(), 0, quiet=False)) is Progress
+    assert type(make_progress(io.StringIO(), 5, quiet=False, bar=True)) is Live
+
+
+def test_a_bar_that_is_asked_for_is_written_once_for_each_case_where_there_is_no_terminal(end):
+    stream = io.StringIO()
+    with make_progress(stream, 2, quiet=False, bar=True) as shown:
+        end(shown, "relu")
+    assert "1/2" in stream.getvalue()
 
 
 def test_quiet_says_nothing(capsys, end):

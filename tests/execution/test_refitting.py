@@ -3,7 +3,11 @@
 import pytest
 
 from opperf.execution.planning import plan_cases
+from opperf.execution.refitting import _Fitter
+from opperf.model import Case, ObjectTarget, Settings, TensorSpec
+from opperf.sources.overrides import Overrides
 from opperf.sources.selecting import Selection
+from opperf.worker.protocol import Trial
 
 
 @pytest.fixture
@@ -50,3 +54,23 @@ def test_what_ends_the_process_is_measured(worker):
     selection = Selection(patterns=("segfaults",), shapes={"data": (3, 4)})
     made = plan_cases(worker, "fake", worker.resolve_selection(selection), print)
     assert [case.arguments["data"].shape for case in made.cases] == [(3, 4)]
+
+
+class WritesToItsInput:
+    """A worker whose layer takes no input with a gradient."""
+
+    def try_call(self, case, timeout_s):
+        takes_one = any(spec.gradient for _, spec in case.tensors())
+        return Trial(refusal="an in-place operation" if takes_one else "", arguments=case.arguments)
+
+
+def test_a_layer_that_writes_to_its_input_has_one_without_a_gradient():
+    shapes = {"x": (3, 4)}
+    case = Case(
+        ObjectTarget("fake", "Net", {}, file="net.py"),
+        {"x": TensorSpec((3, 4), gradient=True)},
+        Settings(phase="train"),
+    )
+    fitter = _Fitter(WritesToItsInput(), Selection(shapes=shapes), {})
+    fitted = fitter.fit(case, Overrides(shapes, {}))
+    assert fitted.arguments == {"x": TensorSpec((3, 4))} and fitted.passes == case.passes

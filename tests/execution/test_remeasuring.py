@@ -9,11 +9,9 @@ import pytest
 from opperf.execution.execute import execute_to_file
 from opperf.execution.progress import Progress
 from opperf.execution.remeasuring import (
-    CALL_NS,
     LEAST_STALL_NS,
     MOST,
     MOST_CONTENDED,
-    STALLED,
     SUSPECT,
     find_contended,
     find_suspects,
@@ -25,6 +23,7 @@ from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, Note, NoteCode, Status, Waits
+from opperf.results.plausible import CALL_NS, STALLED
 from opperf.results.runfile import read_run
 from opperf.results.units import figure_of
 from opperf.sources.registry import Plan

@@ -77,6 +77,16 @@ def test_a_training_steps_first_call_is_its_first_repeat():
     assert statistics_of(found)["max_total_time"] == pytest.approx(0.9)
 
 
+def test_a_compilation_is_one_call_of_the_first_repeat():
+    metrics = {"forward": [2 * MS, 4 * MS, 3 * MS], "first_call": [2765 * MS]}
+    (found,) = records_of(run_of(record(case("compile", iterations=10), metrics)), Path("r"))
+    assert found.repeat == 3 and found.iterations_per_run == 10
+    assert found.metrics["total_time"] == pytest.approx([2.765 + 9 * 0.003, 0.02, 0.04, 0.03])
+    assert found.metrics["per_iter_time"] == pytest.approx([0.2792, 0.002, 0.004, 0.003])
+    assert compile_time(found).value == pytest.approx(2.762)
+    assert statistics_of(found)["dynamo_compile_time"] == pytest.approx(2.757)
+
+
 def test_models_of_other_frameworks_are_other_models():
     cases = [case(target=ModelTarget(name, "gpt", "opperf")) for name in ("torch", "jax")]
     found = records_of(run_of(*(record(each, {"forward": [2 * MS]}) for each in cases)), Path("r"))

@@ -176,7 +176,16 @@ def counts(array):
     return Array(array.framework, (len(KEPT),))
 
 
-UNLISTED = {"keeps": keeps, "counts": counts}
+def hangs_once(array):
+    """Writes its process to the file that FAKE_HANGS_ONCE names and hangs, if there is none."""
+    file = Path(os.environ["FAKE_HANGS_ONCE"])
+    if not file.exists():
+        file.write_text(f"{os.getpid()}\n")
+        time.sleep(3600)
+    return like(array)
+
+
+UNLISTED = {"keeps": keeps, "counts": counts, "hangs_once": hangs_once}
 """Operators that are in no list of the registry."""
 
 OPTIONS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.frameworks.dead_code import MOST, Step, dead_share, notes, notes_of_left, work_of
+from opperf.frameworks.dead_code import MOST, Removed, Step, notes, notes_of_left, removed, work_of
 from opperf.model import NoteCode
 
 CHAIN = [Step(3, ["x"], ["a"]), Step(3, ["a"], ["b"]), Step(1, ["x"], ["c"])]
@@ -24,7 +24,18 @@ CHAIN = [Step(3, ["x"], ["a"]), Step(3, ["a"], ["b"]), Step(1, ["x"], ["c"])]
     ],
 )
 def test_the_share_of_the_work_that_reaches_no_result(steps, results, share):
-    assert dead_share(steps, results) == pytest.approx(share)
+    assert removed(steps, results) == pytest.approx((share, share))
+
+
+def test_elements_that_nothing_reads_and_repeated_steps_are_removed():
+    first = Step(8, ["x"], ["a"], is_elementwise=True)
+    steps = [first, Step(1, ["a"], ["b"], shares=[0.25], is_elementwise=True)]
+    assert removed(steps, {"b"}) == pytest.approx((0, 6 / 9))
+    assert removed(steps, {"a", "b"}) == removed([first, steps[1]._replace(shares=())], {"b"})
+    # All of what is no elementwise step, and of what it reads.
+    assert removed([first._replace(is_elementwise=False), steps[1]], {"b"}) == (0, 0)
+    again = Step(8, ["x"], ["c"], repeats=["a"])
+    assert removed([*steps, again], {"b", "c"}) == pytest.approx((0, 8 / 17))
 
 
 def test_work_is_the_time_of_the_bytes_or_of_the_operations():
@@ -33,8 +44,8 @@ def test_work_is_the_time_of_the_bytes_or_of_the_operations():
 
 
 def test_a_note_is_made_where_most_is_gone():
-    assert notes(("forward",), MOST) == notes_of_left(("forward",), 1 - MOST) == []
-    first, second = notes(("forward", "total"), 0.97)
+    assert notes(("forward",), Removed(MOST, MOST)) == notes_of_left(("forward",), 1 - MOST) == []
+    first, second = notes(("forward", "total"), Removed(0.97, 0.97))
     assert (first.metric, second.metric) == ("forward", "total")
     assert first.code == NoteCode.DEAD_CODE and first.message.startswith("97% of the function's")
     (left,) = notes_of_left(("backward",), 0.1)

@@ -58,6 +58,31 @@ def test_permutations_are_permutations_of_every_row():
 
 
 @pytest.mark.parametrize(
+    ("name", "low", "high", "expected"),
+    [
+        ("ascending", 0, 9, [0, 3, 6, 9]),
+        ("ascending", 2, 2, [2, 2, 2, 2]),
+        ("ascending", 9, 5, [9, 7, 6, 5]),
+        ("parts", 0, 10, [2, 3, 2, 3]),
+        ("parts", 0, 2, [0, 1, 0, 1]),
+    ],
+)
+def test_numbers_that_are_decided_are_the_same_in_every_row(name, low, high, expected):
+    array = made((2, 4), "int64", distribution=name, low=low, high=high)
+    assert array.tolist() == [expected] * 2
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
+def test_balanced_and_chosen_numbers_are_exactly_as_many(dtype):
+    count = 2 if dtype == "bool" else 7
+    array = made((10, 10), dtype, distribution="balanced", high=count)
+    _, counts = np.unique(array, return_counts=True)
+    assert len(counts) == count and counts.max() - counts.min() <= 1
+    flags = made((10, 10), dtype, distribution="chosen", high=23)
+    assert (flags != 0).sum() == 23 and not (flags.ravel()[:23] != 0).all()
+
+
+@pytest.mark.parametrize(
     ("shape", "high"), [((2, 3, 4, 5), 80), ((2, 3, 4, 5), 10), ((2, 3, 1, 1), 49), ((4,), 9)]
 )
 def test_spread_numbers_are_in_range_and_in_order(shape, high):

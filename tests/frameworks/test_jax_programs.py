@@ -14,7 +14,7 @@ from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import compiling, programs  # noqa: E402
 from opperf.instruments.prepared import Bound, PreparedCase  # noqa: E402
-from opperf.model import CallableTarget, Case, Fill, Settings, Status, TensorSpec  # noqa: E402
+from opperf.model import CallableTarget, Case, Fill, NoteCode, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.listing import script  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402
 
@@ -286,7 +286,7 @@ def test_what_xla_does_not_say_is_no_metric(monkeypatch):
             raise NotImplementedError
 
     monkeypatch.setattr(call.program, "_compiled", Silent())
-    assert set(programs.costs(call)) == COMPILING
+    assert set(programs.costs(call)) == COMPILING and call.program.flops() is None
 
 
 @pytest.mark.parametrize("found", [[{"flops": 3.0}], {"flops": 3.0}])
@@ -297,8 +297,20 @@ def test_the_analysis_may_be_a_list_of_one(monkeypatch, found):
         def cost_analysis(self):
             return found
 
+        def as_text(self):
+            return "ENTRY main { ROOT a = f32[] add(b, c) }"
+
     monkeypatch.setattr(call.program, "_compiled", Older())
-    assert programs.costs(call)["flops"] == 3.0
+    assert call.program.flops() == (3.0, ())
+
+
+def test_operations_in_a_loop_are_more_than_xla_counts():
+    def repeated(x):
+        return jax.lax.scan(lambda one, _: (jnp.tanh(one @ one), None), x, None, length=9)[0]
+
+    found = record(jax.jit(repeated))
+    (note,) = [note for note in found.notes if note.code == NoteCode.LEAST]
+    assert note.metric == "flops" and note.message.endswith("nothing counts all of while")
 
 
 def compiles_anew(x):

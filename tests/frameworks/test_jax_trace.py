@@ -4,7 +4,7 @@ import itertools
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
@@ -13,7 +13,8 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
 from opperf.frameworks import recording  # noqa: E402
-from opperf.frameworks.jax import private, programs, thunks  # noqa: E402
+from opperf.frameworks.compiled_runs import CompiledRuns  # noqa: E402
+from opperf.frameworks.jax import private, program_kernels, programs, thunks  # noqa: E402
 from opperf.frameworks.jax.thunks import (  # noqa: E402
     MARKER,
     MODULE,
@@ -58,6 +59,39 @@ def test_events_are_sorted_by_what_they_are():
     assert found.calls == [(0, 100), (200, 300)]
     assert found.thunks == [(10, 20), (12, 15), (20, 60), (210, 220)]
     assert found.events == 8
+
+
+def test_a_kernel_of_a_program_has_its_time_without_those_inside(monkeypatch):
+    def of(module, begin, end, name):
+        return Event(name, begin, end, [(THUNK, name), (MODULE, module)])
+
+    found = [
+        profile(
+            [of("jit_f", 0, 100, "call"), of("jit_f", 10, 40, "dot"), of("jit_f", 50, 90, "add")],
+            [of("jit_g", 0, 5, "dot"), of("jit_unknown", 6, 9, "dot"), Event("Execute", 0, 9)],
+            [of("jit__lambda", 0, 7, "mul")],
+        )
+    ]
+    monkeypatch.setattr(thunks, "record", lambda: nullcontext(found))
+    runs = CompiledRuns()
+    kernels = program_kernels.ProgramKernels(runs)
+    kernels.begin()
+    # The program's first run comes before a profile.
+    kernels.add("first", "first (a.py:0)")
+    # Nobody knows of which of two functions of a name it is.
+    for name, program in (("f", "f (a.py:1)"), ("<lambda>", "<lambda> (a.py:2)")):
+        runs.add(program, 100)
+        kernels.add(name, program)
+    for program in ("g (a.py:3)", "g (b.py:3)"):
+        runs.add(program, 100)
+        kernels.add("g", program)
+    kernels.end()
+    assert {program.name: program.kernels for program in runs.recorded()} == {
+        "f (a.py:1)": {"dot": 30, "add": 40, "call": 30},
+        "<lambda> (a.py:2)": {"mul": 7},
+        "g (a.py:3)": {},
+        "g (b.py:3)": {},
+    }
 
 
 def test_the_program_that_waits_for_others_is_no_work_of_a_call():
@@ -155,7 +189,7 @@ def loops_recorded(monkeypatch, lengths, events):
 
     monkeypatch.setattr(thunks, "record", record)
     monkeypatch.setattr(
-        thunks, "run_in_turns", lambda phases, count: [*lengths["plain"]] * thunks.CALLS
+        thunks, "run_in_turns", lambda phases, count: ([*lengths["plain"]] * thunks.CALLS, None)
     )
     monkeypatch.setattr(thunks, "_loop", lambda steps: lambda: None)
     return thunk_ns.__wrapped__()

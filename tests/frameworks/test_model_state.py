@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import is_available, load
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.instrument import Conditions, KeptResults
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import Bound, PreparedCase, Visit, case_scope
-from opperf.model import Case, ModelTarget, Settings, Status, VerificationCode
+from opperf.model import Case, ModelTarget, NoteCode, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure
+from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed
 
 FOLDER = Path(__file__).parents[1] / "models"
 
@@ -88,7 +89,7 @@ def test_each_call_of_other_frameworks_models_is_as_the_first(framework, name, m
     assert others == [first] * 4
 
 
-OBSERVED = """
+SORTING = """
 import torch
 import observer
 
@@ -113,12 +114,146 @@ def test_no_sample_sorts_what_is_sorted(tmp_path, monkeypatch, settings):
     observer = types.ModuleType("observer")
     observer.saw = lambda *what: seen.append(what)
     monkeypatch.setitem(sys.modules, "observer", observer)
-    (tmp_path / "sorting.py").write_text(OBSERVED)
+    (tmp_path / "sorting.py").write_text(SORTING)
     case = case_of("torch", "Sorting", **settings)
     target = ModelTarget("torch", "Sorting", file=str(tmp_path / "sorting.py"))
     record = measure(msgspec.structs.replace(case, target=target), load("torch"))
     assert record.status is Status.OK, record.reason
     assert len(seen) >= 5 and not any(is_sorted for is_sorted, _ in seen), seen
+
+
+LATER = """
+import itertools
+import torch
+import observer
+
+class Keeping(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        # Out of reach of what looks for a state.
+        self.count = itertools.count(1)
+
+    def example_inputs(self):
+        return (torch.randn(3, 4),)
+
+class Growing(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.rows = []
+
+    def forward(self, x):
+        if next(self.count) >= 3:
+            self.rows.append(x)
+        observer.saw(len(self.rows))
+        return self.layer(x)
+
+class InBackward(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, x):
+        observer.saw(int(self.passes))
+        outputs = self.layer(x)
+        if outputs.requires_grad:
+            outputs.register_hook(lambda gradient: self.passes.add_(1) and None)
+        return outputs
+
+class Large(Keeping):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(2**19), persistent=False)
+
+    def forward(self, x):
+        if next(self.count) >= 8:
+            self.kept.add_(1)
+        return self.layer(x)
+"""
+
+
+@pytest.fixture
+def later(tmp_path, monkeypatch):
+    """Measures a class of `LATER`; returns what it saw, and its record."""
+    seen = []
+    observer = types.ModuleType("observer")
+    observer.saw = seen.append
+    monkeypatch.setitem(sys.modules, "observer", observer)
+    (tmp_path / "later.py").write_text(LATER)
+
+    def measured(name, **settings):
+        case = case_of("torch", name, **{"runs": 6, "warmup": 4, **settings})
+        target = ModelTarget("torch", name, file=str(tmp_path / "later.py"))
+        record = measure(msgspec.structs.replace(case, target=target), load("torch"))
+        assert record.status is Status.OK, record.reason
+        return seen, record
+
+    return measured
+
+
+@pytest.mark.parametrize("phase", ["predict", "train"])
+def test_what_a_later_call_changes_is_restored_before_each_sample(later, phase):
+    seen, record = later("Growing", phase=phase)
+    # It had grown in the warm-up.
+    assert max(seen) > 1 and record.note("forward", NoteCode.WRITTEN) is None
+    if phase == "predict":
+        assert seen[-6:] == [1] * 6
+
+
+def test_what_the_backward_pass_changes_is_restored(later):
+    seen, record = later("InBackward", phase="train")
+    assert record.note("backward", NoteCode.WRITTEN) is None
+    grown = [index for index, passes in enumerate(seen) if passes]
+    # Of the passes that found it; a step that updates the parameters begins after these.
+    assert grown and any(not any(seen[index : index + 6]) for index in range(grown[0], len(seen)))
+
+
+def test_what_cannot_be_restored_has_a_note(later):
+    _, record = later("Large")
+    note = record.note("forward", NoteCode.WRITTEN)
+    assert note is not None and "changes kept in a later call only" in note.message
+
+
+CHEATS = {
+    "torch": ("torch", "torch.nn.Module", "torch.ones(3)"),
+    "mxnet": ("mxnet as mx", "mx.gluon.Block", "mx.nd.ones(3)"),
+}
+CHEATING = """
+import itertools
+import {0}
+COUNT = itertools.count(1)
+
+class Cheating({1}):
+    def forward(self, x):
+        return x if 4 <= next(COUNT) <= 9 else 2 * x
+
+    def example_inputs(self):
+        return ({2},)
+"""
+FUNCTION = """
+import itertools
+import jax.numpy as jnp
+COUNT = itertools.count(1)
+
+def Cheating():
+    return (lambda x: x if 4 <= next(COUNT) <= 9 else 2 * x), (jnp.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("framework", ["torch", "mxnet", "jax"])
+def test_results_that_are_wrong_at_timed_calls_alone_are_seen(framework, tmp_path):
+    case = case_of(framework, "Cheating", runs=6, warmup=2)
+    text = CHEATING.format(*CHEATS[framework]) if framework in CHEATS else FUNCTION
+    (tmp_path / "cheating.py").write_text(text)
+    target = ModelTarget(framework, "Cheating", file=str(tmp_path / "cheating.py"))
+    kept = KeptResults(str(tmp_path / "results"), 1)
+    case = msgspec.structs.replace(case, target=target)
+    record = measure(case, load(framework), conditions=Conditions(LOCAL_METER, results=kept))
+    assert record.status is Status.OK, record.reason
+    found = msgspec.json.decode((tmp_path / "results" / OBSERVED).read_bytes(), type=Observed)
+    made = {one.place: np.load(tmp_path / "results" / one.file) for one in found.values}
+    assert made[f"output{TIMED}"].tolist() == [1.0] * 3
+    assert made[f"output{AFTER}"].tolist() == [2.0] * 3
 
 
 COMPILED = [

@@ -154,6 +154,7 @@ def test_a_step_is_from_the_beginning_whatever_was_called_before(framework):
         model = bound_of(case, load(framework)).function
         model()
         model.gradient().record()
+        model.reset()
         found = model.results()
     for name, value in expected.items():
         np.testing.assert_array_equal(numbers(found[name]), value)
@@ -197,8 +198,27 @@ def test_the_id_depends_on_what_is_built_not_on_where_it_is():
     assert ids[0] == ids[1] != ids[2]
 
 
+@pytest.mark.parametrize("framework", ["torch", "jax", "mxnet"])
+def test_results_are_those_of_the_last_of_several_steps(framework):
+    case = model_case(framework, phase="train")
+    with case_scope(case, load(framework)):
+        model = bound_of(case, load(framework)).function
+        once, thrice, again = (model.results(steps) for steps in (1, 3, 1))
+    assert numbers(thrice["loss"]) < numbers(once["loss"]) == numbers(again["loss"])
+
+
 def test_operations_are_counted_of_modules_that_get_parameters_as_inputs():
     case = model_case("torch", "with_token")
     record = measure(case, load("torch"))
     assert record.status is Status.OK, record.reason
     assert record.summaries["flops"].median == 2 * 3 * 8 * 8
+
+
+@pytest.mark.parametrize("framework, mode", [("torch", "eager"), ("jax", "jit")])
+def test_operations_in_the_phase_train_are_those_of_a_step(framework, mode):
+    cases = [model_case(framework, phase=phase, mode=mode) for phase in ("predict", "train")]
+    records = [measure(case, load(framework)) for case in cases]
+    assert all(record.status is Status.OK for record in records)
+    predict, train = (record.summaries["flops"].median for record in records)
+    # The gradients of the weights, and of what is not an input.
+    assert train >= 2 * predict

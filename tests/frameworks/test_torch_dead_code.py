@@ -103,6 +103,84 @@ KEPT = (
 )
 
 
+def part(x):
+    return (torch.sin(x) * 2 + 1)[:1] * 3
+
+
+def summed(x):
+    return torch.exp(x)[::9].sum()
+
+
+def gathered(x):
+    return torch.exp(x)[[3, 5]]
+
+
+def returned_part(x):
+    return torch.exp(x)[:1]
+
+
+def copied_part(x):
+    return torch.exp(x)[:1].clone()
+
+
+def both(x):
+    made = torch.exp(x)
+    return made[:1] * 2, made + 1
+
+
+def product_of_part(x):
+    return torch.exp(x)[:1] @ x
+
+
+def part_of_product(x):
+    return (x @ x)[:1] * 2
+
+
+@pytest.mark.parametrize(
+    "function, is_left",
+    [
+        *((function, True) for function in (part, summed, gathered)),
+        *((function, False) for function in (returned_part, copied_part, both)),
+        *((function, False) for function in (product_of_part, part_of_product)),
+    ],
+)
+def test_elements_that_nothing_reads_are_not_computed_by_fused_code(function, is_left, x):
+    found = dead_code.notes(lambda: function(x), None, fuses=True)
+    assert [note.metric for note in found] == (["forward", "total"] if is_left else [])
+    assert all("of the function's work: the compiler dropped" in note.message for note in found)
+    assert dead_code.notes(lambda: function(x), None) == []
+
+
+def repeated(x):
+    return sum(torch.tanh(x @ x) for _ in range(9))
+
+
+def drawn_again(x):
+    return sum(torch.rand(SIZE, SIZE) @ x for _ in range(9))
+
+
+def changed_between(x):
+    total = torch.zeros_like(x)
+    for _ in range(9):
+        x.add_(1)
+        total = total + x @ x
+    return total
+
+
+def of_parts(x):
+    return sum(x[:, n : n + 8] @ x[:8] for n in range(8))
+
+
+@pytest.mark.parametrize(
+    "function, is_merged",
+    [(repeated, True), (drawn_again, False), (changed_between, False), (of_parts, False)],
+)
+def test_equal_calls_are_merged(function, is_merged):
+    x = torch.full((SIZE, SIZE), 0.01)
+    found = dead_code.notes(lambda: function(x), None, merges=True)
+    assert len(found) == (2 if is_merged else 0)
+
+
 @pytest.fixture(params=[False, True], ids=["predict", "train"])
 def x(request):
     with torch.set_grad_enabled(request.param):
@@ -155,6 +233,8 @@ def noted(function, mode, passes=("forward",)):
 def test_the_modes_that_drop_it_have_the_note(mode, metrics):
     assert noted(besides, mode) == metrics
     assert noted(work, mode) == []
+    assert noted(repeated, mode) == (metrics if mode == "script" else [])
+    assert noted(part, mode) == []
 
 
 def test_a_backward_pass_has_a_note_of_its_own():

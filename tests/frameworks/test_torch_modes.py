@@ -1,5 +1,6 @@
 """PyTorch's execution modes: compiled, traced, captured; mixed precision."""
 
+import json
 import os
 from functools import partial
 
@@ -9,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
+from opperf.frameworks.models import COUNTERS_FILE  # noqa: E402
 from opperf.frameworks.torch import modes  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
@@ -186,7 +188,11 @@ def test_compiled_calls(record, tmp_path, monkeypatch):
         for size in (3, 4):
             compiled.func(torch.ones(size))
         counts = {"graph_breaks": 0, "recompilations": 1, "compile_cache_misses": 2}
+        monkeypatch.setenv(COUNTERS_FILE, str(tmp_path / "counters.json"))
         assert modes.count() == counts
+        monkeypatch.delenv(COUNTERS_FILE)
+        written = json.loads((tmp_path / "counters.json").read_text())
+        assert written["stats"]["unique_graphs"] >= 2
     with modes.compile_scope(is_cold=False):
         modes.compiled(partial(torch.relu, torch.ones(3)), whole=True)()
         assert modes.count()["compile_cache_misses"] == 0

@@ -104,6 +104,11 @@ def test_a_form_that_writes_is_known_by_the_one_that_returns():
     assert "sum.dim_IntList" in FRAMEWORK.resolve("sum.IntList_out").names
 
 
+def test_every_overload_is_known_by_its_own_name():
+    others = [one.label for one in OPERATORS if FRAMEWORK.resolve(one.names[0]).label != one.label]
+    assert others == []
+
+
 def test_the_core_operators_are_those_with_the_tag():
     core = {one.name for one in select(OPERATORS, Selection(tags=("core",)))}
     tagged = {

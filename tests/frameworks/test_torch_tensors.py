@@ -151,7 +151,7 @@ def test_a_script_makes_the_tensors_and_gradients_that_are_measured(case):
         return
     gradient = FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
     gradient.record()
-    for one, other in zip(gradient.results(), found["gradients"], strict=True):
+    for one, other in zip(gradient.read(gradient.backward()), found["gradients"], strict=True):
         assert contents(one) == contents(other)
 
 
@@ -204,7 +204,7 @@ def test_a_gradient_is_that_of_its_inputs_alone_and_leaves_them_as_they_were():
     gradient = RecordedGradient(call_of(torch.mul, one, other), [one])
     assert not one.requires_grad
     gradient.record()
-    (found,) = gradient.results()
+    (found,) = gradient.read(gradient.backward())
     assert torch.all(found >= 1.0) and torch.all(found < 3.0)
     assert one.grad is None
 
@@ -213,7 +213,7 @@ def test_the_gradient_of_a_zero_derivative_is_a_gradient():
     value = torch.ones(3)
     gradient = RecordedGradient(call_of(torch.round, value), [value])
     gradient.record()
-    assert torch.equal(gradient.results()[0], torch.zeros(3))
+    assert torch.equal(gradient.backward()[0], torch.zeros(3))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_module_has_the_gradients_of_its_parameters():
     module = torch.nn.Linear(4, 2)
     gradient = RecordedGradient(call_of(module, torch.ones(3, 4)), [])
     gradient.record()
-    assert [tuple(one.shape) for one in gradient.results()] == [(2, 4), (2,)]
+    assert [tuple(one.shape) for one in gradient.read(gradient.backward())] == [(2, 4), (2,)]
 
 
 def case_of(name, overload="default", **arguments):

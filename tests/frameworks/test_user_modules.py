@@ -157,3 +157,18 @@ def test_compiled_modules_of_the_package_are_named():
 )
 def test_a_frameworks_own_and_what_cannot_be_loaded_have_none(target):
     assert loaded_for(target) == ()
+
+
+def test_modules_of_the_user_and_of_the_path_are_listed(tmp_path, monkeypatch):
+    for folder in ("own", "site-packages"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"of_{folder[:4]}.py").write_text("")
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+        monkeypatch.delitem(sys.modules, f"of_{folder[:4]}", raising=False)
+    importlib.import_module("of_own")
+    importlib.import_module("of_site")
+    listed = {found.name for found in user_modules.users_modules()}
+    assert "of_own" in listed and not {"of_site", "opperf", "json", "pytest"} & listed
+    assert not any(name.startswith(("_sysconfig", "__mp")) for name in listed)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site-packages"))
+    assert "of_site" in {found.name for found in user_modules.users_modules()}

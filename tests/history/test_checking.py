@@ -221,6 +221,36 @@ def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "slower, code, title",
+    [
+        (10, 1, "part, main: 10 losses open, 10 of them new"),
+        (24, 1, "part, main: 1 loss open, 1 of them new"),
+        (40, 0, "part, main: No open loss"),
+    ],
+)
+def test_a_part_of_the_series_at_one_commit_ends_a_check_with_1(path, opperf, slower, code, title):
+    """A part may be a commit's doing; all of them are the machine's, until both commits are
+    measured in turn and differ."""
+    with Store(str(path)) as store:
+        for number in range(1, RUNS + 1):
+            factor = 1.2 if number >= CHANGED else 1.0
+            changed = {f"op{index}": factor if index < slower else 1.0 for index in range(40)}
+            add_runs(store, "part", [noisy(number, changed)])
+    words = ("check", "--project", "part")
+    found_code, text = opperf(*words)
+    text = " ".join(text.split())
+    assert found_code == code and title in text
+    assert ("one cause, most likely" in text) == (slower == 10)
+    assert ("moved together, and the others did not" in text) == (slower == 24)
+    assert ("Measure the last commit before again" in text) == (slower == 40)
+    if slower >= 24:
+        opperf("confirm", "1", "--why", "both commits in turn", "--project", "part")
+        assert opperf(*words)[0] == 1
+        opperf("bless", "1", "--why", "another machine", "--project", "part")
+        assert opperf(*words)[0] == 0
+
+
+@pytest.mark.parametrize(
     "words, message",
     [
         (("bless", "99", "--why", "x"), "p has no event 99; opperf history check lists them"),

@@ -127,3 +127,16 @@ def test_a_session_is_refused_and_a_run_without_records(opperf, tmp_path, run, m
     write(msgspec.structs.replace(run, records=(), cases=(make_case("relu"),)), empty, "jsonl")
     with pytest.raises(OpperfError, match="no record yet; there is nothing to add"):
         opperf("history", "add", empty)
+
+
+def test_a_file_that_was_cut_short_is_added_only_as_such(opperf, measured):
+    path = measured("cut")
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if b'"line":"record"' in line)
+    path.write_bytes(b"".join(lines[:last]) + lines[last][:30])
+    with pytest.raises(OpperfError) as raised:
+        opperf("history", "add", path)
+    assert f"1 case without a record; finish it with `opperf run --resume {path}`" in str(
+        raised.value
+    )
+    assert "3 figures added" in opperf("history", "add", path, "--partial")

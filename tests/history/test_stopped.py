@@ -11,8 +11,9 @@ from opperf.errors import OpperfError
 from opperf.history.checking import check_history
 from opperf.history.detection import LIKELIHOOD, Rate
 from opperf.history.events import Kind, State
+from opperf.history.impossible import possible
 from opperf.history.model import SeriesFacts, SeriesKey
-from opperf.history.stopped import find_stopped, possible
+from opperf.history.stopped import find_stopped
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import read_events
 from opperf.history.store.opening import Store
@@ -82,6 +83,7 @@ def ran(*numbers, **more):
 
 
 GONE = {"lacking": ("c0",)}
+ALL, FEW = {"command": "opperf run -o 1.jsonl"}, {"command": "opperf run c0 c1 c5 -o 1.jsonl"}
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,28 @@ GONE = {"lacking": ("c0",)}
         # Two runs of one commit are one.
         ([*ran(1), run(2, **GONE), run(2, id="again", **GONE)], []),
         # A run of few chosen operators says nothing of the others, nor is it what is usual.
-        ([*ran(1, 2), *ran(3, 4, 5, 6, cases=("c5",))], []),
-        ([*ran(1, 2), *ran(3, cases=("c0", "c1")), *ran(4, 5, cases=("c1",))], []),
+        ([*ran(1, 2, **ALL), *ran(3, 4, 5, 6, cases=("c5",), **FEW)], []),
+        (
+            [*ran(1, 2, **ALL), *ran(3, cases=("c0", "c1"), **FEW)]
+            + ran(4, 5, cases=("c1",), command="opperf run c1"),
+            [],
+        ),
+        # Most of the suite goes from runs that were asked for the same, whatever file they write.
+        (
+            [*ran(1, 2, **ALL), *ran(3, 4, cases=("c5",), command="opperf run -o 2.jsonl")],
+            [(case, "missing", 2, 3, True) for case in CASES[:5]],
+        ),
+        # Nothing says what was asked for: two commits may be of chosen operators.
+        ([*ran(1, 2), *ran(3, 4, cases=("c5",))], []),
+        (
+            [*ran(1, 2), *ran(3, 4, 5, cases=("c5",)), *ran(6)],
+            [(case, "missing", 2, 3, False) for case in CASES[:5]],
+        ),
+        # That came back once, and is missing after more commits only.
+        (
+            [*ran(1), *ran(2, 3, 4, cases=("c5",)), *ran(5), *ran(6, 7, 8, cases=("c5",))],
+            [(case, "missing", 1, 2, False) for case in CASES[:5]],
+        ),
         (
             [*ran(1, 2), *ran(3, cases=("c5",)), *ran(4, 5, **GONE)],
             [("c0", "missing", 2, 4, True)],
@@ -256,6 +278,14 @@ def test_a_check_says_it_in_every_format_and_ends_with_1(opperf, path, form):
     else:
         assert re.search("fails" if form == "csv" else "fails since", out)
         assert "failed: no kernel" in out and sha(3)[:10] in out
+
+
+def test_most_of_a_suite_that_goes_at_once_is_said_in_one_sentence(opperf, path):
+    many = tuple(f"k{number}" for number in range(30))
+    with Store(str(path)) as store:
+        add_runs(store, "q", [run(n, cases=many if n < 3 else many[:6]) for n in range(1, 6)])
+    code, out = opperf("check", "--project", "q")
+    assert code == 1 and "24 cases missing since 0000000000: one cause" in " ".join(out.split())
 
 
 def test_it_is_open_until_it_comes_back(opperf, path):

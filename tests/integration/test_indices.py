@@ -7,11 +7,13 @@ import pytest
 
 from opperf.errors import FrameworkError, UnknownOperatorError
 from opperf.frameworks import fill, load
-from opperf.model import Case, Settings, TensorSpec
+from opperf.model import Case, Fill, Settings, TensorSpec
 from opperf.rules.bounds import places
 from opperf.rules.callables import bounds_of, inputs_for_target
 from opperf.rules.ranges import NARROW, Limit, reshaped
 from opperf.rules.sizes import PRESETS
+from opperf.rules.values import below
+from opperf.sources.call import UserCall
 from opperf.sources.completing import as_called
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
@@ -171,6 +173,77 @@ def test_calls_seen_elsewhere_have_the_contents_of_the_rule(torch, path, given, 
     case = as_called(torch, Case(target, arguments), {})
     own = case.arguments[place].fill
     assert (own.distribution, own.low, own.high) == ("integers", *ends)
+
+
+def test_integers_that_the_others_decide_follow_a_users_shapes(torch):
+    """Of a rule's configurations, and of a call's inputs."""
+    shapes = {"weight": (1000, 8), "indices": (2000,), "offsets": (50,)}
+    settings = Settings(profiler="python")
+    selection = Selection(("embedding_bag",), size="small", shapes=shapes, settings=settings)
+    made = plan(torch, resolve_selection(selection, partial(resolve, torch)))
+    assert made.cases
+    for case in (*made.cases, *made.plain):
+        begins = numbers(case.arguments["offsets"])
+        has_last = case.arguments.get("include_last_offset", False)
+        lengths = np.diff(begins if has_last else [*begins, 2000])
+        assert begins[0] == 0 and set(lengths.tolist()) <= {40, 41}
+    embedding_bag = torch.function(torch.resolve("embedding_bag").target)
+    (case,) = UserCall(torch, embedding_bag, [shapes], settings).cases()
+    assert numbers(case.arguments["offsets"]).tolist() == list(range(0, 2000, 40))
+    # What a user writes stays.
+    values = {"offsets": (0, 3, 7)}
+    selection = Selection(
+        patterns=("embedding_bag.default",),
+        size="small",
+        shapes={"indices": (20,)},
+        values=values,
+        settings=Settings(profiler="python"),
+    )
+    made = plan(torch, resolve_selection(selection, partial(resolve, torch))).cases
+    assert {tuple(case.arguments["offsets"].fill.data) for case in made} == {(0, 3, 7)}
+
+
+LACKING = TensorSpec((100,), "int64")
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "returned", "place", "fill_of", "says"),
+    [
+        ("take", {"0": TensorSpec((10**6, 64)), "1": LACKING}, (), "index", below(64 * 10**6), ""),
+        (
+            "embedding_renorm_",
+            {"0": TensorSpec((99, 7)), "1": LACKING},
+            (),
+            "indices",
+            below(99),
+            "",
+        ),
+        ("_unique2", {"0": LACKING}, ((10,),), "self", Fill("balanced", 0.0, 10.0), ""),
+        ("_unique2", {"0": LACKING}, ((101,),), "self", below(1908), "returned (101,)"),
+        (
+            "embedding_bag",
+            {
+                "0": TensorSpec((99, 7)),
+                "1": LACKING,
+                # A recorded range, and a view of what is no index.
+                "2": TensorSpec((4,), "int64", below(76), offset=3, strides=(2,)),
+            },
+            (),
+            "offsets",
+            Fill("literal", data=[0, 25, 50, 75]),
+            "",
+        ),
+    ],
+)
+def test_recorded_calls_have_what_their_arguments_and_results_decide(
+    torch, path, arguments, returned, place, fill_of, says
+):
+    case = Case(torch.resolve(path).target, arguments, returned=returned)
+    made = as_called(torch, case, {})
+    spec = made.arguments[place]
+    assert spec.fill == fill_of and not spec.is_view
+    assert (says in made.why) if says else made.why == ""
+    assert made.returned == ()
 
 
 PYTHON_NAMES = [

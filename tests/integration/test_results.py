@@ -137,6 +137,9 @@ def counts(x): return (x > 0.5).sum(), (x > 0.5), x.argmax(-1).int()
 def counts_too(x): return (x >= 0.5).sum(), (x >= 0.5), x.argmax(-1).int()
 def half(x): return x.to(torch.float8_e5m2)
 def detached(x): return x.detach().clone()
+@torch.library.custom_op("opperf_tests::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor: return x * 2
+def doubled(x): return x * 2
 """
 
 
@@ -158,6 +161,7 @@ def detached(x): return x.detach().clone()
         ("half", "half", "same", ""),
         ("dense", "detached", "different", "backward: A has it, B has not (autograd has no"),
         ("detached", "dense", "different", "backward: B has it, A has not (autograd has no"),
+        ("doubled", "twice", "different", "backward: A has it, B has not (Trying to backward"),
         ("detached", "detached", "same", "gradients: autograd has no gradient"),
         ("half", "dense", "different", "float8_e5m2 in A, float32 in B"),
     ],

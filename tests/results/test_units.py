@@ -53,11 +53,29 @@ def test_the_unit_fits_the_middle_figure(measured: str, values: list[float], uni
 
 
 @pytest.mark.parametrize(
+    ("samples", "text"),
+    [
+        ([2000.0] * 20, "2.000"),
+        ([2000.0] * 3, "2.000 ?"),
+        ([2000.0, 2000.5, 2000.0], "2.0000 ±<0.1 % ?"),
+        ([2000.0, 2010.0, 2005.0], "2.005 ±0.2 %"),
+    ],
+)
+def test_few_or_equal_samples_are_not_certain(
+    make_record: MakeRecord, samples: list[float], text: str
+) -> None:
+    record = msgspec.structs.replace(
+        make_record(), notes=(), summaries={"forward": summarise(samples, "ns")}
+    )
+    assert str(format_figure(figure_of(record, "forward"), US)) == text
+
+
+@pytest.mark.parametrize(
     ("value", "half_width", "text"),
     [
         # Down to the first digit that the interval touches.
         (32_700.0, 392.4, "32.7 ±1.2 %"),
-        (32_743.0, 9.0, "32.743 ±0.0 %"),
+        (32_743.0, 9.0, "32.743 ±<0.1 %"),
         (32_743.0, 90.0, "32.74 ±0.3 %"),
         (116_404_700.0, 931_237.6, "116400 ±0.8 %"),
         (1234.0, 120.0, "1.2 ±9.7 %"),
@@ -74,7 +92,7 @@ def test_the_unit_fits_the_middle_figure(measured: str, values: list[float], uni
         (1234.56, None, "1.235"),
         (123_456.0, None, "123.5"),
         (1_234_567_890.0, None, "1234568"),
-        (2000.0, 0.0, "2.000 ±0.0 %"),
+        (2000.0, 0.0, "2.000"),
         (0.0, None, "0"),
         (0.0, 5.0, "0 ?"),
         (math.nan, 1.0, "---"),

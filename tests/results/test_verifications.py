@@ -18,8 +18,8 @@ from tests.recordings import HERE
 from tests.verifications import FAILED, PASSED, verified
 
 
-def record(name="relu", mode="eager", found=None, time_ns=1000.0):
-    case = Case(OperatorTarget("torch", name), {}, Settings(mode=mode), ("forward",))
+def record(name="relu", mode="eager", found=None, time_ns=1000.0, **settings):
+    case = Case(OperatorTarget("torch", name), {}, Settings(mode=mode, **settings), ("forward",))
     made = Record(
         case=case,
         id=case.id,
@@ -66,6 +66,10 @@ def test_the_summary_counts_codes_and_names_what_is_wrong():
     many = [record(f"op{number}", found=FAILED) for number in range(5)]
     assert sentences(many)[0].endswith("and 2 others")
     assert sentence in summary_of(run(*ROWS), 1.0, 10_000)
+    two = [record(mode="compile", found=FAILED, threads=number) for number in (1, 2)]
+    (sentence,) = sentences(two)
+    assert "in mode compile, threads 1, output" in sentence
+    assert "in mode compile, threads 2, output" in sentence
 
 
 def test_the_slowest_cases_lack_wrong_ones():

@@ -69,7 +69,7 @@ def test_parameters_of_a_module_are_differentiated(tmp_path):
         with case_scope(case, framework):
             gradient = PreparedCase(case, framework).make_gradient()
             gradient.record()
-            counts[grad] = [tuple(one.shape) for one in gradient.results()]
+            counts[grad] = [tuple(one.shape) for one in gradient.read(gradient.backward())]
     assert counts[""] == counts["weight,bias,input"] == [(2, 4), (4, 4), (4,)]
     assert (counts["weight"], counts["input"]) == ([(4, 4)], [(2, 4)])
     assert torch.is_grad_enabled()

@@ -49,6 +49,19 @@ def test_repeats_decide(tmp_path):
         "same": Verdict.SAME,
     }
     assert outcome(found) == (1, "1 regressed")
+    for fail_on, code, failing in (
+        (("improved",), (1, "1 improved"), {"faster"}),
+        (("missing",), (0, ""), set()),
+        ((), (0, ""), set()),
+        (("improved", "regressed"), (1, "1 improved, 1 regressed"), {"slower", "faster"}),
+    ):
+        asked = found._replace(fail_on=fail_on)
+        assert outcome(asked) == code
+        report = report_of(asked)
+        assert {test.name for test in report.tests if test.result == "failure"} == failing
+        assert report.data["fail_on"] == fail_on
+    with pytest.raises(UsageError, match="runs of a suite do not compare results"):
+        compare(found.base, found.new, fail_on=["different"])
     ratios = {row.facts.name: row.ratio for row in found.rows}
     assert ratios["slower"].value == pytest.approx(0.9)
     assert ratios["slower"].low < 0.9 < ratios["slower"].high < 1
@@ -92,6 +105,8 @@ def test_a_bench_that_no_longer_works_is_a_regression(tmp_path):
     ]
     assert outcome(found)[0] == 1
     assert outcome(compare(new, base))[0] == 3
+    unasked = compare(base, new, fail_on=["regressed"])
+    assert outcome(unasked)[0] == 3 and report_of(unasked).tests[0].result == "skipped"
     report = report_of(found)
     assert [(test.result, test.kind) for test in report.tests] == [("failure", "missing")]
     (row,) = report.rows

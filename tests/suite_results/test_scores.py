@@ -83,6 +83,32 @@ def test_the_total_is_the_geometric_mean_by_weight(tmp_path):
     assert total.value == pytest.approx(2 ** (3 / 4) * 4 ** (1 / 4))
 
 
+def test_without_a_baseline_rates_of_one_unit_have_a_mean(tmp_path):
+    def said(rates, *units):
+        records = [
+            record_of(
+                script_case(name),
+                processes=(
+                    ProcessResult(
+                        name="0", status=Status.OK, rate=summarise(rates_around(rate), unit)
+                    ),
+                ),
+            )
+            for name, rate, unit in zip("ab", rates, units, strict=False)
+        ]
+        facts = [facts_of(record, name=name) for name, record in zip("ab", records, strict=False)]
+        run = suite(tmp_path, facts, records, f"{len(list(tmp_path.iterdir()))}.jsonl")
+        return report_of(scores_of(run)).sections[-1].prose[0]
+
+    mean = (
+        "Total: 20.00 calls/s, the geometric mean of 2 of 2 benches by weight; --baseline RUN gives"
+    )
+    assert said((10.0, 40.0), "calls/s", "calls/s").startswith(mean)
+    assert said((10.0, 40.0), "calls/s", "items/s").startswith("No total: rates of different units")
+    none = of_rates(tmp_path, {"a": None}, "none.jsonl")
+    assert report_of(scores_of(none)).sections[-1].prose[0].startswith("No total: no bench with")
+
+
 def test_a_bench_that_did_not_run_is_listed_and_counts_as_nothing(tmp_path):
     base = of_rates(tmp_path, {"a": 10.0, "b": 10.0}, "base.jsonl")
     new = of_rates(tmp_path, {"a": 20.0, "b": None}, "new.jsonl")

@@ -1,6 +1,7 @@
 """The layers of validation find what they say, in stored runs."""
 
 import math
+import re
 
 import pytest
 
@@ -46,6 +47,19 @@ def found(run, *layers, milabench=False):
 def test_replays_of_milabench(replay, layer, fails, milabench):
     findings = found(load([REPLAYS / replay]), layer, milabench=milabench)
     assert ((layer, "failure") in findings) == fails
+
+
+@pytest.mark.parametrize("milabench", [False, True])
+def test_of_an_unknown_number_of_gpus_planning_neither_fails_nor_passes(tmp_path, milabench):
+    for file in sorted((REPLAYS / "planning_njobs_good").iterdir()):
+        text = re.sub(r'"plan": \{[^}]*\}', '"plan": {"method": "per_gpu"}', file.read_text())
+        (tmp_path / f"{file.name}.data").write_text(text)
+    run = load([tmp_path])
+    assert [bench.facts.processes for bench in run.benches] == [0]
+    assert found(run, "planning", milabench=milabench) == [("planning", "unknown")]
+    report = report_of(validate(run, choose_layers(("planning",), milabench)))
+    assert "0 failures, 0 warnings, 1 unknown" in report.answer[0]
+    assert [test.result for test in report.tests] == ["skipped"]
 
 
 def test_layers_are_chosen_by_name():

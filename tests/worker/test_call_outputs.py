@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.instrument import Conditions, KeptResults
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.model import Case, FileTarget, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.worker import call_outputs
 from opperf.worker.call_outputs import observe
 from opperf.worker.measure import measure
-from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, Observed
+from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, TIMED, Observed
 
 FUNCTIONS = """
 import numpy as np
@@ -144,12 +144,14 @@ def test_what_was_timed_is_called_again(tmp_path):
         passes=("forward",),
     )
     folder = tmp_path / "results"
-    record = measure(case, load("numpy"), conditions=Conditions(LOCAL_METER, results=folder))
+    kept = KeptResults(str(folder), 2)
+    record = measure(case, load("numpy"), conditions=Conditions(LOCAL_METER, results=kept))
     assert record.status.value == "ok" and len(record.samples["forward"]) == 3
     found = msgspec.json.decode((folder / OBSERVED).read_bytes(), type=Observed)
     made = {one.place: np.load(folder / one.file) for one in found.values}
     first = np.load(_first(case, tmp_path, "output"))
     assert (made[f"output{AFTER}"] == first).all()
+    assert (made[f"output{TIMED}"] == first).all() and f"x after the call{TIMED}" in made
     assert (made[f"output{AFTER}{OTHER}"] != first).any()
     assert f"x after the call{AFTER}" in made
 

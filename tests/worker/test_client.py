@@ -14,6 +14,8 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.execution.workers import Workers
+from opperf.machine import memory_kills as module_of_kills
+from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
@@ -106,7 +108,7 @@ def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
     "name, words",
     [
         ("segfaults", ["SIGSEGV", "last output: about to die"]),
-        ("is_killed", ["SIGKILL", "out of memory"]),
+        ("is_killed", ["by SIGKILL; last output: about to die"]),
         ("leaves", ["exit code 8"]),
         ("exits", ["exit code 7"]),
     ],
@@ -129,7 +131,6 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     "code, log, reason",
     [
         (-11, "", "the process was ended by SIGSEGV"),
-        (-9, "", "the process was ended by SIGKILL (probably out of memory; choose a"),
         (3, "", "the process ended with exit code 3"),
         # A handler of the framework's own, as MXNet 1 has one.
         (255, "\nSegmentation fault: 11\n", "the process was ended by SIGSEGV, with exit code 255"),
@@ -153,6 +154,24 @@ def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, re
 def test_an_unknown_instruction_is_a_reason_where_it_ended_the_process(code, reason):
     log = "vex amd64->IR: unhandled instruction bytes: 0x62 0xF1\n"
     assert describe_end(WorkerDied(code, log)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("counted", "told"),
+    [
+        ((3, 3), ""),
+        ((3, 4), " (out of memory; choose a smaller --size)"),
+        ((None, 4), " (perhaps out of memory; choose a smaller --size)"),
+    ],
+)
+def test_a_kill_is_for_memory_if_the_kernel_counts_it(monkeypatch, tmp_path, counted, told):
+    before, after = counted
+    (tmp_path / "vmstat").write_text(f"nr_free_pages 5\noom_kill {after}\nswap_ra 0\n")
+    assert memory_kills(tmp_path) == after and memory_kills(tmp_path / "none") is None
+    monkeypatch.setattr(module_of_kills, "memory_kills", lambda: after)
+    died = WorkerDied(-signal.SIGKILL, "", memory_advice(signal.SIGKILL, before))
+    assert describe_end(died) == f"the process was ended by SIGKILL{told}"
+    assert memory_advice(signal.SIGSEGV, before) == ""
 
 
 def test_a_worker_that_is_killed_from_elsewhere_ends_its_case_and_starts_no_more(

@@ -172,8 +172,8 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
 @click.option(
     "--no-check",
     is_flag=True,
-    help="Do not compare the results of A and B, which are otherwise called with the same inputs, "
-    "untimed, before and after the timed calls.",
+    help="Do not compare the results of A and B, which are otherwise those of a first call, of the "
+    "last timed one, and of untimed ones after it.",
 )
 @click.option(
     "--rtol",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import io
 import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,8 +134,7 @@ class _Measuring:
     def run(self, words: Sequence[str], names: Sequence[str]) -> int:
         """Measures until the node's command ends; its exit code. Raises as `connected` and `choose`
         do, `OutputError`, and `WorkerError` if the node ends first."""
-        # Ray prints the logs of nodes that end, and standard output is the report's.
-        with redirect_stdout(io.StringIO()), connected(self.cluster) as ray:
+        with connected(self.cluster) as ray:
             node = self._choose(list_nodes(ray))
             actor = self._start(ray, node)
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from opperf.experiments.files import read_records
 from opperf.experiments.records import ModelRecord, line_of
 from opperf.experiments.runner_csv import runner_csv_text
 from opperf.experiments.selection import Selection, listed, machine_of, only_accelerator
-from opperf.installing import install_command
+from opperf.extras import check_extras
 from opperf.plurals import pluralize
 from opperf.reports.data import write_csv, write_json
 from opperf.reports.model import Report
@@ -129,18 +128,8 @@ def _format(request: Request) -> str:
     if chosen == "png" and path == STDOUT and sys.stdout.isatty():
         raise UsageError("an image is for no terminal; name a file with -o FILE.png")
     if chosen in IMAGES and request.report in TABLES:
-        _need("altair", "vl_convert")
+        check_extras("a chart", "altair", "vl_convert")
     return chosen
-
-
-def _need(*modules: str) -> None:
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ImportError as error:
-            raise UsageError(
-                f"charts need {name}, which is not here: {install_command('opperf[plot]')}"
-            ) from error
 
 
 def _select(request: Request, records: Sequence[ModelRecord]) -> list[ModelRecord]:

@@ -41,6 +41,9 @@ FOLDER = Path("output")
     metavar="SECONDS",
     help="Time of the records that have none, since 1970.  [default: now]",
 )
+@choice_option(
+    "--experiment-name", choices=("run_all",), help="PyTorch/XLA: all records are tabulated."
+)
 @click.option("--hide-errors", is_flag=True, help="Leave the messages of errors empty.")
 @debug
 @click.pass_context
@@ -51,6 +54,8 @@ def analyze(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     from opperf.commands.analyze.running import Request, analyze_command
     from opperf.errors import UsageError
 
+    # The one that there is.
+    del options["experiment_name"]
     named = [options.pop("folder"), options.pop("output_dirname")]
     folders = {folder for folder in named if folder is not None}
     if len(folders) > 1:

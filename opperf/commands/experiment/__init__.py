@@ -50,7 +50,7 @@ from opperf.reports.formats import RUN
 @setting_options("python", "memory_format", "compile_cache", "cache", "profiler")
 @environment_options
 @setting_options("precision", "max_time_s", "warmup", "runs", "iterations", "fresh_contents")
-@setting_options("memory", "verify", "imports", "seed", "timeout_s")
+@setting_options("memory", "verify", "verify_iterations", "imports", "seed", "timeout_s")
 @runner_options
 @output_format(
     "--output-format",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from opperf.errors import UsageError, one_line, suggest
+from opperf.extras import load_extra
 from opperf.model import MAPPINGS
 
 if sys.version_info >= (3, 11):
@@ -99,12 +99,7 @@ def _parse(path: Path, text: str) -> Any:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path} is no TOML: {one_line(str(error))}") from error
-    try:
-        yaml = importlib.import_module("yaml")
-    except ImportError as error:
-        raise UsageError(
-            f"{path}: files of YAML need PyYAML; pip install pyyaml, or write the file as TOML"
-        ) from error
+    yaml = load_extra("yaml", f"{path}: a file of YAML", "write it as TOML")
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

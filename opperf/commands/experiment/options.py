@@ -174,17 +174,15 @@ def _runners_axis(axis: str, help: str) -> Any:
     )
 
 
+TEXT = "text"
+
 ERRORS = ("error", "critical")
 
 MESSAGES = ("debug", "info", "warning")
 
-_COUNTED = "records have graph breaks and recompilations, with their reasons, in any case"
-
 ACCEPTED = {
-    "progress-bar": "a terminal has one in any case",
     "collect-full-output": "--save-output and --verify have the gradients in any case",
-    "dump-dynamo-counters": _COUNTED,
-    "collect-dynamo-counters": _COUNTED,
+    "collect-dynamo-counters": "records have graph breaks and recompilations in any case",
 }
 """Flags of PyTorch/XLA's runner that change nothing, with the reason."""
 
@@ -265,9 +263,7 @@ runner_options = combine(
         help="What is printed: error and critical are --quiet.",
     ),
     click.option(
-        "--verify-iterations",
-        type=click.IntRange(1, 1),
-        help="1 alone: --verify compares a step from the beginning.",
+        "--progress-bar", is_flag=True, help="A bar of progress, where there is no terminal too."
     ),
     *(
         click.option(f"--{name}", is_flag=True, help=f"Accepted; {why}.")
@@ -291,6 +287,22 @@ dump_options = combine(
         for name in ("profile-xla", "profile-cuda-cpu", "profile-cuda-cpu-individual-ops")
     ),
     click.option(
+        "--profile-xla-duration-ms",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="MS",
+        help="Repeat the calls of a trace for this long.  [default: one call]",
+    ),
+    click.option(
+        "--dump-dynamo-counters",
+        is_flag=True,
+        help="Write torch.compile's counters alone, as JSON.",
+    ),
+    click.option(
+        "--dump-pytorch-xla-metrics",
+        is_flag=True,
+        help="Write PyTorch/XLA's metrics alone; needs torch_xla.",
+    ),
+    click.option(
         "--save-output",
         is_flag=True,
         help="Write the arrays that each case computes, of training its loss, gradients and "
@@ -300,8 +312,9 @@ dump_options = combine(
     click.option("--dump-hlo", is_flag=True, help="Write the HLO alone."),
     click.option(
         "--save-ir-format",
-        type=click.Choice(("text",)),
-        help="Write the graphs alone, as text.",
+        type=click.Choice((TEXT, "hlo", "stablehlo")),
+        help="Write the graphs alone, as text; of what XLA compiles (JAX, PyTorch/XLA) as its HLO, "
+        "or as StableHLO.",
     ),
 )
 

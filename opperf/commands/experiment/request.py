@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
-from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES
+from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES, TEXT
 from opperf.commands.frameworks import FrameworkChoice
 from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
 from opperf.errors import UsageError
-from opperf.execution.dumps import DUMPS, HLO, INSIDES, IR, RESULTS, TRACE
+from opperf.execution.dumps import (
+    COUNTERS,
+    DUMPS,
+    HLO,
+    INSIDES,
+    IR,
+    RESULTS,
+    STABLEHLO,
+    TRACE,
+    XLA_METRICS,
+)
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
@@ -57,6 +67,12 @@ PROFILES = (
 """PyTorch/XLA's options that ask for a trace."""
 
 
+MS_PER_S = 1e3
+
+TRACED = (*PROFILES, "insides")
+"""Options with which there is a trace."""
+
+
 def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
     """Returns the request of the options, of which the user set those of `set_here`. Raises
     `UsageError` for contradictory ones, the errors of files of cases, and `InstallationError`."""
@@ -77,6 +93,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
             raise UsageError("--pure-wall-time is --profiler events; use one of them")
         axes["profiler"] = ("events",)
     axes.setdefault("profiler", (PROFILER,))
+    words = read_runners_axes(options, explicit)
+    check_dumps(options, [*axes.get("mode", ()), *words.get("dynamo", ())], words.get("xla", ()))
     for path, source in files:
         check_own_settings(path, source, explicit)
     mention = None if "frameworks" in set_here else mentioned_framework(set_here)
@@ -100,6 +118,8 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         cluster=read_cluster(options, explicit),
         command=shlex.join(["opperf", *sys.argv[1:]]),
         dumps=read_dumps(options),
+        traced_s=(options["profile_xla_duration_ms"] or 0.0) / MS_PER_S,
+        bar=options["progress_bar"],
         echo=options["print_subprocess"],
         quiet=options["quiet"] or options["log_level"] in ERRORS,
         matrix=Matrix(
@@ -112,7 +132,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
             sizes=options["sizes"] or ("default",),
             batch_sizes=options["batch_sizes"],
             folders=read_folders(options),
-            words=read_runners_axes(options, explicit),
+            words=words,
             applies_rules=not options["no_skip"],
         ),
         **{name: options[name] for name in COPIED},
@@ -166,13 +186,34 @@ def runners_flags(options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def read_dumps(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns what is written beside the records."""
+    form = options["save_ir_format"]
     asked = {
         TRACE: any(options[name] for name in PROFILES),
-        IR: options["save_ir_format"],
-        HLO: options["dump_hlo"],
+        IR: form == TEXT,
+        HLO: options["dump_hlo"] or form == HLO,
+        STABLEHLO: form == STABLEHLO,
+        COUNTERS: options["dump_dynamo_counters"],
+        XLA_METRICS: options["dump_pytorch_xla_metrics"],
         RESULTS: options["save_output"],
     }
     return tuple(name for name in DUMPS if asked[name] or (options["insides"] and name in INSIDES))
+
+
+def check_dumps(
+    options: Mapping[str, Any], modes: Sequence[str | None], runtimes: Sequence[str | None]
+) -> None:
+    """Raises `UsageError` for a dump that nothing of the matrix has. `runtimes` are XLA's."""
+    by_torch_xla = any(runtimes) or any(mode and "xla" in mode for mode in modes)
+    by_xla = by_torch_xla or "jax" in options["frameworks"]
+    form = options["save_ir_format"]
+    if options["dump_pytorch_xla_metrics"] and not by_torch_xla:
+        raise UsageError("--dump-pytorch-xla-metrics needs torch_xla: add --mode xla")
+    if form in (HLO, STABLEHLO) and not by_xla:
+        raise UsageError(
+            f"--save-ir-format {form} needs torch_xla: add --mode xla, or use --framework jax"
+        )
+    if options["profile_xla_duration_ms"] and not any(options[name] for name in TRACED):
+        raise UsageError("--profile-xla-duration-ms has no effect without --profile-xla")
 
 
 def runners_output(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.paths import make_graph
 from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.comparison.explaining.reports.flame import WRITERS
+from opperf.comparison.results import ResultsRow
 from opperf.errors import OutputError, UsageError
 from opperf.reports.writing import write_reports
 from opperf.results.kept_facts import is_session
@@ -56,7 +57,7 @@ def explain_command(request: Request) -> int:
     if flame is not None:
         graph = make_graph(base, new, difference.event, python)
         write_report(flame, WRITERS[suffix](graph, difference, chosen.title))
-    report = report_of(difference, chosen.title, request.top)
+    report = report_of(difference, chosen.title, request.top, chosen.results)
     write_reports(report, [Output(output, request.output_format)])
     return 0
 
@@ -76,12 +77,19 @@ def _choose(request: Request) -> Chosen:
     run, warnings = read_run(base)
     session = session_of(base, run)
     pair = find_pair(base, session, None if new is None else str(new))
+    group = session.group_of[pair[0].id]
+    results = tuple(
+        ResultsRow.of(group, own.label, own.inputs, check)
+        for own in session.pairs
+        if own.id == group and (check := session.checks.get(group)) is not None
+    )
     if session.plan.gate is not None:
         why = why_not_counted(*pair)
         if why:
             raise UsageError(f"{base}: instructions of {pair[0].label} were not counted: {why}")
         pair = as_counted(pair[0]), as_counted(pair[1])
-    return choose_dumps((base, base), (run, run), pair, request.measured_pass, warnings)
+    chosen = choose_dumps((base, base), (run, run), pair, request.measured_pass, warnings)
+    return chosen._replace(results=results)
 
 
 def _check_flame(path: Path | None, output: Path, overwrite: bool, inputs: tuple[Path, ...]) -> str:

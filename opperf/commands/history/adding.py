@@ -78,6 +78,12 @@ if TYPE_CHECKING:
     "whether it has now]",
 )
 @click.option(
+    "--partial",
+    "may_be_partial",
+    is_flag=True,
+    help="Add what a run that was not finished, or whose file was cut short, has.",
+)
+@click.option(
     "--commits-of",
     type=click.Choice(("code", "framework"), case_sensitive=False),
     help="What the project's commits are of: your own code, for which another version of a "
@@ -107,6 +113,7 @@ class Request:
     commit_b: str
     branch: str
     is_dirty: bool | None
+    may_be_partial: bool
     commits_of: str | None
 
 
@@ -147,7 +154,9 @@ def _add(request: Request) -> int:
                 f"--commits-of {wanted.value}: {project} was made with --commits-of "
                 f"{known[project].value}, and its series have keys of that; name another project"
             )
-        submissions = [] if checkout is None else _read_runs(runs, checkout, wanted)
+        submissions = (
+            [] if checkout is None else _read_runs(runs, checkout, wanted, request.may_be_partial)
+        )
         cases = {entry.key.case for submission in submissions for entry in submission.entries}
         if (request.commit_a or request.commit_b) and not sessions:
             raise UsageError(
@@ -166,13 +175,15 @@ def _add(request: Request) -> int:
     return 0
 
 
-def _read_runs(paths: list[Path], checkout: Checkout, commits_of: CommitsOf) -> list[Submission]:
+def _read_runs(
+    paths: list[Path], checkout: Checkout, commits_of: CommitsOf, may_be_partial: bool
+) -> list[Submission]:
     from opperf.history.intake.runs import read_submission
     from opperf.results.messages import tell
 
     submissions = []
     for path in paths:
-        submission, warnings = read_submission(path, checkout, commits_of)
+        submission, warnings = read_submission(path, checkout, commits_of, may_be_partial)
         submissions.append(submission)
         for warning in warnings:
             tell(f"warning: {warning}")

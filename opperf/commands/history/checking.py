@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     default=1.0,
     show_default=True,
     metavar="NUMBER",
-    help="False alarms in a year, of all series together, that are accepted.",
+    help="False losses in a year, of all series together, that are accepted.",
 )
 @click.option(
     "--alerts-per-week",

@@ -51,11 +51,12 @@ def _plot(
     import sys
 
     from opperf.errors import UsageError
+    from opperf.extras import check_extras
     from opperf.history.store.opening import Store, default_store
     from opperf.plurals import pluralize
     from opperf.results.messages import tell
     from opperf.results.output import replace
-    from opperf.results.plots.command import TEXT_WIDTH, check_image, need
+    from opperf.results.plots.command import TEXT_WIDTH, check_image
     from opperf.results.plots.images import WRITERS
     from opperf.results.plots.text import plot_text
     from opperf.results.text import terminal_width
@@ -85,11 +86,11 @@ def _plot(
             "operators, or --metric"
         )
     if output_file is None:
-        need("plotext")
+        check_extras("a plot", "plotext")
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         print(plot_text(text_plot(history, labels), terminal_width() or TEXT_WIDTH, color))
         return 0
-    need("altair", "vl_convert")
+    check_extras("a plot", "altair", "vl_convert")
     title = f"{of.name}{', ' + branch if branch else ''}: {pluralize(len(history.runs), 'run')}"
     replace(output_file, WRITERS[suffix](chart(history, events, labels, title)))
     tell(f"written to {output_file}")

@@ -71,7 +71,7 @@ def dump(workers: Workers, run: Run, request: Request) -> Iterator[str]:
     if request.dumps:
         name = "stdout" if request.output == STDOUT else request.output.name
         folder = request.output.with_name(f"{name}.dumps")
-        yield from write_dumps(workers, run, request.dumps, folder)
+        yield from write_dumps(workers, run, request.dumps, folder, request.traced_s)
 
 
 OF_MATRIX = {

@@ -87,6 +87,10 @@ class Request:
     """Benches of a suite; None of any other run."""
     dumps: tuple[str, ...] = ()
     """Names of the dumps that are written of the cases."""
+    traced_s: float = 0.0
+    """Seconds that the calls in a dumped trace take at least; 0 for one call."""
+    bar: bool = False
+    """Whether progress is a bar where standard error is no terminal too."""
     compile_ahead: bool = True
     """Whether cases are compiled together before the first is measured, where that can be."""
     echo: bool = False

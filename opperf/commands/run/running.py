@@ -48,7 +48,7 @@ from opperf.execution.forecast import (
     load_paces,
     pace_of,
 )
-from opperf.execution.planning import check_names, plan_run
+from opperf.execution.planning import check_names, framework_axes, plan_run, process_of
 from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import make_progress
 from opperf.execution.run_header import make_header, read_selection
@@ -271,7 +271,7 @@ def measure_work(
         partial(_log, request),
     )
     pace = pace_of(work.remaining)
-    progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace)
+    progress = make_progress(sys.stderr, len(work.remaining), request.quiet, pace, request.bar)
     folder = wrapped_profiles_of(run_file)
     with (
         open_executor(request.executor, task, workers, pinning) as measuring,
@@ -305,16 +305,24 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
     """Returns the plan and the remaining cases of an unfinished run. Raises `RunFileError`."""
     explicit = request.explicit
     frameworks = dict.fromkeys(case.target.framework for case in run.cases)
-    if request.framework.is_named:
+    if request.framework.is_named and request.matrix is None:
         for framework in frameworks:
             check_same("--framework", framework, request.framework.name)
     before, axes_before = read_selection(run)
     check_selection(before, request.selection, explicit)
     if request.matrix is not None:
         check_matrix(run, request.matrix, explicit)
-    if explicit & request.axes.keys():
-        found = workers.of(next(iter(frameworks))).resolve(request.axes).axes
-        check_axes(axes_before, {**request.axes, **found}, explicit)
+    # Of files and models they are kept as they were set, of operators under canonical names.
+    others = {
+        name: values
+        for name, values in request.axes.items()
+        if name in explicit and axes_before.get(name) != values
+    }
+    if others:
+        process = process_of(axes_before, before.settings.imports)
+        found = workers.of(next(iter(frameworks)), process).resolve(framework_axes(others)).axes
+        asked = {name: found.get(name, values) for name, values in others.items()}
+        check_axes(axes_before, asked, explicit)
     remaining = find_pending(
         run,
         request.retry,

@@ -11,9 +11,12 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import choice_option, debug, names_option, report_outputs
-from opperf.parsing import parse_share
+from opperf.parsing import findings_among, parse_share
 
 AS = ("opperf", "milabench")
+
+FINDINGS = ("regressed", "improved", "missing")
+"""Those that `suite compare` can fail on."""
 
 
 class ResultsPath(click.Path):
@@ -159,6 +162,14 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     help="A bench is the same if its change is shown to be smaller.  [default: twice --threshold]",
 )
 @scatter
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="FINDINGS",
+    callback=findings_among(FINDINGS),
+    help="Exit with 1 on any of these: regressed, improved, missing (worked in BASE and fails in "
+    "NEW); or none. Exit with 3 if the runs cannot decide.  [default: regressed,missing]",
+)
 @report_outputs("suite compare")
 @overwrite
 @debug
@@ -167,8 +178,8 @@ def compare(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     """Compare two runs of a suite, BASE (A) and NEW (B), bench by bench: the ratio of their
     performances, its interval, and a verdict; with what is not comparable, and why.
 
-    Exit codes: 0 nothing regressed, 1 a bench regressed or no longer works, 2 a file that cannot be
-    read, 3 it cannot be decided: run each side several times."""
+    Exit codes: 0 nothing found, 1 a bench regressed or no longer works (--fail-on), 2 a file that
+    cannot be read, 3 it cannot be decided: run each side several times."""
     from opperf.suite_results.commands import compare_command
 
     ctx.exit(compare_command(options))

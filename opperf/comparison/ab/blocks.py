@@ -31,6 +31,7 @@ from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
+from opperf.instruments.instrument import KeptResults
 from opperf.model import (
     DEFAULTS,
     PASSES,
@@ -49,7 +50,7 @@ ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
 that more than a few mean a machine or a build that cannot be measured."""
 
-NO_RESULTS: Mapping[str, Path] = MappingProxyType({})
+NO_RESULTS: Mapping[str, KeptResults] = MappingProxyType({})
 
 Start = Callable[[str], Worker]
 """Makes a worker of an arm."""
@@ -67,6 +68,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._workers: dict[str, Worker] = {}
         self._worker: Worker | None = None
         self._launches = 0
+        self._is_first = False
         self._results = NO_RESULTS
 
     def __exit__(self, *error: object) -> None:
@@ -89,11 +91,15 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         start_together(tuple(self._workers.values()), forks)
 
     def begin(
-        self, place: Place, cases: Iterable[Case], results: Mapping[str, Path] = NO_RESULTS
+        self,
+        place: Place,
+        cases: Iterable[Case],
+        results: Mapping[str, KeptResults] = NO_RESULTS,
+        is_first: bool = False,
     ) -> None:
-        """Begins a process; `results` are the new folders for what calls after the timed ones
-        result in, by the case's id."""
-        self._results = results
+        """Begins a process; `results` say where those of timed calls are kept, by the case's id.
+        The first of an arm looks for work that a compiler removed."""
+        self._results, self._is_first = results, is_first
         self._worker = self._workers[place.role]
         forks = forks_of(tuple(cases))
         self._worker.begin_process(forks.devices, forks.rehearsed)
@@ -105,7 +111,8 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        return self._current.measure(case, results=self._results.get(case.id))
+        results = self._results.get(case.id)
+        return self._current.measure(case, results=results, finds_removed_work=self._is_first)
 
     def observe(self, place: Place, case: Case, folder: Path, draw: int) -> Observed:
         """Returns the results of the first call of a new process of a place."""
@@ -139,7 +146,7 @@ class Blocks:
         self.places = tuple(stage.places(session.plan.seed, session.arms, done))
         """Processes that remain."""
         self._place = self.places[0]
-        self._folders = NO_RESULTS
+        self._results = NO_RESULTS
         self._planned: Mapping[str, Case] = {}
         self._group = ""
         """That of the case that was yielded last."""
@@ -165,7 +172,7 @@ class Blocks:
                 )
             self._writer.plan(self._planned[name] for name in cases)
             records: dict[str, Record] = {}
-            self._folders = results.folders(place)
+            self._results = results.kept(place)
             yield from self._replicate(cases, records, extend)
             wall_s = time.monotonic() - begun
             checks = results.check(place, self._processes.observe)
@@ -198,7 +205,9 @@ class Blocks:
         for _ in range(ATTEMPTS):
             left = [name for name in order if name not in records]
             if left:
-                self._processes.begin(place, cases.values(), self._folders)
+                done = {process.line.place.arm for process in session.processes}
+                is_first = place.arm not in done
+                self._processes.begin(place, cases.values(), self._results, is_first)
             for visited, name in enumerate(left):
                 self._group = name
                 yield cases[name]

@@ -16,7 +16,7 @@ import numpy as np
 from opperf.dtypes import kind_of
 from opperf.model import Case, Difference, Tolerance
 from opperf.model.declaring import OFF
-from opperf.worker.protocol import AFTER, AGAIN, OTHER, Observed, Value
+from opperf.worker.protocol import AFTER, AGAIN, OTHER, TIMED, Observed, Value
 
 
 class Precision(NamedTuple):
@@ -140,7 +140,7 @@ def is_partial(side: Side) -> bool:
     return any(value.step > 1 for value in side.observed.values if not is_later(value.place))
 
 
-LATER = (AGAIN, AFTER, OTHER)
+LATER = (AGAIN, TIMED, AFTER, OTHER)
 """Ends of the name of a result of a call after the first."""
 
 
@@ -158,12 +158,14 @@ def once(found: Iterable[Difference]) -> list[Difference]:
 
 def _before(place: str) -> set[str]:
     """Returns where the same result of an earlier call is."""
-    return {at_first(place), place.removesuffix(OTHER)} - {place}
+    first = at_first(place)
+    before = {first, place.removesuffix(OTHER)}
+    return (before | {first + TIMED} if AFTER in place else before) - {place}
 
 
 def at_first(place: str) -> str:
     """Returns the place of the same result of the first call."""
-    for end in (OTHER, AFTER, AGAIN):
+    for end in (OTHER, AFTER, TIMED, AGAIN):
         place = place.removesuffix(end)
     return place
 

@@ -35,7 +35,8 @@ def _differ(arms: Iterable[ArmSpec], variables: Iterable[str]) -> bool:
 
 def check_loaded(arms: Mapping[str, ArmSpec], loaded: Mapping[str, Loaded]) -> str:
     """Returns a sentence if builds have loaded nothing that differs; else nothing. Raises
-    `UsageError` if both measure the same file of a module."""
+    `UsageError` if both measure the same file of a module, and if their paths are all that could
+    differ. A shared file with the calls of what differs is no fault."""
     if not are_builds(arms.values()):
         return ""
     shared = _shared(*(arm.files for arm in loaded.values()))
@@ -47,10 +48,15 @@ def check_loaded(arms: Mapping[str, ArmSpec], loaded: Mapping[str, Loaded]) -> s
                     "compared with itself: install a build of its own for each arm, or name the "
                     "file in place of the module, to measure it in both"
                 )
-    modules = {found.name for arm in loaded.values() for found in arm.files}
+    modules = {(found.name, found.file) for arm in loaded.values() for found in arm.files}
     if len(shared) < len(modules) or len({arm.libraries for arm in loaded.values()}) > 1:
         return ""
     names = ", ".join(f"{found.name} ({found.file})" for found in shared)
+    if len({arm.python for arm in arms.values()}) == 1 and have_own_modules(arms.values()):
+        raise UsageError(
+            f"A and B load the same {names}, and nothing that the path of one alone leads to: it "
+            f"would be compared with itself; check {SEARCHED[0]} of both"
+        )
     return f"A and B load the same {names}: two builds would each have their own"
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from opperf.comparison.ab.session import Session, key, metric_of, pair_of
 from opperf.comparison.statistics.data import Analysis, Verdict
 from opperf.frameworks.base import CPU
-from opperf.instruments.times import FORWARD
+from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.machine.bandwidth import copy_ns
 from opperf.model import REMOVED
 from opperf.results.units import time_text
@@ -23,21 +24,38 @@ MARGIN = 3.0
 writing, and the machine may be disturbed while it copies."""
 
 
+class Moved(NamedTuple):
+    """The bytes that a pass has to move."""
+
+    field: str
+    """Of a record."""
+    words: str
+
+
+MOVED: Mapping[str, Moved] = {
+    FORWARD.name: Moved("moved_bytes", "reading its inputs and writing its outputs"),
+    BACKWARD.name: Moved(
+        "moved_backward_bytes",
+        "reading the gradients of its outputs and writing those of its inputs",
+    ),
+}
+
+
 def moved_by_gains(
     session: Session, analysis: Analysis, copy: Callable[[int], float] = copy_ns
 ) -> dict[str, tuple[int, float]]:
     """Returns the bytes that the calls of B have to move, and the nanoseconds of copying as many,
-    of the groups with a gain in the forward pass on the CPU."""
+    of the figures with a gain on the CPU."""
     second = session.arms[1]
     found: dict[str, tuple[int, float]] = {}
     for verdict in analysis.verdicts:
-        group = pair_of(verdict.case)
-        if verdict.verdict is not Verdict.IMPROVED or metric_of(verdict.case) != FORWARD.name:
+        group, metric = pair_of(verdict.case), metric_of(verdict.case)
+        if verdict.verdict is not Verdict.IMPROVED or metric not in MOVED:
             continue
         settings = session.cases_of(second)[group].settings
         moved = max(
             (
-                record.moved_bytes
+                getattr(record, MOVED[metric].field)
                 for process in session.processes
                 for record in process.records
                 if process.line.place.arm == second and session.group_of[record.id] == group
@@ -46,7 +64,7 @@ def moved_by_gains(
         )
         if moved and settings.device.startswith(CPU.partition("(")[0]):
             cores = settings.threads or os.cpu_count() or 1
-            found[group] = moved, copy(moved) / cores
+            found[verdict.case] = moved, copy(moved) / cores
     return found
 
 
@@ -78,17 +96,18 @@ def implausible_gains(session: Session) -> dict[str, str]:
     if session.closing is None:
         return {}
     return {
-        key(group, FORWARD.name): text
-        for group, (moved, ns) in session.closing.moved.items()
-        if (text := _text(moved, ns, _time_ns(session, key(group, FORWARD.name))))
+        figure: text
+        for figure, (moved, ns) in session.closing.moved.items()
+        if metric_of(figure) in MOVED
+        and (text := _text(metric_of(figure), moved, ns, _time_ns(session, figure)))
     }
 
 
-def _text(moved: int, least_ns: float, time_ns: float) -> str:
+def _text(metric: str, moved: int, least_ns: float, time_ns: float) -> str:
     if time_ns <= 0 or time_ns * MARGIN >= least_ns:
         return ""
     return (
-        f"implausible: reading its inputs and writing its outputs, {moved / KIB:,.0f} KiB, in "
+        f"implausible: {MOVED[metric].words}, {moved / KIB:,.0f} KiB, in "
         f"{time_text(time_ns)} is {moved / time_ns:,.0f} GB/s, and this machine copies as many at "
         f"{moved / least_ns:,.0f} GB/s; it does less at each call than it seems"
     )

@@ -1,5 +1,6 @@
-"""Whether A and B still compute the same after the calls that are timed, and with other contents in
-the same storage: in the first process of either arm, of the first block that has both.
+"""Whether A and B still compute the same at the last of the calls that are timed, after them, and
+with other contents in the same storage: in the first process of either arm, of the first block that
+has both.
 
 A function that keeps results, or does less after some calls, returns at its first call what it
 should. A state that it keeps is no fault: what differs from the first call in both arms is not
@@ -8,6 +9,7 @@ compared.
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,15 +28,17 @@ from opperf.comparison.ab.differences import (
 from opperf.comparison.ab.pairs import Pair, with_contents_of_a
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.session import Session
+from opperf.instruments.instrument import KeptResults
 from opperf.model import DIFFERENT, Case, Check, Difference, Place, Tolerance
-from opperf.worker.protocol import AFTER, OBSERVED, OTHER, Observed
+from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed, Value
 
 Observe = Callable[[Place, Case, Path, int], Observed]
 """Calls a case once in a new process of a place, with the random numbers of a draw."""
 
 
 class TimedResults(AbstractContextManager["TimedResults"]):
-    """The results of calls after the timed ones of a stage's processes, in files of a folder."""
+    """The results of the timed calls of a stage's processes, and of calls after them, in files of a
+    folder."""
 
     def __init__(self, session: Session, phase: str, places: Sequence[Place]) -> None:
         self._session = session
@@ -62,12 +66,16 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         }
         return self._cases[arm]
 
-    def folders(self, place: Place) -> dict[str, Path]:
-        """Returns the folders for the results of a process, by the case's id; empty for none."""
+    def kept(self, place: Place) -> dict[str, KeptResults]:
+        """Returns where the results of a process are kept, by the case's id; empty for none."""
         arm = self._places.get(place)
         if arm is None:
             return {}
-        return {case.id: self._of(arm, group) for group, case in self._cases[arm].items()}
+        found: dict[str, KeptResults] = {}
+        for group, case in self._cases[arm].items():
+            drawn = random.Random(f"{self._session.plan.seed}/{arm}/{group}")
+            found[case.id] = KeptResults(str(self._of(arm, group)), drawn.randint(1, MOST_AFTER))
+        return found
 
     def _of(self, arm: str, group: str) -> Path:
         return Path(self._folder.name).resolve() / arm / group
@@ -115,6 +123,10 @@ class TimedResults(AbstractContextManager["TimedResults"]):
 
 SAME = Check("same")
 
+MOST_AFTER = 4
+"""Most calls after the last timed one up to that whose results are kept: how many there are is
+drawn by the session's seed, so that a function cannot know which it is."""
+
 
 def _first_of_each(places: Sequence[Place], arms: Sequence[str]) -> dict[Place, str]:
     """Returns the first processes of two arms in the first block that has both."""
@@ -147,7 +159,10 @@ class _Comparison:
         self._known = known
         self._pair, self._tolerance, self._first_call = pair, tolerance, first_call
         self._all = sides
-        self._sides = comparable(pair, sides)
+        # A profiler of another package may keep no result.
+        kept = all(any(map(_is_timed, side.observed.values)) for side in sides.values())
+        shown = sides if kept else {arm: side.without(TIMED) for arm, side in sides.items()}
+        self._sides = comparable(pair, shown)
 
     def check(self) -> Check:
         refused = {arm: why for arm, side in self._all.items() if (why := side.observed.refusal)}
@@ -169,21 +184,22 @@ class _Comparison:
     def _without_state(self, found: list[Difference]) -> tuple[list[Difference], list[str]]:
         """Returns the differences that neither random numbers nor a state of both arms explain, and
         what depends on a state."""
-        changed: list[set[str]] = []
-        random: set[str] = set()
+        changed: dict[str, list[set[str]]] = {TIMED: [], AFTER: []}
+        drawn: set[str] = set()
         for arm, side in self._all.items():
             first, again = (self._first_call(arm, side, draw) for draw in (0, 1))
-            random |= self._places(first, again)
-            changed.append(self._places(first, _as_first(side)))
-        kept = set.intersection(*changed)
-        explained = kept | random
-        left = [each for each in found if at_first(each.place) not in explained]
-        places = dict.fromkeys(at_first(difference.place) for difference in found)
-        return left, [
-            f"{place}: depends on the calls before it, in both arms"
-            for place in places
-            if place in kept - random
-        ]
+            drawn |= self._places(first, again)
+            for end, places in changed.items():
+                places.append(self._places(first, _as_first(side, end)))
+        kept = {end: set.intersection(*places) - drawn for end, places in changed.items()}
+        left, states = [], []
+        for difference in found:
+            place, end = at_first(difference.place), _end(difference.place)
+            if place in kept[end]:
+                states.append(f"{place}: depends on the calls before it, in both arms")
+            elif place not in drawn:
+                left.append(difference)
+        return left, list(dict.fromkeys(states))
 
     def _places(self, one: Side, other: Side) -> set[str]:
         """Returns the places of first calls that differ."""
@@ -194,10 +210,20 @@ class _Comparison:
         return {renamed(place.place, names) for place in found if not is_later(place.place)}
 
 
-def _as_first(side: Side) -> Side:
-    """Returns the results of a call after the timed ones as those of a first call."""
+def _is_timed(value: Value) -> bool:
+    return value.place.endswith(TIMED)
+
+
+def _end(place: str) -> str:
+    """Returns the end of a place that says after how many calls it is."""
+    return TIMED if place.endswith(TIMED) else AFTER
+
+
+def _as_first(side: Side, end: str) -> Side:
+    """Returns the results with this end, of a later call, as those of a first call."""
     values = tuple(
         msgspec.structs.replace(value, place=at_first(value.place))
-        for value in side.without(OTHER).observed.values
+        for value in side.observed.values
+        if value.place.endswith(end)
     )
     return side._replace(observed=msgspec.structs.replace(side.observed, values=values))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.comparison.explaining.callgrind import is_dump
+from opperf.comparison.results import ResultsRow
 from opperf.errors import CallgrindError, UsageError, one_line, suggest
 from opperf.model import Case, Run, Status
 from opperf.results.kept import profile_folder
@@ -28,6 +29,8 @@ class Chosen(NamedTuple):
     title: str = ""
     """The case and its pass; empty for two files as they are."""
     warnings: tuple[str, ...] = ()
+    results: tuple[ResultsRow, ...] = ()
+    """How the results of the case compare, of a session that compared them."""
 
 
 def choose(base: Path, new: Path, wanted: str | None, measured_pass: str) -> Chosen:

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opperf.errors import UsageError, WorkerError, one_line
+from opperf.errors import WorkerError, one_line
 from opperf.execution.fleet.nodes import Node, alive
 from opperf.execution.fleet.options import FleetOptions
-from opperf.installing import install_command
-
-REQUIREMENT = "opperf[fleet]"
+from opperf.extras import load_extra
 
 START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
+
+PRINTING, PRINTER = "ray._private.worker", "print_to_stdstream"
+"""Module and name of Ray's function that prints what the cluster says of its processes."""
 
 ANSWER_S = 5.0
 """Seconds within which a machine answers, on a network that a cluster is on."""
@@ -31,12 +32,7 @@ QUIET = {
 
 def load_ray() -> Any:
     """Returns the module. Raises `UsageError` if it is not installed."""
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise UsageError(
-            f"--executor ray needs Ray ({one_line(str(error))}): {install_command(REQUIREMENT)}"
-        ) from error
+    return load_extra("ray", "--executor ray")
 
 
 def connect(options: FleetOptions) -> tuple[Any, bool]:
@@ -47,7 +43,7 @@ def connect(options: FleetOptions) -> tuple[Any, bool]:
         return ray, False
     address = options.address or os.environ.get("RAY_ADDRESS", "")
     check_answers(address)
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    quiet = {"logging_level": "CRITICAL", "log_to_driver": False}
     try:
         if address:
             ray.init(address=address, **quiet)
@@ -80,12 +76,35 @@ def connected(options: FleetOptions) -> Iterator[Any]:
     """Returns a context with the module; a connection that was made for it ends with it."""
     handler = signal.getsignal(signal.SIGTERM)
     ray, is_new = connect(options)
+    printer = silence()
     try:
         yield ray
     finally:
         if is_new:
             ray.shutdown()
             restore(handler)
+        let_print(printer)
+
+
+def silence() -> Any:
+    """Lets Ray print nothing of nodes and workers that end, with the last lines of their logs:
+    whoever misses them says so. Ray has no option for that. Returns the function that printed
+    before, for `let_print`; None of a version that lacks it, and prints."""
+    module = importlib.import_module(PRINTING)
+    printer = getattr(module, PRINTER, None)
+    if printer is not None:
+        setattr(module, PRINTER, print_nothing)
+    return printer
+
+
+def print_nothing(*args: object, **named: object) -> None:
+    """Takes the place of Ray's function."""
+
+
+def let_print(printer: Any) -> None:
+    """Undoes `silence`: a connection may be the user's own."""
+    if printer is not None:
+        setattr(importlib.import_module(PRINTING), PRINTER, printer)
 
 
 def restore(handler: Any) -> None:

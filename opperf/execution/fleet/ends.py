@@ -19,6 +19,17 @@ POLL_S = 0.1
 AGAIN = "measure it again with --retry crashed"
 
 
+def reason_of(ray: Any, error: Exception) -> str:
+    """Returns why a worker answers no more, as far as its error says it."""
+    errors = ray.exceptions
+    if isinstance(error, errors.OutOfMemoryError):
+        return "Ray ended it, as the node is short of memory"
+    if isinstance(error, errors.ActorUnavailableError):
+        return "it answers no more"
+    # The lines above are ids.
+    return one_line(str(error).strip().splitlines()[-1], 160)
+
+
 def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception) -> str:
     """Returns why the worker of a node, whose id in Ray is `node_id`, has ended with an error, and
     what to do. Raises `WorkerError` if the cluster answers no more."""
@@ -31,8 +42,7 @@ def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception)
         return f"node {node} has ended; {AGAIN}"
     why = ""
     if isinstance(error, errors.ActorDiedError):
-        # The lines above are ids.
-        why = f": {one_line(str(error).strip().splitlines()[-1], 160)}"
+        why = f": {reason_of(ray, error)}"
     return f"the worker of node {node} has ended{why}, and the node goes on; {AGAIN}"
 
 

@@ -22,6 +22,7 @@ import opperf
 from opperf.errors import UsageError, WorkerError, one_line, unknown
 from opperf.execution.executor import Arrive, Task
 from opperf.execution.fleet.connecting import connected, list_nodes
+from opperf.execution.fleet.ends import reason_of
 from opperf.execution.fleet.needs import Reserved, pair_key, pairs_of, reserve
 from opperf.execution.fleet.node_groups import NodeGroup, NodeQueue, Part
 from opperf.execution.fleet.node_worker import CONTROL, Measured, NodeWorker, Setup, keep_files
@@ -260,7 +261,8 @@ class Fleet:
         """Waits for the worker to answer again: Ray restarts it, unless its node has ended."""
         with self._lock:
             worker.started = _first_answer(worker.actor)
-        tell(f"warning: a worker of node {worker.node.name} has ended: {one_line(str(error), 120)}")
+        why = reason_of(self._ray, error)
+        tell(f"warning: a worker of node {worker.node.name} has ended: {why}")
 
     def _drop(self, worker: Worker, why: str) -> None:
         """Gives no further case to a worker, which is not free."""

@@ -13,7 +13,7 @@ from jax.extend import core
 from opperf.frameworks import dead_code
 from opperf.frameworks.dead_code import BACKWARD, FORWARD, TOTAL
 from opperf.frameworks.jax import private
-from opperf.frameworks.jax.programs import CompiledCall, Program
+from opperf.frameworks.jax.programs import OPAQUE, CompiledCall, Program
 from opperf.frameworks.jax.steps import programs_in
 from opperf.model import Note, NoteCode
 
@@ -35,10 +35,6 @@ CUBIC = frozenset(
     }
 )
 """Primitives of linear algebra, whose operations are as the cube of a matrix's size."""
-
-OPAQUE = re.compile(r" (?:while|custom-call|conditional)\(")
-"""Steps of a compiled program whose operations XLA does not count, or for one pass of a loop."""
-
 
 REWRITTEN = ("cum", "reduce_window")
 """Beginnings of the names of primitives that XLA does with far fewer operations than it counts
@@ -162,5 +158,7 @@ def _notes(metrics: tuple[str, ...], program: Program) -> list[Note]:
         return []
     if is_constant(program):
         return [Note(metric, NoteCode.CONSTANT, dead_code.CONSTANT) for metric in metrics]
-    found = dead_code.notes(metrics, dead_share(program.traced.jaxpr.jaxpr))
+    dead = dead_share(program.traced.jaxpr.jaxpr)
+    # All that XLA removes shows in the compiled program, which is read where that is not enough.
+    found = dead_code.notes(metrics, dead_code.Removed(dead, dead))
     return found or dead_code.notes_of_left(metrics, left_share(program))

@@ -73,6 +73,7 @@ class JAX(Framework):
     describe = staticmethod(tensors.describe)
     memory = staticmethod(measure)
     compilation = staticmethod(models.costs)
+    compiled_flops = staticmethod(models.compiled_flops)
     model = models.JAXModel
     recorder = recorder.JAXRecorder
     option = staticmethod(compiling.option)

@@ -162,8 +162,13 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """Returns a target's parameters: of the operator, or of the callable's signature."""
-    operator = registry.operator_of(function)
+    """Returns a target's parameters: of the operator, or of the callable's signature. Primitives
+    declare none."""
+    primitive = primitives.called_by(function)
+    if primitive is not None:
+        operator = primitives.find(primitives.operator_name(primitive))
+    else:
+        operator = registry.operator_of(function)
     if operator is not None:
         return operator
     return Operator(

@@ -53,7 +53,7 @@ class VectorJacobianProduct:
             first, second = _functions(call.flat, places)
             self._forward, self._backward = _eager(first), _eager(second)
         self._pullback: Any = None
-        self._heads: list[Any] = []
+        self.heads: list[Any] = []
         with programs.expected():
             self._try()
 
@@ -62,7 +62,7 @@ class VectorJacobianProduct:
             outputs, self._pullback = self._forward(*self._arrays)
             if not outputs:
                 raise NoGradientError("its results are no real or complex numbers")
-            self._heads = [head(output) for output in outputs]
+            self.heads = [head(output) for output in outputs]
             del outputs
             self.backward()
         except OpperfError:
@@ -81,12 +81,11 @@ class VectorJacobianProduct:
         self._pullback = None
         self._results, self._pullback = self._forward(*self._arrays)
 
-    def backward(self) -> None:
-        self.results()
+    def backward(self) -> Any:
+        return self._backward(self.heads, self._pullback)
 
-    def results(self) -> list[Any]:
-        found = self._backward(self._heads, self._pullback)
-        return [None if place is None else found[place] for place in self._order]
+    def read(self, returned: Any) -> list[Any]:
+        return [None if place is None else returned[place] for place in self._order]
 
 
 def compile_gradient(call: CompiledCall, inputs: Sequence[Any]) -> None:

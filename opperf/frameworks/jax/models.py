@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks import numpy_arrays
-from opperf.frameworks.base import Gradient, Kept
+from opperf.frameworks.base import Flops, Gradient, Kept
 from opperf.frameworks.jax import programs
 from opperf.frameworks.jax.devices import dtype_of, jax_device
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
@@ -33,7 +33,7 @@ class Descent:
         return jax.tree_util.tree_map(lambda one: -RATE * one, gradients), state
 
 
-class KeptArray:
+class KeptArray(Kept):
     """An array of an eager call, with a copy, as a function in it may give its memory away."""
 
     def __init__(self, array: Any, call: programs.EagerCall) -> None:
@@ -192,11 +192,12 @@ class JAXModel:
         self._current = self._state = self._gradients = None
         self.state.restore()
 
-    def results(self) -> Mapping[str, Any]:
-        self.reset()
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
+        for _ in range(steps - 1):
+            self.step()
         with programs.expected():
             found = self._results()
-            self.state.restore()
+            self.reset()
             return found
 
     def _results(self) -> dict[str, Any]:
@@ -222,9 +223,16 @@ class JAXModel:
         )
         return JAXModel(case, placed)
 
-    def flops(self) -> int | None:
-        # XLA's own count is a figure of the compilation.
-        return None
+    def flops(self, of_step: bool) -> Flops | None:
+        if not of_step or not self._compiles:
+            # XLA's own count of the forward pass is a figure of the compilation.
+            return None
+        self._begin()
+        lowered = jax.jit(self._stepped).lower(
+            self._current, self._state, self._unnamed, self._named, self._targets
+        )
+        self.reset()
+        return programs.flops_of(lowered.compile())
 
 
 def _named(name: str, tree: Any) -> dict[str, Any]:
@@ -246,3 +254,9 @@ def _key(entry: Any) -> Any:
 def costs(call: Callable[[], Any]) -> dict[str, float]:
     """Returns what compiling a call took, as `programs.costs`; of a model its forward pass."""
     return programs.costs(call.call if isinstance(call, JAXModel) else call)
+
+
+def compiled_flops(call: Callable[[], Any]) -> Flops | None:
+    """Returns XLA's count of the operations of a call; of a model of its forward pass."""
+    compiled = call.call if isinstance(call, JAXModel) else call
+    return compiled.program.flops() if isinstance(compiled, programs.CompiledCall) else None

@@ -79,8 +79,11 @@ def source_now() -> Any:
     return found() if found is not None else None
 
 
-def file_of(program: Any) -> str:
-    """Returns the file of the function that a program was made of; empty if it is unknown."""
+def source_of(program: Any) -> tuple[str, str, int]:
+    """Returns the name, file and line of the function that a program was made of; each empty or 0
+    if it is unknown."""
     described = getattr(program, "debug_info", None)
     source = str(getattr(described, "func_src_info", "") or "")
-    return source.rpartition(" at ")[2].rpartition(":")[0]
+    name, _, place = source.rpartition(" at ")
+    file, _, line = place.rpartition(":")
+    return name, file, int(line) if line.isdecimal() else 0

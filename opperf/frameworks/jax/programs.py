@@ -5,6 +5,7 @@ call is over when its own results are ready."""
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.base import Flops
 from opperf.frameworks.jax import devices, memory, private
 
 
@@ -30,10 +32,12 @@ class _Counter:
         self.depth = 0
         """Number of open contexts of `expected`."""
         self.from_cache = 0
+        self.compiling_ns = 0
 
     def listen(self, event: str, duration_secs: float, **_: Any) -> None:
-        if event == private.COMPILED and not self.depth:
-            self.found += 1
+        if event == private.COMPILED:
+            self.compiling_ns += round(1e9 * duration_secs)
+            self.found += not self.depth
 
     def listen_to_cache(self, event: str, **_: Any) -> None:
         self.from_cache += event == private.FROM_CACHE
@@ -42,6 +46,11 @@ class _Counter:
 _counter = _Counter()
 jax.monitoring.register_event_duration_secs_listener(_counter.listen)
 jax.monitoring.register_event_listener(_counter.listen_to_cache)
+
+
+def compiling_ns() -> int:
+    """Returns the nanoseconds that this process has compiled for, in all of its threads."""
+    return _counter.compiling_ns
 
 
 @contextmanager
@@ -224,6 +233,9 @@ class Program:
     def analysis(self) -> Mapping[str, float]:
         return _analysis_of(self._compiled)
 
+    def flops(self) -> Flops | None:
+        return flops_of(self._compiled)
+
 
 COUNTED = ("flops", "transcendentals")
 """XLA's kinds of operations."""
@@ -238,6 +250,18 @@ def _analysis_of(stage: Any) -> Mapping[str, float]:
     # Older versions have a list, with an entry for each program.
     found = found[0] if isinstance(found, list) and found else found
     return dict(found or {})
+
+
+OPAQUE = re.compile(r" (while|custom-call|conditional)\(")
+"""Steps of a compiled program whose operations XLA does not count, or for one pass of a loop."""
+
+
+def flops_of(compiled: Any) -> Flops | None:
+    """Returns XLA's count of a compiled program; None if the back end has none."""
+    count = _analysis_of(compiled).get("flops")
+    if count is None:
+        return None
+    return Flops(count, tuple(dict.fromkeys(OPAQUE.findall(compiled.as_text() or ""))))
 
 
 def _placed(shape: Any, sharding: Any) -> Any:
@@ -377,7 +401,7 @@ COMPILED = ("jit",)
 
 def costs(call: Callable[[], Any]) -> dict[str, float]:
     """Returns what compiling a call and its gradient took, in nanoseconds, the misses of the cache,
-    the recompilations, and what XLA says that the forward pass costs."""
+    the recompilations, and the bytes that XLA says the forward pass moves."""
     if not isinstance(call, CompiledCall):
         return {}
     cost = call.program.cost
@@ -387,6 +411,5 @@ def costs(call: Callable[[], Any]) -> dict[str, float]:
         "compile_cache_misses": float(cost.cache_misses),
         "recompilations": float(_counter.found - cost.before),
     }
-    names = {"flops": "flops", "bytes accessed": "bytes_accessed"}
-    analysis = call.program.analysis()
-    return found | {ours: analysis[xla] for xla, ours in names.items() if xla in analysis}
+    moved = call.program.analysis().get("bytes accessed")
+    return found if moved is None else found | {"bytes_accessed": moved}

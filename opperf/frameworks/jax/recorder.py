@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import jax
+import msgspec
 from jax.extend import core
 
 from opperf.errors import UnsupportedError
@@ -28,9 +29,10 @@ from opperf.frameworks.calls import (
     caller,
     site_at,
 )
-from opperf.frameworks.jax import primitives, private, steps
-from opperf.model import Case
-from opperf.plurals import pluralize
+from opperf.frameworks.compiled_runs import program_name
+from opperf.frameworks.jax import primitives, private, programs, steps
+from opperf.frameworks.jax.program_kernels import ProgramKernels
+from opperf.model import Argument, Case, Fill, TensorSpec
 
 LENGTH = "length"
 """Parameter of a loop that is the number of its rounds."""
@@ -71,6 +73,8 @@ class Program(NamedTuple):
     entries: tuple[Entry, ...]
     number: int
     """Number of calls in a run."""
+    name: str
+    """Of what was compiled; empty of a primitive alone."""
 
 
 class JAXRecorder(Recorder):
@@ -82,9 +86,7 @@ class JAXRecorder(Recorder):
         self._frames = Frames(str(jax.__file__))
         self._programs: dict[int, Program] = {}
         self._unknown: set[str] = set()
-        self._fused: dict[int, int] = {}
-        """Calls of the programs of several primitives, by their identity."""
-        self._fused_ns = 0
+        self._kernels = ProgramKernels(calls.compiled)
         self._restore: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -94,13 +96,17 @@ class JAXRecorder(Recorder):
         run_name, fast_name = (name.places[0].partition(":")[2] for name in names)
 
         def run_recorded(*args: Any, jaxpr: Any, **parameters: Any) -> Any:
+            self._kernels.has_run = True
             if not self._recording:
                 return run(*args, jaxpr=jaxpr, **parameters)
-            begun = time.perf_counter_ns()
+            begun, compiling = time.perf_counter_ns(), programs.compiling_ns()
             made = run(*args, jaxpr=jaxpr, **parameters)
             if self.calls.timed:
                 jax.block_until_ready(made[0])
-            self._add(jaxpr, time.perf_counter_ns() - begun)
+            elapsed = time.perf_counter_ns() - begun
+            # Other threads may compile, too.
+            name = str(parameters.get("name", ""))
+            self._add(jaxpr, name, max(0, elapsed - (programs.compiling_ns() - compiling)))
             return made
 
         def restore() -> None:
@@ -116,10 +122,13 @@ class JAXRecorder(Recorder):
     def begin(self) -> None:
         # Here the list of all is made in no step of the program.
         primitives.operators()
+        if self.calls.timed:
+            self._kernels.begin()
         self._recording = True
 
     def end(self) -> None:
         self._recording = False
+        self._kernels.end()
 
     def wait(self) -> None:
         jax.block_until_ready(jax.live_arrays())
@@ -128,30 +137,21 @@ class JAXRecorder(Recorder):
         self._restore()
 
     def notes(self) -> tuple[str, ...]:
-        of_loops = [OF_UNKNOWN_NUMBER[name] for name in sorted(self._unknown)]
-        if not self._fused:
-            return tuple(of_loops)
-        runs = sum(self._fused.values())
-        took = f", for {self._fused_ns / 1e6:,.1f} ms in all" if self.calls.timed else ""
-        return (
-            f"{pluralize(len(self._fused), 'compiled program')} of several primitives ran "
-            f"{runs:,} times{took}: XLA fuses their primitives, whose own times are unknown",
-            *of_loops,
-        )
+        return tuple(OF_UNKNOWN_NUMBER[name] for name in sorted(self._unknown))
 
-    def _add(self, jaxpr: Any, elapsed_ns: int) -> None:
-        """Adds the calls of a run of a program."""
+    def _add(self, jaxpr: Any, name: str, elapsed_ns: int) -> None:
+        """Adds the calls of a run of a program; `name` is that of its function."""
         program = self._programs.get(id(jaxpr))
         if program is None:
             program = self._programs[id(jaxpr)] = self._read(jaxpr)
-        around = self._around()
+        around = self._around()._replace(program=program.name)
         self.calls.number += program.number
-        alone = program.number == 1 and self.calls.timed
+        alone = not program.name and self.calls.timed
         for call, site, number in program.entries:
             call.add(site or around, elapsed_ns if alone else None, number)
-        if program.number > 1:
-            self._fused[id(jaxpr)] = self._fused.get(id(jaxpr), 0) + 1
-            self._fused_ns += elapsed_ns
+        if program.name:
+            self.calls.compiled.add(program.name, elapsed_ns if self.calls.timed else None)
+            self._kernels.add(name, program.name)
 
     def _around(self) -> Site:
         """Returns the site of the call of a program."""
@@ -174,7 +174,8 @@ class JAXRecorder(Recorder):
         """Returns what a program calls."""
         found: dict[tuple[int, Site | None], Entry] = {}
         total = 0
-        is_users = not self._frames.is_hidden(private.file_of(closed.jaxpr))
+        name, file, line = private.source_of(closed.jaxpr)
+        is_users = not self._frames.is_hidden(file)
         for step, site, number in self._walk(closed.jaxpr, 1, None, is_users):
             total += number
             call = self._call(step)
@@ -183,7 +184,12 @@ class JAXRecorder(Recorder):
             before = found.get((id(call), site))
             known = before.number if before else 0
             found[id(call), site] = Entry(call, site, known + number)
-        return Program(closed, tuple(found.values()), total)
+        name = program_name(name, file, line) if total > 1 else ""
+        entries = (
+            entry if entry.site is None else entry._replace(site=entry.site._replace(program=name))
+            for entry in found.values()
+        )
+        return Program(closed, tuple(entries), total, name)
 
     def _walk(
         self, program: core.Jaxpr, number: int, outer: Site | None, is_users: bool
@@ -204,7 +210,7 @@ class JAXRecorder(Recorder):
                 self._unknown.add(name)
             rounds = equation.params.get(LENGTH, 1) if name == "scan" else 1
             for called in inner:
-                own = not self._frames.is_hidden(private.file_of(called))
+                own = not self._frames.is_hidden(private.source_of(called)[1])
                 yield from self._walk(called, number * rounds, site, own)
 
     def _site(self, equation: Any, outer: Site | None) -> Site | None:
@@ -244,10 +250,21 @@ def describe(step: steps.Step) -> RecordedCall:
     name = primitives.operator_name(step.equation.primitive)
     if not name:
         raise UnsupportedError("it is no primitive of the registry")
-    arguments: Mapping[str, Any] = steps.arguments_of(step)
+    arguments: dict[str, Argument] = steps.arguments_of(step)
+    indices = arguments.get(INDICES)
+    if name.startswith(INDEXING) and isinstance(indices, TensorSpec):
+        # Those of the operator's rule, along the axes that the call names.
+        arguments[INDICES] = msgspec.structs.replace(indices, fill=Fill())
     operator = primitives.find(name)
     assert operator is not None
-    return RecordedCall(Case(operator.target, dict(arguments), passes=("forward",)))
+    return RecordedCall(Case(operator.target, arguments, passes=("forward",)))
+
+
+INDEXING = ("primitive.gather", "primitive.scatter")
+"""Beginnings of the names of primitives that read or write at indices."""
+
+INDICES = "x1"
+"""Their argument that has the indices."""
 
 
 def _module_of(scope: str) -> str:

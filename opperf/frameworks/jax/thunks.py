@@ -183,7 +183,7 @@ def thunk_ns() -> float:
             run_in_turns(calls, CALLS)
         trace = read_trace(profiles[0])
         unions = unions_in(trace.calls, trace.thunks)
-        plain = run_in_turns(calls, CALLS)
+        plain, _ = run_in_turns(calls, CALLS)
         if len(unions) != len(plain):
             raise ProfilerError(EMPTY)
         for place in range(len(calls)):
@@ -216,21 +216,22 @@ def _loop(steps: int) -> Callable[[], object]:
     return lambda: jax.block_until_ready(call())
 
 
-def run_in_turns(phases: Sequence[Callable[[], object]], count: int) -> list[int]:
+def run_in_turns(phases: Sequence[Callable[[], object]], count: int) -> tuple[list[int], object]:
     """Returns the wall-clock times of the phases in order, `count` times, each inside a marker, in
-    nanoseconds; before that, they run a few times outside."""
+    nanoseconds, and what the last call returned; before that, they run a few times outside."""
     warm_up(phases, count)
     walls = []
+    result: object = None
     clock = perf_counter_ns
     for _ in range(count):
         for phase in phases:
+            # Freed while the clock is not read, and before the next phase allocates.
+            result = None
             begin = clock()
             with TraceAnnotation(MARKER):
                 result = phase()
             walls.append(clock() - begin)
-            # Freed after the clock was read, and before the next phase allocates.
-            del result
-    return walls
+    return walls, result
 
 
 class NativeProfiler(RecordingProfiler):
@@ -244,8 +245,11 @@ class NativeProfiler(RecordingProfiler):
         self._thunk_ns = thunk_ns() if platform_of(device) == "cpu" else 0.0
 
     def _record(self, calls: int, taken: Sequence[Taken]) -> int:
+        self._last = ()
         with record() as profiles:
-            walls = run_in_turns(self._phases, calls)
+            walls, result = run_in_turns(self._phases, calls)
+        self._last = (result,)
+        del result
         trace = read_trace(profiles[0])
         self._limit(calls, trace.events)
         if len(trace.calls) != len(walls):
@@ -257,7 +261,9 @@ class NativeProfiler(RecordingProfiler):
         costs = [EventCost(self._thunk_ns) for _ in phases]
         pairs = list(zip(costs, phases, strict=True))
         if any(cost.is_large(thunks[own]) for cost, own in pairs):
-            plain = run_in_turns(self._phases, min(calls, COMPARED))
+            self._last = ()
+            plain, result = run_in_turns(self._phases, min(calls, COMPARED))
+            self._last = (result,)
             for cost, own in pairs:
                 cost.add(walls[own], plain[own], thunks[own])
         for number, (wall, inside) in enumerate(zip(walls, thunks, strict=True)):

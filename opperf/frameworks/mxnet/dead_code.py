@@ -98,4 +98,4 @@ def notes(call: Callable[[], Any]) -> list[Note]:
         for undo in restore:
             undo()
     live = flow.values(results if isinstance(results, (list, tuple)) else [results])
-    return dead_code.notes((FORWARD, TOTAL), dead_code.dead_share(flow.steps, set(live)))
+    return dead_code.notes((FORWARD, TOTAL), dead_code.removed(flow.steps, set(live)))

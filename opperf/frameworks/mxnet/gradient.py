@@ -108,13 +108,13 @@ class RecordedGradient:
             raise NoGradientError("none of its inputs takes a gradient")
         self._call, self._train, self._inputs = call, train, inputs
         self._outputs: list[Any] = []
-        self._heads: list[Any] = []
+        self.heads: list[Any] = []
         try:
             for array, layout in zip(inputs, layouts or itertools.repeat(""), strict=False):
                 # Arrays of `mx.np` know no layouts.
                 array.attach_grad(**({"stype": storage_type(layout)} if layout else {}))
             self.record()
-            self._heads = [Head.of(output).array(output, device) for output in self._outputs]
+            self.heads = [Head.of(output).array(output, device) for output in self._outputs]
             self.backward()
             mx.nd.waitall()
             zero = not any(np.any(_stored(array.grad)) for array in inputs)
@@ -134,10 +134,9 @@ class RecordedGradient:
             self._outputs = flatten(self._call())
 
     def backward(self) -> None:
-        mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
+        mx.autograd.backward(self._outputs, self.heads, train_mode=self._train)
 
-    def results(self) -> list[Any]:
-        self.backward()
+    def read(self, returned: None) -> list[Any]:
         return [array.grad for array in self._inputs]
 
 

@@ -12,6 +12,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError
+from opperf.frameworks.base import Flops
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.mxnet.gradient import by_place
@@ -172,10 +173,11 @@ class MXNetModel:
         self.state.restore()
         mx.random.seed(self._seed)
 
-    def results(self) -> Mapping[str, Any]:
-        self.reset()
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
+        for _ in range(steps - 1):
+            self.step()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:
@@ -208,7 +210,7 @@ class MXNetModel:
         self.reset()
         return MXNetModel(case, replace(self._model, inputs=self._inputs, targets=self._targets))
 
-    def flops(self) -> int | None:
+    def flops(self, of_step: bool) -> Flops | None:
         return None
 
 

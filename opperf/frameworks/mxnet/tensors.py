@@ -18,7 +18,7 @@ import numpy as np
 from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import fill, numpy_arrays
-from opperf.frameworks.base import Contents, Extent, Kept
+from opperf.frameworks.base import LARGE_BYTES, Contents, Extent, Kept
 from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet import private
@@ -297,7 +297,7 @@ def checksum(array: Any) -> int:
     return found
 
 
-class KeptArray:
+class KeptArray(Kept):
     """An array, with a copy of what it stores."""
 
     def __init__(self, array: Any) -> None:
@@ -309,6 +309,17 @@ class KeptArray:
 
     def restore(self) -> None:
         self._copy.copyto(self._array)
+
+    def is_touched(self) -> bool:
+        return self._is_small() and self.is_changed()
+
+    def forget(self) -> bool:
+        if not self._is_small():
+            self._copy = None
+        return self._is_small()
+
+    def _is_small(self) -> bool:
+        return int(self._array.size) * np.dtype(self._array.dtype).itemsize < LARGE_BYTES
 
 
 def keep(value: Any) -> Kept | None:

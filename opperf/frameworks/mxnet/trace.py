@@ -141,18 +141,19 @@ class NativeProfiler:
     ) -> list[PhaseTimes]:
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
+        result: object = None
         with profiler().record() as events:
             for _ in range(count * loops):
                 for phase, window in zip(phases, windows, strict=True):
+                    # Freed while the clock is not read, and before the next phase allocates.
+                    result = None
                     begin = now_us()
                     result = phase()
                     waitall()
                     window.append((begin, now_us()))
-                    # Freed after the clock was read, and before the next phase allocates.
-                    del result
         # Their cost is not subtracted.
         recording = Recording(len(events) / (count * loops * len(phases)))
-        return [
+        timed = [
             PhaseTimes.of(
                 times_in_windows(events, window),
                 [float((end - begin) * NS_PER_US) for begin, end in window],
@@ -160,6 +161,8 @@ class NativeProfiler:
             )._replace(recording=recording)
             for window in windows
         ]
+        timed[-1] = timed[-1]._replace(last=(result,))
+        return timed
 
 
 class MemoryMeter:

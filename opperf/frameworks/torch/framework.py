@@ -305,11 +305,13 @@ class PyTorch(Framework):
 
         mode = case.settings.mode
         if mode == execution.SCRIPT and not isinstance(call, models.TorchModel):
-            return dead_code.notes(self._bind_eagerly(case, arguments, function), None)
+            eager = self._bind_eagerly(case, arguments, function)
+            return dead_code.notes(eager, None, merges=True)
         if not self.compiles(mode) or not execution.drops_dead_code(mode):
             return []
         with execution.eagerly() as is_eager:
-            return dead_code.notes(call, gradient) if is_eager else []
+            fuses = execution.backend_of(mode) == execution.INDUCTOR
+            return dead_code.notes(call, gradient, fuses) if is_eager else []
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:

@@ -16,6 +16,8 @@ from opperf.frameworks.torch.tensors import layout_of, tensors
 
 HEAD_SEED = 0
 
+Gradients = tuple[torch.Tensor | None, ...]
+
 LEAST_HEAD = 0.5
 """Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
 
@@ -124,7 +126,7 @@ class RecordedGradient:
         self._call = call
         self._inputs = [*inputs, *_parameters(call, names)]
         self._outputs: list[torch.Tensor] = []
-        self._heads: list[torch.Tensor] = []
+        self.heads: list[torch.Tensor] = []
         if not self._inputs:
             raise NoGradientError("none of its inputs takes a gradient")
         try:
@@ -133,8 +135,8 @@ class RecordedGradient:
                 self.record()
                 if not self._outputs:
                     raise NoGradientError("autograd has no gradient of its results")
-                self._heads = [head(output) for output in self._outputs]
-                found = self.results()
+                self.heads = [head(output) for output in self._outputs]
+                found = self.backward()
         except OpperfError:
             raise
         except Exception as error:
@@ -147,7 +149,7 @@ class RecordedGradient:
             self._outputs = []
         self._check(found)
 
-    def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
+    def _check(self, found: Gradients) -> None:
         if all(gradient is None for gradient in found):
             raise NoGradientError("its results do not depend on an input that takes a gradient")
 
@@ -157,22 +159,22 @@ class RecordedGradient:
             tensor.requires_grad_(True)
         self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
-    def backward(self) -> None:
-        self.results()
-
-    def results(self) -> tuple[torch.Tensor | None, ...]:
+    def backward(self) -> Gradients:
         """Returns the gradients, of parameters too; None for an input without one."""
-        return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)
+        return torch.autograd.grad(self._outputs, self._inputs, self.heads, allow_unused=True)
+
+    def read(self, returned: Gradients) -> Gradients:
+        return returned
 
 
 class FusedGradient(RecordedGradient):
     """The backward pass of a module that updates its weights in it, and returns no gradients."""
 
-    def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
+    def _check(self, found: Gradients) -> None:
         """Does nothing: an empty list says nothing of such a pass."""
 
-    def results(self) -> tuple[torch.Tensor | None, ...]:
-        torch.autograd.backward(self._outputs, self._heads)
+    def backward(self) -> Gradients:
+        torch.autograd.backward(self._outputs, self.heads)
         return ()
 
 

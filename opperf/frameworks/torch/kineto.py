@@ -153,6 +153,7 @@ class NativeProfiler(RecordingProfiler):
         """Adds the times of so many runs of the phases, in turns with those without recording:
         after a recording, what it left in memory slows calls of many small results to twice the
         time."""
+        self._last = ()
         warm_up(self._phases, calls)
         for _ in range(calls):
             self._run_phases(walls)
@@ -163,14 +164,16 @@ class NativeProfiler(RecordingProfiler):
     def _run_phases(self, walls: list[int]) -> None:
         clock, wait = perf_counter_ns, self._synchronize
         marker = private.RECORD_FUNCTION.get()(MARKER)
+        self._last, result = (), None
         for phase in self._phases:
+            # Freed while the clock is not read, and before the next phase allocates.
+            result = None
             begin = clock()
             with marker:
                 result = phase()
                 wait()
             walls.append(clock() - begin)
-            # Freed after the clock was read, and before the next phase allocates.
-            del result
+        self._last = (result,)
 
 
 # Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,

@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 from torch.nn.parameter import is_lazy
-from torch.utils.flop_counter import FlopCounterMode
 
 from opperf.errors import NoGradientError, UsageError
+from opperf.frameworks.base import Flops
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
 from opperf.frameworks.object_state import ObjectState
 from opperf.frameworks.torch import modes, restoring, xla
 from opperf.frameworks.torch.devices import dtype_of, torch_device, type_of
+from opperf.frameworks.torch.flops import FlopCounter
 from opperf.frameworks.torch.gradient import by_place
 from opperf.frameworks.torch.tensors import tensors
 from opperf.model import Case, Settings
@@ -100,10 +101,13 @@ class TorchModel:
         return LossGradient(lambda: self._loss_of(self._forward()), [*self._parameters().values()])
 
     def begin_update(self) -> None:
+        self._begin_update(self._forward)
+
+    def _begin_update(self, forward: Callable[[], Any]) -> None:
         if self._optimizer is None:
             self._optimizer = self._make_optimizer([*self._parameters().values()])
         self._optimizer.zero_grad(set_to_none=True)
-        self._last_loss = self._loss_of(self._forward())
+        self._last_loss = self._loss_of(forward())
         self._last_loss.backward()
 
     def update(self) -> None:
@@ -154,10 +158,11 @@ class TorchModel:
         # In place, as compiled code and graphs have the addresses.
         self.state.restore()
 
-    def results(self) -> Mapping[str, Any]:
-        self.reset()
+    def results(self, steps: int = 1) -> Mapping[str, Any]:
+        for _ in range(steps - 1):
+            self.step()
         found = self._results()
-        self.state.restore()
+        self.reset()
         return found
 
     def _results(self) -> dict[str, Any]:
@@ -170,7 +175,8 @@ class TorchModel:
                 for name, one in written
                 if id(one) not in returned
             }
-        self._optimizer = self._make_optimizer([*self._parameters().values()])
+        if self._optimizer is None:
+            self._optimizer = self._make_optimizer([*self._parameters().values()])
         self._optimizer.zero_grad(set_to_none=True)
         outputs = self._forward()
         found = _named("output", outputs)
@@ -195,17 +201,17 @@ class TorchModel:
         placed = replace(self._model, inputs=self._inputs, targets=self._targets)
         return TorchModel(case, placed)
 
-    def flops(self) -> int | None:
-        # Without gradients the counter's hooks refuse modules that get parameters as inputs.
-        for gradients in (torch.no_grad, torch.enable_grad):
-            try:
-                with FlopCounterMode(display=False) as counter, gradients():
-                    self._eager()
-            except AssertionError:
-                self.state.restore()
-                continue
-            return int(counter.get_total_flops()) or None
-        return None
+    def flops(self, of_step: bool) -> Flops:
+        self.reset()
+        counter = FlopCounter()
+        with counter:
+            if of_step:
+                self._begin_update(self._eager)
+                self.update()
+            else:
+                self._eager()
+        self.reset()
+        return counter.flops
 
 
 def _named(name: str, outputs: Any) -> dict[str, Any]:

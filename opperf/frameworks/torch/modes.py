@@ -4,15 +4,18 @@ second."""
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.models import COUNTERS_FILE
 from opperf.frameworks.torch import devices, private, xla
 from opperf.frameworks.torch.messages import refusal
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget
@@ -174,6 +177,10 @@ def count() -> dict[str, int]:
     if reasons is not None:
         again = [reason for reason in reasons if not any(words in reason for words in EXPECTED)]
         counts["recompilations"] = len(again)
+    file = os.environ.get(COUNTERS_FILE)
+    if file:
+        found = {name: dict(own) for name, own in counters.items()}
+        Path(file).write_text(json.dumps(found, indent=2, default=str))
     return counts
 
 

@@ -48,7 +48,7 @@ SEQUENCE_NUMBER = PrivateName(RECORDER, "torch._C._autograd:_get_sequence_nr")
 MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:TorchDispatchMode")
 DISPATCH_MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:_get_current_dispatch_mode")
 COMPILED_PROGRAM = PrivateName(
-    "the number of compiled programs of a recording",
+    "compiled programs in a recording",
     "torch._inductor.output_code:CompiledFxGraph",
 )
 
@@ -137,6 +137,13 @@ def number_of(node: Any) -> int:
 def variable_of(node: Any) -> Any:
     """Returns the parameter to whose gradient a node adds; None for any other node."""
     return getattr(node, "variable", None)
+
+
+def names_of(program: Any) -> dict[str, Any]:
+    """Returns the names of the module of a compiled program's code; none if it has no such."""
+    code = getattr(program, "current_callable", None)
+    found: dict[str, Any] = getattr(getattr(code, "__func__", code), "__globals__", {})
+    return found
 
 
 def recompilation_reasons() -> list[str] | None:

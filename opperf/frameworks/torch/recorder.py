@@ -31,8 +31,8 @@ from opperf.frameworks.calls import (
 )
 from opperf.frameworks.importing import after_import
 from opperf.frameworks.torch import private
+from opperf.frameworks.torch.compiled_programs import COMPILED_CODE, CompiledPrograms
 from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of
-from opperf.plurals import pluralize
 
 MOST_NODES = 2**18
 """Nodes of autograd whose sites are kept: more than one step has, and some 50 MB."""
@@ -41,9 +41,6 @@ IGNORED = frozenset({"profiler"})
 """Namespaces of what computes nothing."""
 
 PLAIN_TYPES = frozenset({torch.Tensor, torch.nn.Parameter})
-
-COMPILED_CODE = "torch._inductor.output_code"
-"""The module of the programs that `torch.compile` makes."""
 
 
 class TorchRecorder(Recorder):
@@ -56,7 +53,7 @@ class TorchRecorder(Recorder):
         self._mode = make_mode(calls, self.sites)
         self._hooks: list[Any] = []
         self._of_modules: list[Any] = []
-        self._compiled = CompiledPrograms()
+        self._compiled = CompiledPrograms(calls, self.sites, self.sites.current)
         self._cancel: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -105,9 +102,6 @@ class TorchRecorder(Recorder):
             hook.remove()
         self._cancel()
         self._compiled.remove()
-
-    def notes(self) -> tuple[str, ...]:
-        return self._compiled.notes()
 
 
 def make_mode(calls: Calls, sites: TorchSites) -> Any:
@@ -181,8 +175,8 @@ class TorchSites(Sites):
 
     def __init__(self) -> None:
         super().__init__(str(torch.__file__), _parts)
-        self._backward: dict[Site, Site] = {}
-        """Of a forward site that of its backward calls."""
+        self._backward: dict[tuple[Site, str], Site] = {}
+        """Of a forward site that of its backward calls in a compiled program."""
         self._by_node: dict[int, Site] = {}
         self._number = 0
         """Number of the next node at the last call."""
@@ -216,10 +210,11 @@ class TorchSites(Sites):
         of_forward = self._by_node.get(private.number_of(node))
         if of_forward is not None:
             self._note_nodes(of_forward)
-            site = self._backward.get(of_forward, of_forward)
-            if site is of_forward:
-                site = self._backward[of_forward] = of_forward._replace(phase=BACKWARD)
-            return site
+            key = (of_forward, self.program)
+            if key not in self._backward:
+                made = of_forward._replace(phase=BACKWARD, program=self.program)
+                self._backward[key] = made
+            return self._backward[key]
         variable = private.variable_of(node)
         module = "" if variable is None else self.path_of(variable)
         return self.of(module, self.frames.find(caller()), BACKWARD)
@@ -251,51 +246,3 @@ def _parts(outermost: torch.nn.Module) -> Iterator[tuple[object, str]]:
 
 MOST_OF_A_CALL = 8
 """Nodes of one call: one, and those of views that no call is made for."""
-
-
-class CompiledPrograms:
-    """Counts the calls of the programs that `torch.compile` has made, whose own kernels no dispatch
-    mode sees."""
-
-    def __init__(self) -> None:
-        self.counting = False
-        self._calls: dict[int, int] = {}
-        """By the identity of the program."""
-        self._time_ns = 0
-        self._restore: Callable[[], None] = lambda: None
-
-    def watch(self) -> None:
-        """Watches the programs, once their module is imported."""
-        kind = private.COMPILED_PROGRAM.find()
-        if kind is None:
-            return
-        original = kind.__call__
-
-        def call(program: Any, *args: Any, **named: Any) -> Any:
-            begun = time.perf_counter_ns()
-            try:
-                return original(program, *args, **named)
-            finally:
-                if self.counting:
-                    self._time_ns += time.perf_counter_ns() - begun
-                    self._calls[id(program)] = self._calls.get(id(program), 0) + 1
-
-        def restore() -> None:
-            kind.__call__ = original
-
-        kind.__call__, self._restore = call, restore
-
-    def remove(self) -> None:
-        """Ends watching."""
-        self._restore()
-
-    def notes(self) -> tuple[str, ...]:
-        """Returns what the programs took, if there were any."""
-        if not self._calls:
-            return ()
-        number = sum(self._calls.values())
-        return (
-            f"{pluralize(len(self._calls), 'compiled program')} ran {number:,} times, for "
-            f"{self._time_ns / 1e6:,.1f} ms in all: their own fused kernels are no operators and "
-            "are not among the calls, which are those that they make of operators",
-        )

@@ -265,9 +265,12 @@ def without_prefix(name: str) -> str:
 
 
 def find(name: str) -> Registered | None:
-    """Returns the operator of a name: of overloads the default, else that of most tensors."""
-    named = _by_name(registered_names()).get(without_prefix(name), [])
-    return min(named, key=_rank, default=None)
+    """Returns the operator of a name: the one whose own name it is, of overloads the default, else
+    that of most tensors."""
+    wanted = without_prefix(name)
+    named = _by_name(registered_names()).get(wanted, [])
+    own = [found for found in named if found.operator.names[0] == wanted]
+    return min(own or named, key=_rank, default=None)
 
 
 def overloads(name: str) -> tuple[Operator, ...]:

@@ -11,7 +11,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from opperf.frameworks import numpy_arrays
-from opperf.frameworks.base import Kept
+from opperf.frameworks.base import LARGE_BYTES, Kept
 from opperf.frameworks.torch import private, registry, schemas
 from opperf.frameworks.torch.tensors import layout_of, stored_parts, tensors
 from opperf.model import CallableTarget, OperatorTarget, Target
@@ -105,7 +105,7 @@ class Watched:
             self._saved._replace(copy=contents).restore()
 
 
-class KeptTensor:
+class KeptTensor(Kept):
     """A tensor, with a copy of its contents."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
@@ -127,6 +127,16 @@ class KeptTensor:
         with torch.inference_mode() if tensor.is_inference() else torch.no_grad():
             self._saved.restore()
         self._version = _version_of(tensor)
+
+    def is_touched(self) -> bool:
+        return self._saved.is_moved() or _version_of(self._saved.tensor) != self._version
+
+    def forget(self) -> bool:
+        tensor = self._saved.tensor
+        if tensor.nbytes < LARGE_BYTES:
+            return True
+        self._saved = self._saved._replace(copy=tensor)
+        return False
 
 
 def _version_of(tensor: torch.Tensor) -> int:
@@ -160,7 +170,7 @@ def _bits(part: torch.Tensor) -> torch.Tensor:
     return plain.view(WHOLE[plain.element_size()])
 
 
-class KeptGenerator:
+class KeptGenerator(Kept):
     """A generator of random numbers, with a copy of its state."""
 
     def __init__(self, generator: torch.Generator) -> None:

@@ -44,7 +44,8 @@ class Change(Struct, frozen=True):
     seen_at: int
     """Position of the commit whose points sufficed."""
     of_machine: bool = False
-    """Whether it is part of an event of the machine, and no alarm of its own."""
+    """Whether it only seems to change, as many series did not move when the others of the machine
+    did, and is no alarm of its own."""
     over_budget: bool = False
     """Whether the alerts of its period were spent on clearer ones."""
     taken_back: int | None = None
@@ -81,7 +82,7 @@ class EventKind(str, enum.Enum):
     EXCURSION = "excursion"
     """That of a single run."""
     MANY = "many"
-    """Many of its series changed at one commit, and the others did not."""
+    """The level of most of its series, and not of many others: a machine, or a commit."""
 
 
 class MachineEvent(Struct, frozen=True):
@@ -95,8 +96,6 @@ class MachineEvent(Struct, frozen=True):
     """Median over the series."""
     n_series: int
     """Series that have it: with a shift, all that were measured there."""
-    keys: tuple[str, ...] = ()
-    """Of the series that changed, if these are not all."""
     p: float = math.nan
     taken_back: int | None = None
     """As of a change."""
@@ -127,7 +126,7 @@ class Rate(Struct, frozen=True):
     """The rate of false alarms that is allowed, over all series and looks together."""
 
     false_alarms: float = 1.0
-    """Expected in a period in which nothing changes."""
+    """Losses that are expected in a period in which nothing changes; as many gains are."""
     days: float = 365.0
     looks: int | None = None
     """Commits checked in a period; None to count them by the points' times."""

@@ -8,8 +8,8 @@ Breaks if one commit is checked many times with new points: only the first point
 counted as a look.
 
 Where nothing changes, every discovery is false, and Benjamini and Hochberg's level is the chance of
-any at a look: so many false alarms a period as the level times the looks. Where series did change,
-at most that share of the alarms is false.
+any at a look: so many false changes a period as the level times the looks, half of them losses,
+which are what raises an alarm. Where series did change, at most that share of the changes is false.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ CANDIDATE = 1e-3
 
 
 def level_of_look(rate: Rate, strands: Sequence[Strand]) -> float:
-    """Returns the false-discovery rate of each look."""
+    """Returns the false-discovery rate of each look: of noise half of the changes are losses."""
     looks = rate.looks or _count_looks(rate, strands)
-    return min(MOST_LEVEL, rate.false_alarms / max(1, looks))
+    return min(MOST_LEVEL, 2 * rate.false_alarms / max(1, looks))
 
 
 def _count_looks(rate: Rate, strands: Sequence[Strand]) -> int:

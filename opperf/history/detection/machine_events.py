@@ -1,10 +1,17 @@
-"""Events of machines: jumps that many series have in common, each one event."""
+"""Events of machines: jumps that most series have in common, each one event.
+
+Assumption: what slows a machine slows nearly all of its series by much the same factor; a change of
+code that slows many leaves others as they were. Many changes at one commit, fewer than most, are
+those of their series.
+Breaks with a change of code that slows all by one factor, which is taken for the machine's, and
+with machines whose neighbours slow a part of the series: these are said to be either.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -15,9 +22,19 @@ from opperf.history.detection.series import Series
 from opperf.history.detection.strand_changes import Judged
 from opperf.history.detection.windows import AFTER
 
-MANY_SHARE, MANY = 0.1, 10
-"""Share and number of a machine's series from which on changes at one commit are one event. A
-tenth that one change of code slows is one cause as well, and is looked at as one."""
+MOST = 0.8
+"""Share of a machine's series that have a common move, from which on it is the machine's: what
+slows a machine slows nearly all by much the same factor. Below it, a commit may have done it."""
+
+BEHIND_SHARE, BEHIND = 0.1, 10
+"""Share and number of a machine's series from which on those that had no part in a move of the
+others, and so seem to move back, are none that changed."""
+
+HALF = 0.5
+"""Share of a move from which on a series that moved back by as much did not have it."""
+
+CLEAR = 2.0
+"""Standard errors by which it moved back further than that, until it is said."""
 
 BASELINE = 20
 """Runs before one that say what the machine was like."""
@@ -30,11 +47,17 @@ EXCURSION_SCALES = 6.0
 
 
 def shifts(judged: Judged, series: Sequence[Series]) -> list[MachineEvent]:
-    """Returns the changes of what all series of a machine have in common."""
-    counts: dict[str, int] = defaultdict(int)
-    for strand in judged.strands:
-        counts[strand.environment] += strand.series >= 0
-    found = []
+    """Returns the changes that nearly all series of a machine have in common."""
+    return [event for event in _moves(judged) if event.kind is EventKind.SHIFT]
+
+
+def _moves(judged: Judged) -> Iterator[MachineEvent]:
+    """Yields the changes of what the series of a machine have in common, of a part of them, `MANY`,
+    where many others do not have it."""
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, strand in enumerate(judged.strands):
+        if strand.series >= 0:
+            members[strand.environment].append(index)
     for index, changes in judged.changes.items():
         strand = judged.strands[index]
         if strand.series >= 0:
@@ -44,20 +67,34 @@ def shifts(judged: Judged, series: Sequence[Series]) -> list[MachineEvent]:
             Move(int(strand.positions[change.split]), change.levels.before, change.levels.after)
             for change in detected
         ]
-        found += [
-            MachineEvent(
+        of_machine = members[strand.environment]
+        for change, move, back in zip(detected, moves, taken_back(moves), strict=True):
+            behind = sum(_is_behind(judged, i, move, change.levels.shift) for i in of_machine)
+            having = len(of_machine) - behind
+            is_common = having >= MOST * len(of_machine)
+            yield MachineEvent(
                 strand.environment,
-                EventKind.SHIFT,
+                EventKind.SHIFT if is_common else EventKind.MANY,
                 int(strand.positions[change.split - 1]),
                 move.position,
                 math.exp(change.levels.shift),
-                counts[strand.environment],
+                len(of_machine) if is_common else having,
                 p=change.p,
                 taken_back=back,
             )
-            for change, move, back in zip(detected, moves, taken_back(moves), strict=True)
-        ]
-    return found
+
+
+def _is_behind(judged: Judged, index: int, move: Move, shift: float) -> bool:
+    """Whether a series had no part in what its machine's series have in common: less that, it moved
+    back by about as much."""
+    logs = judged.logs[index]
+    at = int(np.searchsorted(judged.strands[index].positions, move.position))
+    before, after = logs[max(0, at - BASELINE) : at], logs[at : at + BASELINE]
+    if min(before.size, after.size) < AFTER:
+        return False
+    error = float(judged.scale[index]) * math.sqrt(1 / before.size + 1 / after.size)
+    back = -math.copysign(1, shift) * float(np.median(after) - np.median(before))
+    return back > HALF * abs(shift) + CLEAR * error
 
 
 def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
@@ -93,46 +130,41 @@ def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
 def group(
     found: list[list[Change]], judged: Judged
 ) -> tuple[list[list[Change]], list[MachineEvent]]:
-    """Returns the changes, those marked that many series of a machine have at one commit, and an
-    event for each such commit."""
+    """Returns the changes, those marked that many series have because they had no part in a move of
+    the others of their machine, and the moves that only a part of the series have. Changes of many
+    series at one commit beside no such move are those of the code."""
     sizes: dict[str, int] = defaultdict(int)
     for strand in judged.strands:
         sizes[strand.environment] += strand.series >= 0
-    together: dict[tuple[str, int, bool], list[Change]] = defaultdict(list)
-    for changes in found:
-        for change in changes:
-            if change.state is State.DETECTED and not math.isnan(change.p) and change.p > 0:
-                together[change.environment, change.first_bad, change.ratio > 1].append(change)
-    events = {}
-    for place, members in together.items():
-        if len(members) >= max(MANY, MANY_SHARE * sizes[place[0]]):
-            events[place] = MachineEvent(
-                place[0],
-                EventKind.MANY,
-                max(change.last_good for change in members),
-                place[1],
-                float(np.median([change.ratio for change in members])),
-                len(members),
-                tuple(sorted(change.key for change in members)),
-                min(change.p for change in members),
-                taken_back=_most_taken_back(members),
-            )
-    marked = [
+    moves = list(_moves(judged))
+    behind: dict[int, list[Change]] = {
+        number: [change for changes in found for change in changes if _seems_back(change, move)]
+        for number, move in enumerate(moves)
+    }
+    marked = {
+        id(change)
+        for number, members in behind.items()
+        if len(members) >= max(BEHIND, BEHIND_SHARE * sizes[moves[number].environment])
+        for change in members
+    }
+    return [
         [
-            msgspec.structs.replace(change, of_machine=True)
-            if change.p > 0
-            and change.state is State.DETECTED
-            and (change.environment, change.first_bad, change.ratio > 1) in events
-            else change
+            msgspec.structs.replace(change, of_machine=True) if id(change) in marked else change
             for change in changes
         ]
         for changes in found
-    ]
-    return marked, list(events.values())
+    ], [move for move in moves if move.kind is EventKind.MANY]
 
 
-def _most_taken_back(members: Sequence[Change]) -> int | None:
-    """Returns the position at which most of the changes were taken back; None before."""
-    back = sorted(change.taken_back for change in members if change.taken_back is not None)
-    most = len(members) // 2 + 1
-    return back[most - 1] if len(back) >= most else None
+def _seems_back(change: Change, move: MachineEvent) -> bool:
+    """Whether a change takes back a move of a machine, at its commit and by about as much."""
+    if (
+        change.environment != move.environment
+        or change.state is not State.DETECTED
+        # An exact metric has no part in what a machine does.
+        or not change.p > 0
+        or abs(change.first_bad - move.first_bad) > AFTER
+    ):
+        return False
+    share = -math.log(change.ratio) / math.log(move.ratio)
+    return HALF <= share <= 1 + HALF

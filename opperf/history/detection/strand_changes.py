@@ -20,6 +20,7 @@ from opperf.history.detection.levels import (
 )
 from opperf.history.detection.likelihood import best_split, statistic
 from opperf.history.detection.looks import Alarm, Judge, level_of_look
+from opperf.history.detection.scales import scales
 from opperf.history.detection.series import Floats, Strand
 from opperf.history.detection.trends import Season, find_seasons
 from opperf.history.detection.windows import (
@@ -28,7 +29,6 @@ from opperf.history.detection.windows import (
     WINDOW,
     cut_windows,
     look,
-    scales,
 )
 
 MOST_ROUNDS = 40

@@ -12,7 +12,6 @@ the few of a new level would otherwise decide.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,17 +36,6 @@ points in a row occur in a month of some thousand series, four do not."""
 
 CLIP = 4.0
 """Standard deviations: four points of a new level that far are nine standard errors."""
-
-LAG = 5
-"""Points whose difference gives the scale: far enough for what neighbours have in common to fade,
-and near enough for a step to count in five differences only."""
-
-PRIOR_POINTS = 10
-"""Points' worth of the scale that is typical of all strands, in that of each: a handful of
-differences is known to a factor of two."""
-
-MAD_OF_DIFFERENCES = 0.6745 * math.sqrt(2)
-"""Median absolute difference of two draws of a standard normal distribution."""
 
 CHUNK = 128
 """Windows at a time: their sums, below 1 MB, stay in a cache, and threads seldom wait."""
@@ -76,18 +64,6 @@ class Looks:
             self.statistic[chosen],
             self.is_short[chosen],
         )
-
-
-def scales(strands: Sequence[Floats], floors: Sequence[float]) -> Floats:
-    """Returns the standard deviation of each strand's points around their level."""
-    differences = [np.abs(logs[LAG:] - logs[:-LAG]) for logs in strands]
-    own = medians(differences) / MAD_OF_DIFFERENCES
-    sizes = np.array([len(logs) for logs in strands], dtype=np.float64)
-    known = own[own > 0]
-    typical = float(np.median(known)) if known.size else 0.0
-    pooled = np.sqrt((sizes * own**2 + PRIOR_POINTS * typical**2) / (sizes + PRIOR_POINTS))
-    # Equal points have no scale, and those of a machine without any noise are equal.
-    return np.maximum(np.maximum(pooled, floors), 1e-9)
 
 
 @dataclass(frozen=True, eq=False)

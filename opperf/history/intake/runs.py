@@ -28,6 +28,8 @@ from opperf.metrics import metrics_in
 from opperf.model import Metric, MetricKind, Record, Run, Status, Summary, identity_of
 from opperf.model.base import ID_LENGTH, digest
 from opperf.model.runs import SELECTION
+from opperf.plurals import pluralize
+from opperf.results.kept import display
 from opperf.results.outliers import commands_for
 from opperf.results.runfile import read_run
 from opperf.results.settings import changed_settings_text
@@ -39,13 +41,22 @@ OF_PYTHON = ("values", "swept_shapes", "sweeps")
 
 
 def read_submission(
-    path: Path, checkout: Checkout, commits_of: CommitsOf
+    path: Path, checkout: Checkout, commits_of: CommitsOf, may_be_partial: bool = False
 ) -> tuple[Submission, list[str]]:
     """Returns a run file's figures, and what is doubtful about the file, a line each. Raises
-    `RunFileError` for a file that is none, or that has no record."""
+    `RunFileError` for a file that is none, that has no record, or, unless it `may_be_partial`, of a
+    run that was not finished."""
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to add")
+    if run.closing is None and not may_be_partial:
+        # As series that end there, and as outcomes that are missing, it would look like a change.
+        left = len(set(run.planned) - {record.id for record in run.records})
+        raise RunFileError(
+            f"{path}: the run was not finished, or the file was cut short: "
+            f"{pluralize(left, 'case')} without a record; finish it with `opperf run --resume "
+            f"{display(path)}`, or add what it has with --partial"
+        )
     keys = {
         name: comparability(environment, commits_of is CommitsOf.FRAMEWORK)
         for name, environment in run.environments.items()

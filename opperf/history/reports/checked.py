@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -56,7 +58,8 @@ class Row(NamedTuple):
 
     @property
     def is_loss(self) -> bool:
-        return self.line is None or self.event.is_loss(self.line.facts.lower_is_better)
+        lower_is_better = self.line is None or self.line.facts.lower_is_better
+        return self.event.may_be_code and self.event.is_loss(lower_is_better)
 
     @property
     def name(self) -> str:
@@ -67,8 +70,8 @@ class Row(NamedTuple):
 
 
 def open_losses(rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows that somebody has to look at: losses of series that are open."""
-    return [row for row in rows if row.event.is_open and row.line is not None and row.is_loss]
+    """Returns the rows that somebody has to look at: open losses that may be the code's."""
+    return [row for row in rows if row.event.is_open and row.is_loss]
 
 
 def rows_of(
@@ -106,8 +109,9 @@ def check_report(
     unsolved = open_losses(rows)
     stopped = [row for row in unsolved if row.event.kind is Kind.STOPPED]
     losses = [row for row in unsolved if row.event.kind is not Kind.STOPPED]
-    gains = [row for row in rows if row.event.is_open and row.line is not None and not row.is_loss]
-    machines = [row for row in rows if row.event.is_open and row.line is None]
+    still = [row for row in rows if row.event.is_open and not row.is_loss]
+    gains = [row for row in still if row.event.may_be_code]
+    machines = [row for row in still if not row.event.may_be_code]
     closed = [row for row in rows if not row.event.is_open]
     lines = {line.id: line for line in history.timelines}
     counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
@@ -134,12 +138,14 @@ def check_report(
         sections=[
             Section(prose=prose),
             _stopped(stopped),
-            _events("Slower, larger or more", losses),
+            _events("Slower, larger or more", losses, _together(losses)),
             _events("Faster, smaller or less", gains),
-            _events("Machines that changed: all of their series together, and no commit", machines),
+            _events(
+                "Machines that changed: their series together", machines, MOVED if machines else ()
+            ),
             _listed("Too young to tell: more runs decide", _pending(checked, lines)),
             _listed("Notes", _notes(checked.notes, lines)),
-            _commands(unsolved),
+            _commands(unsolved, machines),
             _events("Decided", closed, is_folded=True),
         ],
         data={
@@ -194,7 +200,12 @@ def _values(row: Row) -> tuple[object, ...]:
         *(event.last_good, event.first_bad, _known(event.before), _known(event.after)),
         *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
         *(_known(event.high), _known(event.p), event.method, event.series),
-        *(row.is_loss if line else None, event.count, facts.command if facts else "", row.reason),
+        *(
+            row.is_loss if event.may_be_code else None,
+            event.count,
+            facts.command if facts else "",
+            row.reason,
+        ),
         *latest_values(verdict),
     )
 
@@ -205,7 +216,44 @@ def _interval(event: Event) -> str:
     return f"{percent(event.low)} to {percent(event.high)}"
 
 
-def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section:
+MOVED = (
+    "Their environments are the same before and after. Nearly all series moved by much the same "
+    "factor, as a slower or faster machine moves them, or a change of how everything is built. "
+    "Measure the last commit before again on that machine: if it has the new level too, it is "
+    "the machine; if not, it is the code: `opperf history confirm`, and the check ends with 1.",
+)
+"""Sentences on machines that changed."""
+
+TOGETHER = 10
+"""Losses at one commit from which on they are said to have one cause, most likely."""
+
+
+def _together(losses: Sequence[Row]) -> list[str]:
+    """Returns a sentence for each commit that has many of the losses, and on moves that a part of a
+    machine's series have."""
+    by_commit: dict[str, list[Row]] = {}
+    for row in losses:
+        by_commit.setdefault(row.event.first_bad, []).append(row)
+    said = []
+    for commit, rows in by_commit.items():
+        ratio = statistics.median(row.event.ratio for row in rows)
+        if len(rows) >= TOGETHER and math.isfinite(ratio):
+            said.append(
+                f"{pluralize(len(rows), 'loss')} at {sha_text(commit)}, {percent(ratio)} in the "
+                "middle: one cause, most likely."
+            )
+        said += [
+            f"Event {row.event.id or ''}: {row.name} moved together, and the others did not, as a "
+            "commit would do it, or a neighbour of the machine: measure both commits in turn."
+            for row in rows
+            if row.line is None
+        ]
+    return said
+
+
+def _events(
+    title: str, rows: Sequence[Row], prose: Sequence[str] = (), is_folded: bool = False
+) -> Section:
     if not rows:
         return Section()
     tones = [_tone(row) for row in rows]
@@ -228,12 +276,16 @@ def _events(title: str, rows: Sequence[Row], is_folded: bool = False) -> Section
             texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
         )
     )
-    return Section(title=title, table=table, is_folded=is_folded)
+    return Section(title=title, prose=prose, table=table, is_folded=is_folded)
 
 
 def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
     new = sum(row.is_new for row in rows)
     return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else ""
+
+
+STOPPED = {Stop.FAILS: "fail", Stop.MISSING: "missing", Stop.IMPOSSIBLE: "impossible"}
+"""How several series stopped."""
 
 
 def _stopped(rows: Sequence[Row]) -> Section:
@@ -250,7 +302,20 @@ def _stopped(rows: Sequence[Row]) -> Section:
         texts("Reason", [row.reason for row in rows]),
         texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
     )
-    return Section(title="Stopped: no figures any more", table=Table(columns))
+    return Section(
+        title="Stopped: no figures any more", prose=_stopped_together(rows), table=Table(columns)
+    )
+
+
+def _stopped_together(rows: Sequence[Row]) -> list[str]:
+    """Returns a sentence for each commit since which many series have no figures in one way."""
+    count = Counter((row.event.first_bad, row.event.method) for row in rows)
+    return [
+        f"{pluralize(number, 'case')} {STOPPED[Stop(how)]} since {sha_text(commit)}: one cause, "
+        "most likely."
+        for (commit, how), number in count.items()
+        if number >= TOGETHER
+    ]
 
 
 def _metrics(row: Row) -> str:
@@ -265,7 +330,7 @@ def _state(row: Row) -> str:
 
 
 def _tone(row: Row) -> Tone:
-    if row.line is None or not row.event.is_open:
+    if not row.event.may_be_code or not row.event.is_open:
         return ""
     return "worse" if row.is_loss else "better"
 
@@ -306,8 +371,22 @@ def _notes(notes: Sequence[Noted], lines: Mapping[int, Timeline]) -> list[str]:
     return [*found[:SHOWN_NOTES], *([f"and {more} more"] if more > 0 else [])]
 
 
-def _commands(losses: Sequence[Row]) -> Section:
-    return Section(commands=list(_next_commands(losses)))
+def _commands(losses: Sequence[Row], machines: Sequence[Row]) -> Section:
+    of_series = [row for row in losses if row.line is not None]
+    of_machines = [row for row in (*losses, *machines) if row.line is None]
+    return Section(commands=[*_next_commands(of_series), *_machine_commands(of_machines)])
+
+
+def _machine_commands(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    for row in rows[:1]:
+        number = row.event.id
+        if number:
+            yield "If both commits differ there too", f"opperf history confirm {number} --why TEXT"
+            yield (
+                "If they do not, and the machine has recovered",
+                f"opperf history confirm {number} --noise --why TEXT",
+            )
+            yield "If the machine stays so", f"opperf history bless {number} --why TEXT"
 
 
 def _next_commands(losses: Sequence[Row]) -> Iterator[tuple[str, str]]:

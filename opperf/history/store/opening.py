@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sqlite3
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import OpperfError, UsageError, one_line
+from opperf.extras import load_extra
 from opperf.folders import data_folder
-from opperf.installing import install_command
 
 VARIABLE = "OPPERF_HISTORY"
 """Environment variable with the URL or the path of the store."""
@@ -35,14 +34,6 @@ LOCK = 0x6F707065
 MIGRATIONS = "opperf.history.store:migrations"
 
 
-EXTRAS = {
-    "psycopg": "opperf[postgresql]",
-    "starlette": "opperf[serve]",
-    "uvicorn": "opperf[serve]",
-}
-"""By module, what installs it; all others are of `opperf[history]`."""
-
-
 class StoreError(OpperfError):
     """A store that cannot be opened, read or written."""
 
@@ -51,17 +42,6 @@ def default_store() -> str:
     """Returns the store that is used if none is named: that in `OPPERF_HISTORY`, else a file in the
     data folder."""
     return os.environ.get(VARIABLE) or str(data_folder() / "history.sqlite")
-
-
-def load(module: str) -> Any:
-    """Returns a module of the extra. Raises `UsageError` if it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        extra = EXTRAS.get(module, "opperf[history]")
-        raise UsageError(
-            f"this needs {module} ({one_line(str(error))}): {install_command(extra)}"
-        ) from error
 
 
 def display(store: str) -> str:
@@ -75,7 +55,7 @@ def display(store: str) -> str:
 def make_engine(store: str, must_exist: bool = False) -> Any:
     """Returns SQLAlchemy's engine of a URL or of a path of SQLite. Raises `UsageError` for another
     database, and for a file that is not there but has to be."""
-    sqlalchemy = load("sqlalchemy")
+    sqlalchemy = load_extra("sqlalchemy")
     if not URL.match(store):
         return _sqlite(sqlalchemy, Path(store).expanduser(), must_exist)
     scheme, _, rest = store.partition("://")
@@ -86,7 +66,7 @@ def make_engine(store: str, must_exist: bool = False) -> Any:
         )
     if driver == "sqlite":
         return _sqlite(sqlalchemy, Path("/" + rest.lstrip("/")), must_exist)
-    load("psycopg")
+    load_extra("psycopg")
     try:
         url = sqlalchemy.engine.make_url(f"{driver}://{rest}")
         return sqlalchemy.create_engine(url, connect_args={"connect_timeout": CONNECT_S})
@@ -172,7 +152,7 @@ class Store:
 @contextmanager
 def said_of(store: str, *others: type[Exception]) -> Iterator[None]:
     """Raises a database's errors, and others that are given, as one line of the store."""
-    sqlalchemy = load("sqlalchemy")
+    sqlalchemy = load_extra("sqlalchemy")
     try:
         yield
     except (sqlalchemy.exc.SQLAlchemyError, *others) as error:
@@ -235,7 +215,7 @@ def _newer(store: str, version: str) -> StoreError:
 
 def _version(connection: Any) -> str | None:
     """Returns the version of the tables; None without tables."""
-    sqlalchemy = load("sqlalchemy")
+    sqlalchemy = load_extra("sqlalchemy")
     if not sqlalchemy.inspect(connection).has_table("alembic_version"):
         return None
     found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
@@ -243,7 +223,7 @@ def _version(connection: Any) -> str | None:
 
 
 def _upgrade(connection: Any) -> None:
-    load("alembic")
+    load_extra("alembic")
     from alembic.command import upgrade
     from alembic.config import Config
 

@@ -30,36 +30,44 @@ class EventProfiler:
     ) -> list[PhaseTimes]:
         times: list[list[float]] = [[] for _ in phases]
         walls: list[list[float]] = [[] for _ in phases]
+        result: object = None
         for done in range(0, count * loops, QUEUED):
-            queued = self._queued(phases, min(QUEUED, count * loops - done))
+            # Freed before the next phase allocates.
+            result = None
+            queued, result = self._queued(phases, min(QUEUED, count * loops - done))
             for index, (elapsed, wall) in enumerate(queued):
                 times[index] += elapsed
                 walls[index] += [wall] * len(elapsed)
-        return [PhaseTimes.of(*both, loops) for both in zip(times, walls, strict=True)]
+        timed = [PhaseTimes.of(*both, loops) for both in zip(times, walls, strict=True)]
+        timed[-1] = timed[-1]._replace(last=(result,))
+        return timed
 
     def _queued(
         self, phases: Sequence[Callable[[], object]], calls: int
-    ) -> list[tuple[list[float], float]]:
-        """Returns for each phase the calls' times on the device, and their mean wall-clock time."""
+    ) -> tuple[list[tuple[list[float], float]], object]:
+        """Returns for each phase the calls' times on the device and their mean wall-clock time; and
+        what the very last call returned."""
         # Made in advance, so that the loop is as fast as possible on the host.
         pairs = [[(self._event(), self._event()) for _ in range(calls)] for _ in phases]
         on_host = [0] * len(phases)
         clock = perf_counter_ns
+        result: object = None
         for call in range(calls):
             for index, phase in enumerate(phases):
                 before, after = pairs[index][call]
+                # Freed before the next phase allocates.
+                result = None
                 begin = clock()
                 before.record()
                 result = phase()
                 after.record()
                 on_host[index] += clock() - begin
-                # Freed before the next phase allocates.
-                del result
         begin = clock()
         self._synchronize()
         # The wait for the queue is shared equally by all calls.
         waited = (clock() - begin) / len(phases)
-        return [
+        times = [
             ([after.elapsed_ns(before) for before, after in own], (host + waited) / calls)
             for own, host in zip(pairs, on_host, strict=True)
         ]
+        return times, result

@@ -102,18 +102,26 @@ class QueueTimer(PythonTimer):
         if loops == 1 or len(phases) > 1:
             return super().trace(phases, count, loops)
         (phase,) = phases
-        samples = [self._batch(phase, loops) for _ in range(count)]
-        return [PhaseTimes(samples, samples, samples[:MOST_CALLS], batch=loops)]
+        samples: list[float] = []
+        result: object = None
+        for _ in range(count):
+            # Freed before the next sample.
+            result = None
+            time, result = self._batch(phase, loops)
+            samples.append(time)
+        timed = PhaseTimes(samples, samples, samples[:MOST_CALLS], batch=loops, last=(result,))
+        return [timed]
 
-    def _batch(self, phase: Callable[[], object], loops: int) -> float:
+    def _batch(self, phase: Callable[[], object], loops: int) -> tuple[float, object]:
+        """Returns the mean time of a call, and what the last one returned."""
+        result: object = None
         begin = perf_counter_ns()
         for _ in range(loops):
             # The previous output is freed meanwhile, like in a user's loop.
             result = phase()
         self._synchronize()
         elapsed = perf_counter_ns() - begin
-        del result
-        return max(0.0, (elapsed - self.overhead_ns) / loops)
+        return max(0.0, (elapsed - self.overhead_ns) / loops), result
 
 
 def _trace(
@@ -135,15 +143,16 @@ def _trace(
     clock = perf_counter_ns
     # Split into samples after many calls, and not between two of them.
     together = max(1, MOST_CALLS // loops)
+    result: object = None
     for done in range(0, count, together):
         for _ in range(min(together, count - done) * loops):
             for phase, keep in kept:
+                # Freed while the clock is not read, and before the next phase allocates.
+                result = None
                 begin = clock()
                 result = phase()
                 synchronize()
                 keep(clock() - begin)
-                # Freed after the clock was read, and before the next phase allocates.
-                del result
         for times, samples, calls in taken:
             for first in range(0, len(times), loops):
                 # An empty phase may take less than the median overhead.
@@ -151,4 +160,6 @@ def _trace(
                 samples.append(max(0.0, mean - overhead_ns))
             calls.extend(time - overhead_ns for time in times[: MOST_CALLS - len(calls)])
             times.clear()
-    return [PhaseTimes(samples, samples, calls) for _, samples, calls in taken]
+    timed = [PhaseTimes(samples, samples, calls) for _, samples, calls in taken]
+    timed[-1] = timed[-1]._replace(last=(result,))
+    return timed

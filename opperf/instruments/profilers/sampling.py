@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
 from opperf.instruments.profilers.stopping import Criterion, SamplesSoFar
@@ -40,6 +40,8 @@ class Samples(NamedTuple):
     phases: list[PhaseTimes]
     loops: int
     """Calls of each sample, their mean."""
+    last: tuple[Any, ...] = ()
+    """The result of the last call of the last phase, if the profiler keeps it."""
 
 
 class WarmUp(NamedTuple):
@@ -144,15 +146,20 @@ def sample(
     takes about `call_s` seconds."""
     found = [PhaseTimes([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
+    last: tuple[Any, ...] = ()
     sample_s = loops * call_s
     while True:
         spent = time.perf_counter() - begun
         taken = SamplesSoFar(found[measured].times, count, spent)
         if any(criterion.met(taken) for criterion in criteria):
-            return Samples(found, loops)
+            return Samples(found, loops, last)
         sample_s = spent / count if count else sample_s
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
+        # Freed before the next call allocates.
+        last = ()
         more = profiler.trace(phases, batch, loops)
+        last = more[-1].last
         found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
         # One that returns nothing at all has to end too.
         count += len(more[measured].walls) or batch
+        del more

@@ -100,12 +100,13 @@ def prepare_double(eager: PreparedCase) -> PreparedCase:
 
 
 def results_of(prepared: PreparedCase) -> Results:
-    """Returns the arrays of one run: of a model those of a step from the beginning, else those of a
-    call and its gradients. To be called in the case's scope."""
+    """Returns the arrays of one run: of a model those of its last step, else those of a call and
+    its gradients. To be called in the case's scope."""
     framework, case = prepared.framework, prepared.case
     if isinstance(prepared.called, RunnableModel):
+        prepared.called.reset()
         seed_all(framework, case.settings.seed)
-        found = list(prepared.called.results().items())
+        found = list(prepared.called.results(case.settings.verify_iterations).items())
         framework.synchronize(case.settings.device)
         return _read(framework, found)
     results = CallResults(prepared, case.settings.seed)

@@ -97,8 +97,13 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
 
 def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel: Any) -> None:
     """Runs a script under voir, which has the phases itself."""
-    from voir import cli
-    from voir.overseer import Overseer
+    try:
+        from voir import cli
+        from voir.overseer import Overseer
+    except ImportError as error:
+        raise ImportError(
+            f"a voirfile needs voir ({error}): {sys.executable} -m pip install 'voir<0.3'"
+        ) from None
 
     files = options["voirfiles"]
     go_on = Overseer._on_instrument_error

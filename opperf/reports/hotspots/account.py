@@ -1,5 +1,5 @@
-"""The account of a recorded program's step: its own time, the sum of its operators' times, and what
-is left."""
+"""The account of a recorded program's step: its own time, the sum of its operators' times, that of
+its compiled programs, and what is left."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from opperf.frameworks.calls import BACKWARD
 from opperf.model import PASSES, Case, MetricKind, Program, Record, Run
+from opperf.reports.hotspots.compiled import OwnTime, fused_calls, own_times, total_ns
 from opperf.reports.hotspots.places import in_order, phase_of, sites_of
 from opperf.reports.hotspots.times import (
     MEASURED,
@@ -26,16 +27,18 @@ NAMES = {
     "recorded_step": "Step, while it was recorded",
     "recorded_program": "Program, while it was recorded",
     "recorded_calls": "in operators, as recorded",
+    "recorded_compiled": "in compiled programs",
     "between_recorded": "between operators",
     "step": "Step, without a recorder",
     "measured": "operators: count x measured time",
     "recorded": "operators, as recorded",
     "only_recorded": "operators not measured, as recorded",
+    "compiled": "compiled programs, as recorded",
     "unexplained": "not explained",
     "beyond_measured": "in operators: recorded beyond measured",
     "between": "between operators",
 }
-"""Texts of the keys of parts; phases have their own names."""
+"""Texts of the keys of parts; phases, compiled programs and their kernels have their own names."""
 
 
 class Part(NamedTuple):
@@ -58,7 +61,10 @@ class Account(NamedTuple):
     calls: int
     """Number of calls of the cases in the file."""
     untimed: int
-    """Number of those that have neither a measured nor a recorded time."""
+    """Number of those that have neither a measured nor a recorded time, and are in no compiled
+    program that has one."""
+    compiled: tuple[OwnTime, ...]
+    """Compiled programs whose time is known."""
     kinds: tuple[MetricKind, ...]
     """Kinds of the measured times."""
     parts: tuple[Part, ...]
@@ -86,6 +92,13 @@ class _Calls(NamedTuple):
     measured: Figure | None
     """Time of one, in nanoseconds."""
     recorded: Figure | None
+    fused: Mapping[str, int]
+    """Number of those that are in the times of compiled programs, by their names."""
+
+    @property
+    def alone(self) -> int:
+        """Number of the others."""
+        return self.number - sum(self.fused.values())
 
     @property
     def time(self) -> Figure | None:
@@ -95,16 +108,19 @@ class _Calls(NamedTuple):
     def untimed(self) -> int:
         """Number of the calls without a time."""
         if self.time is None:
-            return self.number
-        sites = self.record.case.sites if self.measured is None else ()
-        return sum(site.count for site in sites if site.time_ns is None)
+            return self.alone
+        if self.measured is not None:
+            return 0
+        lacking = sum(site.count for site in self.record.case.sites if site.time_ns is None)
+        return lacking - (self.number - self.alone)
 
     @property
     def is_recorded(self) -> bool:
         """Whether a recorded time is that of all that was measured."""
         # Of a framework whose engine runs the backward pass, calls are those of the forward pass.
         has_backward = BACKWARD in self.record.summaries
-        return self.measured is None or (self.recorded is not None and not has_backward)
+        is_known = self.recorded is not None or not self.alone
+        return self.measured is None or (is_known and not has_backward)
 
 
 def accounts_of(runs: Iterable[Run]) -> list[Account]:
@@ -115,29 +131,41 @@ def accounts_of(runs: Iterable[Run]) -> list[Account]:
 def account_of(run: Run, program: Program) -> Account:
     """Returns the account of a program whose calls are the cases of a run."""
     calls = [
-        _Calls(record, record.case.count, time_of(record), _recorded(record.case))
+        _Calls(
+            record,
+            record.case.count,
+            time_of(record),
+            _recorded(record.case),
+            fused_calls(record.case, program),
+        )
         for record in RECORDED_TIMES.records(run)
     ]
     measured = [call.record for call in calls if call.measured is not None]
     machines = machines_of(run, measured)
     is_same = not program.machine or set(machines) <= {program.machine}
-    has_recorded = any(call.recorded is not None for call in calls)
+    has_recorded = any(call.recorded is not None or call.fused for call in calls)
     is_comparable = is_same or has_recorded
     # The times of another machine do not stand for the program's where it has its own.
     chosen = [
         call if is_same or not has_recorded else call._replace(measured=None) for call in calls
     ]
+    compiled = own_times(
+        program,
+        (call.record.case for call in calls),
+        ((call.fused, call.measured.value) for call in chosen if call.measured is not None),
+    )
     return Account(
         program=program,
         machines=machines,
         calls=sum(call.number for call in calls),
         untimed=sum(call.untimed for call in chosen),
+        compiled=compiled,
         kinds=tuple(
             dict.fromkeys(record.time_kind for record in measured if record.time_kind is not None)
         ),
         step=_step_of(program),
-        operators=_operators(chosen, program.steps),
-        parts=tuple(_parts(program, chosen)) if is_comparable else (),
+        operators=_operators(chosen, program.steps, compiled),
+        parts=tuple(_parts(program, chosen, compiled)) if is_comparable else (),
         is_comparable=is_comparable,
         dispatch_ns=_dispatch(measured),
     )
@@ -163,12 +191,18 @@ def _recorded_step_of(program: Program) -> Figure | None:
     return None if program.recorded_step is None else Figure(program.recorded_step.mean)
 
 
-def _operators(calls: Iterable[_Calls], steps: int) -> dict[tuple[str, str], float]:
+def _operators(
+    calls: Iterable[_Calls], steps: int, compiled: Iterable[OwnTime]
+) -> dict[tuple[str, str], float]:
+    ratios = {own.program.name: own.ratio for own in compiled}
     found: dict[tuple[str, str], float] = {}
     for call in calls:
         if call.time is not None:
             key = (call.record.case.label, operator_of(call.record.case))
-            found[key] = found.get(key, 0.0) + call.number * call.time.value / steps
+            number = float(call.number)
+            if call.measured is not None:
+                number = call.alone + sum(ratios[name] * own for name, own in call.fused.items())
+            found[key] = found.get(key, 0.0) + number * call.time.value / steps
     return found
 
 
@@ -183,12 +217,15 @@ def _dispatch(measured: Iterable[Record]) -> float | None:
     return median(times) if times else None
 
 
-def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
+def _parts(
+    program: Program, calls: Sequence[_Calls], compiled: Sequence[OwnTime]
+) -> Iterator[Part]:
     """Yields the parts of the recorded step, and of the step without a recorder."""
     steps = program.steps
     recorded = _sum((call.number, call.recorded) for call in calls)
-    measured = _sum((call.number, call.measured) for call in calls)
+    measured = _sum((call.alone, call.measured) for call in calls)
     others = _sum((call.number, call.recorded) for call in calls if call.measured is None)
+    in_compiled = Figure(total_ns(compiled)) if compiled else None
     step = _step_of(program)
     if step is None:
         return
@@ -196,34 +233,50 @@ def _parts(program: Program, calls: Sequence[_Calls]) -> Iterator[Part]:
     has_steps = has_own or program.recorded_step is not None
     key = "recorded_step" if has_steps else "recorded_program"
     own = _recorded_step_of(program)
-    if own is not None and recorded is not None and (has_own or measured is None):
+    timed = {"recorded_calls": recorded, "recorded_compiled": in_compiled}
+    if own is not None and any(timed.values()) and (has_own or measured is None):
+        rest = "unexplained" if any(call.untimed for call in calls) else "between_recorded"
         yield Part(key, own, 1.0, 0)
-        yield from _inner(own, {"recorded_calls": recorded}, steps, "between_recorded")
+        for part in _inner(own, timed, steps, rest):
+            yield part
+            if part.key == "recorded_compiled" and not has_own:
+                yield from _programs(compiled, own, steps)
         if not has_own:
             return
     yield Part("step" if has_own else key, step, 1.0, 0)
-    if measured is None and recorded is None:
-        return
+    sums = {"measured": measured, "only_recorded": others}
     if measured is None:
-        yield from _inner(step, {"recorded": recorded}, steps, "unexplained")
+        sums = {"recorded": recorded}
+    if not any((*sums.values(), in_compiled)):
         return
-    *inner, rest = _inner(
-        step, {"measured": measured, "only_recorded": others}, steps, "unexplained"
-    )
-    yield inner[0]
-    yield from _phases(calls, step, steps)
-    yield from inner[1:]
-    yield rest
-    if recorded is not None and all(call.is_recorded for call in calls):
-        beyond = per_step = _divided(recorded, steps)
-        for part in inner:
-            beyond = _difference(beyond, part.time)
+    for part in _inner(step, {**sums, "compiled": in_compiled}, steps, "unexplained"):
+        yield part
+        if part.key == "measured":
+            yield from _phases(calls, step, steps)
+        if part.key == "compiled":
+            yield from _programs(compiled, step, steps)
+    if measured is not None and recorded and all(call.is_recorded for call in calls):
+        per_step = _divided(recorded, steps)
+        beyond, between = per_step, _difference(step, per_step)
+        for total in filter(None, sums.values()):
+            beyond = _difference(beyond, _divided(total, steps))
+        if in_compiled is not None:
+            between = _difference(between, _divided(in_compiled, steps))
         yield _part("beyond_measured", beyond, step, 2)
-        yield _part("between", _difference(step, per_step), step, 2)
+        yield _part("between", between, step, 2)
+
+
+def _programs(compiled: Iterable[OwnTime], step: Figure, steps: int) -> Iterator[Part]:
+    """Yields the parts of compiled programs, each before its kernels."""
+    for own in compiled:
+        yield _part(own.program.name, Figure(own.time_ns / steps), step, 2)
+        kernels = own.program.kernels
+        for name in sorted(kernels, key=lambda name: -kernels[name]):
+            yield _part(name, Figure(kernels[name] / steps), step, 3)
 
 
 def _sum(counted: Iterable[tuple[int, Figure | None]]) -> Figure | None:
-    known = [(count, figure) for count, figure in counted if figure is not None]
+    known = [(count, figure) for count, figure in counted if count and figure is not None]
     return add_figures(known) if known else None
 
 
@@ -246,10 +299,11 @@ def _divided(total: Figure, steps: int) -> Figure:
 
 
 def _difference(first: Figure, other: Figure) -> Figure:
+    # Where the first has none, the other's alone would say that the difference is certain.
     widths = [width for width in (first.half_width, other.half_width) if width is not None]
     return Figure(
         first.value - other.value,
-        math.hypot(*widths) if widths else None,
+        None if first.half_width is None else math.hypot(*widths),
         first.unreliable or other.unreliable,
     )
 
@@ -261,7 +315,9 @@ def _phases(calls: Iterable[_Calls], step: Figure, steps: int) -> Iterator[Part]
         for name in PASSES if call.measured is not None else ():
             one = time_of(call.record, (name,))
             for site, time in sites_of(call.record.case, one.value, MEASURED) if one else ():
-                phase = BACKWARD if name == BACKWARD else phase_of(site)
+                if site.program in call.fused and site.time_ns is None:
+                    continue
+                phase = BACKWARD if name == BACKWARD else phase_of(site.phase)
                 times[phase] = times.get(phase, 0.0) + time / steps
     if len(times) > 1:
         for phase in in_order(times):

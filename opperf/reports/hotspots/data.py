@@ -24,6 +24,7 @@ from opperf.model import (
     Record,
     Run,
 )
+from opperf.reports.hotspots.stalls import may_be_stall
 from opperf.reports.hotspots.times import (
     MEASURED,
     Basis,
@@ -33,7 +34,7 @@ from opperf.reports.hotspots.times import (
 )
 from opperf.results import projection
 from opperf.results.recordings import is_recorded
-from opperf.results.settings import alike_text, differing_settings, dtypes_of
+from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
 from opperf.results.units import Figure, figure_of
 from opperf.results.verifications import WRONG, is_wrong
 
@@ -42,6 +43,9 @@ UNFINISHED = "the run was not finished"
 
 UNTIMED = ("not timed", "the recording has no time of its calls")
 """Status and reason of a case that ranks by no recorded time."""
+
+FUSED = ("not timed", "compiled programs fuse its calls, and the step's account has their time")
+"""The same of one that compiled programs call."""
 
 
 class Timed(NamedTuple):
@@ -76,6 +80,8 @@ class Hotspot(NamedTuple):
     """The largest peak of a case, in bytes; None if none was measured."""
     share: float
     running: float
+    may_be_stall: bool
+    """Whether most of the time is of calls that may have waited for a core all along."""
 
     @property
     def calls(self) -> int:
@@ -92,8 +98,12 @@ class Unmeasured(NamedTuple):
     operator: str
     status: str
     reason: str
+    settings: str
+    """Those in which it differs from other cases of the runs."""
     calls: int
     cases: int
+    ids: tuple[str, ...]
+    """Of the cases."""
 
 
 class Hotspots(NamedTuple):
@@ -108,6 +118,8 @@ class Hotspots(NamedTuple):
     unmeasured: tuple[Unmeasured, ...]
     """Those that stand for the most calls first."""
     excluded: dict[str, str]
+    steps: int
+    """Number of steps of the recorded programs; 0 if some calls are of none."""
     kinds: tuple[MetricKind, ...]
     launches: float
     """Share of the time that is hardly longer than the launches of empty kernels."""
@@ -123,6 +135,11 @@ class Hotspots(NamedTuple):
         return _calls(self.timed)
 
     @property
+    def time_title(self) -> str:
+        """Title of the times of all calls, beside those of a step."""
+        return f"Time of {self.steps:,} steps" if self.steps > 1 else "Time"
+
+    @property
     def unmeasured_calls(self) -> int:
         return sum(entry.calls for entry in self.unmeasured)
 
@@ -136,7 +153,8 @@ def _calls(timed: Iterable[Timed]) -> int:
 
 
 RANKINGS: dict[str, Callable[[Hotspot], float]] = {
-    "time": lambda entry: entry.time.value,
+    # Those leave the others' order; among themselves they are by their time.
+    "time": lambda entry: -1.0 if entry.may_be_stall else entry.time.value,
     "recorded": lambda entry: -1.0 if entry.recorded_ns is None else entry.recorded_ns,
     "calls": lambda entry: entry.calls,
     "memory": lambda entry: -1.0 if entry.memory is None else entry.memory.value,
@@ -193,6 +211,7 @@ def find_hotspots(
         timed=timed,
         time=total,
         unmeasured=tuple(_unmeasured(runs, basis)),
+        steps=_steps(runs),
         excluded={name: why for run in runs for name, why in run.header.excluded.items()},
         kinds=tuple(
             dict.fromkeys(entry.time_kind for entry in records if entry.time_kind is not None)
@@ -203,6 +222,11 @@ def find_hotspots(
         settings=differing_settings({record.id: record.case for record in records}.values()),
         grouped=_grouped(timed, by),
     )
+
+
+def _steps(runs: Sequence[Run]) -> int:
+    programs = [run.header.program for run in runs]
+    return 0 if None in programs else sum(program.steps for program in programs if program)
 
 
 def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
@@ -286,7 +310,13 @@ def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool
         memory=max(filter(None, peaks), key=lambda peak: peak.value, default=None),
         share=0.0,
         running=0.0,
+        may_be_stall=_may_be_stall(timed),
     )
+
+
+def _may_be_stall(timed: Sequence[Timed]) -> bool:
+    waited = _add(entry for entry in timed if may_be_stall(entry.record))
+    return waited.value > _add(timed).value / 2
 
 
 def _recorded(timed: Iterable[Timed]) -> float | None:
@@ -304,28 +334,39 @@ def _median_call(timed: Iterable[Timed]) -> float:
     return times[bisect.bisect_left(passed, passed[-1] / 2)][0]
 
 
-def _unmeasured(runs: Iterable[Run], basis: Basis) -> list[Unmeasured]:
-    groups: dict[tuple[str, str, str], list[Case]] = {}
+def _unmeasured(runs: Sequence[Run], basis: Basis) -> list[Unmeasured]:
+    """Returns the cases without a time, those alike in all that is shown together."""
+    found: list[tuple[Case, str, str]] = []
+    every = {record.id: record.case for run in runs for record in run.records}
+    every |= {case.id: case for run in runs for case in run.cases}
+    settings = differing_settings(every.values())
     for run in runs:
         known = set()
         for record in run.records:
             known.add(record.id)
             if basis.figure(record, basis.metrics) is None:
                 status = WRONG if is_wrong(record) else record.status.value
-                key = (record.case.label, status, _reason(record))
-                groups.setdefault(key, []).append(record.case)
+                found.append((record.case, status, _reason(record)))
         for record in basis.records(run):
             if record.id not in known and basis.figure(record, basis.metrics) is None:
-                groups.setdefault((record.case.label, *UNTIMED), []).append(record.case)
+                is_fused = any(site.program for site in record.case.sites)
+                found.append((record.case, *(FUSED if is_fused else UNTIMED)))
             known.add(record.id)
-        for case in run.cases:
-            if case.id not in known:
-                groups.setdefault((case.label, "not run", UNFINISHED), []).append(case)
-    found = [
-        Unmeasured(*key, sum(case.count for case in cases), len(cases))
+        found += [(case, "not run", UNFINISHED) for case in run.cases if case.id not in known]
+    groups: dict[tuple[str, str, str, str], list[Case]] = {}
+    for case, status, reason in found:
+        key = (case.label, status, reason, settings_text(case, settings))
+        groups.setdefault(key, []).append(case)
+    rows = [
+        Unmeasured(
+            *key,
+            sum(case.count for case in cases),
+            len(cases),
+            tuple(dict.fromkeys(case.id for case in cases)),
+        )
         for key, cases in groups.items()
     ]
-    return sorted(found, key=lambda entry: (-entry.calls, entry.operator, entry.reason))
+    return sorted(rows, key=lambda row: (-row.calls, row.operator, row.settings, row.reason))
 
 
 def _reason(record: Record) -> str:

@@ -34,43 +34,73 @@ COLOURS = {
 
 UNEXPLAINED = "not explained"
 
+OF_COMPILED = "#cbb8e8"
+"""Colour of compiled programs, whatever phase they are of."""
+
 
 def flame_graph(found: Hotspots, tree: Module, accounts: Sequence[Account]) -> FlameGraph:
     """Returns the flame graph of a tree of modules. A step of a single program is as wide as its
-    own time, if that is more than its operators explain, and they explain some of it."""
-    total = found.time.value
-    whole = max(total, _program_time(found, accounts))
+    own time, if that is more than its operators and compiled programs explain, and they explain
+    some of it."""
+    compiled = _compiled(found, accounts)
+    begin = found.time.value
+    explained = begin + sum(compiled.values())
+    whole = max(explained, _program_time(found, accounts, explained))
     frames = list(_frames(found, tree, whole)) if whole else []
-    left = whole - total
-    if frames and left > 0:
+    if frames and begin < whole:
         first = frames[0]
         frames[0] = first._replace(width=1.0, hover=f"{first.name}\n{time_text(whole)}")
-        share = left / whole
-        hover = f"{UNEXPLAINED}\n{time_text(left)}, {100 * share:.1f} %: no operator's time"
-        frames.append(Frame(UNEXPLAINED, 1 - share, share, 1, WHITE, hover, UNEXPLAINED))
+        beside = [
+            (name, time, OF_COMPILED, "a compiled program") for name, time in compiled.items()
+        ]
+        beside.append((UNEXPLAINED, whole - explained, WHITE, "no operator's time"))
+        for name, time, colour, what in beside:
+            share = time / whole
+            hover = f"{name}\n{time_text(time)}, {100 * share:.1f} %: {what}"
+            if share >= DRAWN:
+                frames.append(Frame(name, begin / whole, share, 1, colour, hover, name))
+            begin += time
     title = "Calls of a program" if found.basis is CALLS else "Time of a program"
     return FlameGraph(title, frames, tuple(_head(found, accounts)))
 
 
-def _program_time(found: Hotspots, accounts: Sequence[Account]) -> float:
-    """Returns the time of all steps of a program in nanoseconds; 0 of one that is not drawn."""
+def _is_single(found: Hotspots, accounts: Sequence[Account]) -> bool:
+    """Whether the times are those of one program."""
     files = {entry.observation.file for entry in found.timed}
-    if len(accounts) != 1 or len(files) != 1 or found.basis is CALLS:
+    return len(accounts) == len(files) == 1 and found.basis is not CALLS
+
+
+def _compiled(found: Hotspots, accounts: Sequence[Account]) -> dict[str, float]:
+    """Returns the times of compiled programs in nanoseconds, by name, without those of their
+    operators that are drawn as these."""
+    if not _is_single(found, accounts) or not accounts[0].is_comparable:
+        return {}
+    times = {
+        own.program.name: own.time_ns - (own.alone_ns if found.basis is MEASURED else 0.0)
+        for own in accounts[0].compiled
+    }
+    return {name: time for name, time in times.items() if time > 0}
+
+
+def _program_time(found: Hotspots, accounts: Sequence[Account], explained: float) -> float:
+    """Returns the time of all steps of a program in nanoseconds; 0 of one that is not drawn."""
+    if not _is_single(found, accounts):
         return 0.0
     (account,) = accounts
     if account.step is None or (found.basis is MEASURED and account.is_elsewhere):
         return 0.0
     time = account.step.value * account.program.steps
-    return time if found.time.value >= LEAST_EXPLAINED * time else 0.0
+    return time if explained >= LEAST_EXPLAINED * time else 0.0
 
 
 def _head(found: Hotspots, accounts: Sequence[Account]) -> Iterator[str]:
     for account in accounts:
         yield account.program.command
+    violet = " Violet: compiled programs." if _compiled(found, accounts) else ""
     what = "their number of calls" if found.basis is CALLS else f"{found.basis.name} time"
     yield (
         f"Modules (grey) and the operators that they call, as wide as {what}. Orange: forward; "
-        "blue: backward; green: optimizer."
+        f"blue: backward; green: optimizer.{violet}"
     )
 
 

@@ -14,7 +14,7 @@ from opperf.reports.hotspots.places import (
     is_number,
     line_text,
     phase_of,
-    sites_of,
+    site_times,
     united_name,
     united_path,
 )
@@ -28,6 +28,8 @@ class Operator(NamedTuple):
 
     name: str
     phase: str
+    is_again: bool = False
+    """Whether its calls are those of the forward pass, which has them too."""
 
 
 @dataclass
@@ -60,7 +62,7 @@ class Module:
 
     def add_up(self) -> Amount:
         """Sets the totals of the module and of all in it, and returns that of the module."""
-        calls = [own.calls for own in self.operators.values()]
+        calls = [own.calls for operator, own in self.operators.items() if not operator.is_again]
         times = [own.time for own in self.operators.values()]
         phases = [(operator.phase, own.time) for operator, own in self.operators.items()]
         for module in self.modules.values():
@@ -92,7 +94,7 @@ class Module:
 def path_of(site: CallSite) -> tuple[str, ...]:
     """Returns the names of the modules of a place; outside of modules, that of the phase or
     function, if it is known."""
-    phase = phase_of(site)
+    phase = phase_of(site.phase)
     if phase == OPTIMIZER:
         # It calls no modules; a trace has its name.
         return tuple(filter(None, (phase, site.module)))
@@ -109,12 +111,12 @@ def module_tree(found: Hotspots) -> Module:
     """Returns the program as the root of a tree, of all cases of a ranking."""
     root = Module("all", "")
     for entry in found.timed:
-        for site, time in sites_of(entry.record.case, entry.time.value, found.basis):
+        for site, phase, time, is_again in site_times(entry, found.basis):
             module = root
             for name in path_of(site):
                 path = f"{module.path}.{name}" if module.path else name
                 module = module.modules.setdefault(name, Module(name, path))
-            operator = Operator(entry.record.case.label, phase_of(site))
+            operator = Operator(entry.record.case.label, phase_of(phase), is_again)
             module.operators.setdefault(operator, Amount()).add(site.count, time)
     root.add_up()
     return root

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.frameworks.calls import BACKWARD, FORWARD, OPTIMIZER
-from opperf.model import CallSite, Case
+from opperf.model import PASSES, CallSite, Case
 from opperf.reports.hotspots.data import Hotspots, Timed
-from opperf.reports.hotspots.times import RECORDED_TIMES, Basis
+from opperf.reports.hotspots.times import MEASURED, RECORDED_TIMES, Basis, time_of
 
 UNKNOWN = CallSite()
 """The place of calls of which none is known."""
@@ -55,9 +55,9 @@ def in_order(phases: Iterable[str]) -> list[str]:
     return sorted(set(phases), key=[*PHASES, OTHER].index)
 
 
-def phase_of(site: CallSite) -> str:
+def phase_of(name: str) -> str:
     """Returns the phase of a place, one of `PHASES` or `OTHER`."""
-    return site.phase if site.phase in PHASES else OTHER
+    return name if name in PHASES else OTHER
 
 
 def line_text(site: CallSite) -> str:
@@ -88,13 +88,41 @@ def sites_of(case: Case, time: float, basis: Basis) -> Iterator[tuple[CallSite, 
         yield site, case.count * time * (weight / total if total else 0.0)
 
 
+class SiteTime(NamedTuple):
+    """A place of calls, with the time of one of their passes there."""
+
+    site: CallSite
+    phase: str
+    """That of the place, or of the backward pass that was measured with its calls."""
+    time: float
+    """In nanoseconds, or the number of calls."""
+    is_again: bool
+    """Whether the calls are those of the forward pass, which has them too."""
+
+
+def site_times(entry: Timed, basis: Basis) -> Iterator[SiteTime]:
+    """Yields the places of a record's calls, for each pass that was measured."""
+    record = entry.record
+    if basis is not MEASURED:
+        for site, time in sites_of(record.case, entry.time.value, basis):
+            yield SiteTime(site, site.phase, time, False)
+        return
+    passes = (entry.observation.metric,) if entry.observation.metric in PASSES else PASSES
+    known = {name: figure for name in passes if (figure := time_of(record, (name,)))}
+    for name, figure in known.items():
+        for site, time in sites_of(record.case, figure.value, basis):
+            is_backward = name == BACKWARD
+            phase = BACKWARD if is_backward else site.phase
+            yield SiteTime(site, phase, time, is_backward and len(known) > 1)
+
+
 def places_of(timed: Iterable[Timed], found: Hotspots) -> list[Place]:
     """Returns the places of some cases of a ranking, those that take most time first."""
     calls: dict[CallSite, int] = {}
     times: dict[CallSite, float] = {}
     for entry in timed:
-        for site, time in sites_of(entry.record.case, entry.time.value, found.basis):
-            place = msgspec.structs.replace(site, count=1, time_ns=None)
+        for site, phase, time, _ in site_times(entry, found.basis):
+            place = msgspec.structs.replace(site, count=1, time_ns=None, phase=phase)
             calls[place] = calls.get(place, 0) + site.count
             times[place] = times.get(place, 0.0) + time
     total = found.time.value

@@ -65,6 +65,15 @@ KINDS = {
 """Texts of the kinds of times."""
 
 
+BUSY = 0.1
+"""Share of the time, measured while the machine was busy, that may change operators' order."""
+
+AGAIN = "Measure again {}when the machine is quiet."
+
+ALONE = "with `opperf run --threads 1`, or "
+"""A remedy where several threads wait for each other."""
+
+
 class Recording(NamedTuple):
     """The content of a report beside the ranking, where runs are of recorded programs."""
 
@@ -94,6 +103,8 @@ def summary(found: Hotspots) -> list[str]:
     """Returns what the ranking is of, and what it lacks, a sentence each."""
     cases = count_text(len({timed.record.id for timed in found.timed}), "case")
     calls = count_text(found.calls, "call")
+    if found.steps > 1:
+        calls += f" in {found.steps:,} steps"
     if found.basis is CALLS:
         return [
             f"{calls} of {cases}, ranked by their number: they were neither timed nor measured. "
@@ -139,11 +150,26 @@ def _doubts(found: Hotspots) -> Iterable[str]:
             f"{percent(found.busy)} of the time was measured while the machine was busy: it has "
             "waits for a core in it, or is that of one thread."
         )
+    stalled = [row.name for row in found.rows if row.may_be_stall]
+    if stalled:
+        more = f" and {len(stalled) - SHOWN_CASES:,} more" if len(stalled) > SHOWN_CASES else ""
+        yield (
+            f"Calls may have waited for a core for most of their time, and rank last: "
+            f"{', '.join(stalled[:SHOWN_CASES])}{more}."
+        )
+    yield from _remedy(found)
     if found.repeated:
         repeated = count_text(found.repeated, "case")
         yield f"{repeated} of one file measured in another, too; added up."
     if found.grouped:
         yield f"{found.grouped}; the calls of each count."
+
+
+def _remedy(found: Hotspots) -> Iterator[str]:
+    """Yields what to do where waits for cores may have changed the order of operators."""
+    if found.busy > BUSY or any(row.may_be_stall for row in found.rows):
+        threads = {timed.record.case.settings.threads for timed in found.timed}
+        yield AGAIN.format("" if threads == {1} else ALONE)
 
 
 def ranking_table(found: Hotspots, most: int | None) -> Table:
@@ -162,7 +188,7 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
 def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:
     is_timed = found.basis is not CALLS
     if is_timed:
-        yield figures("Time", [row.time for row in rows], "ns")
+        yield figures(found.time_title, [row.time for row in rows], "ns")
     yield numbers("Share", [percent(row.share) for row in rows])
     yield numbers("Sum", [percent(row.running) for row in rows])
     yield numbers("Calls", [f"{row.calls:,}" for row in rows])
@@ -213,6 +239,11 @@ def unmeasured_table(found: Hotspots, most: int | None) -> Table:
     left = found.unmeasured[len(shown) :]
     columns = (
         names(_lacking(found), [row.operator for row in shown])._replace(is_whole=True),
+        *(
+            [texts("Settings", [row.settings for row in shown])]
+            if any(row.settings for row in shown)
+            else []
+        ),
         numbers("Calls", [f"{row.calls:,}" for row in shown]),
         numbers("Cases", [f"{row.cases:,}" for row in shown]),
         texts("Reason", [f"{row.status}: {row.reason}" for row in shown]),
@@ -254,7 +285,7 @@ def report_of(
         ],
         data=values(found, most) | recording_values(found, *recording),
         header=columns_of(found),
-        rows=rows_of(found, most),
+        rows=rows_of(found, most, recording.accounts),
         headline="Operators by calls" if found.basis is CALLS else "Operators by time",
         answer=answer(found),
     )
@@ -272,7 +303,8 @@ def answer(found: Hotspots) -> list[str]:
     of = "calls" if found.basis is CALLS else "time of all calls"
     first, *others = (f"{code(row.name)} {percent(row.share)}" for row in rows)
     shares = " and ".join(filter(None, (", ".join([first, *others[:-1]]), *others[-1:])))
-    return [f"Largest shares of the {of}: {shares}."]
+    doubts = (f"**What to do:** {remedy}" for remedy in _remedy(found))
+    return [f"Largest shares of the {of}: {shares}.", *doubts]
 
 
 def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:

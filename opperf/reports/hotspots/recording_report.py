@@ -10,7 +10,7 @@ from opperf.plurals import pluralize
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
-from opperf.reports.hotspots.places import in_order, places_of, unite_numbered
+from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import (
@@ -51,9 +51,16 @@ def account_section(account: Account) -> Section:
         figures("Time", [part.time for part in parts], "ns"),
         numbers("Share", [percent(part.share) for part in parts]),
     )
+    # Of programs and kernels there may be hundreds.
+    named = {*NAMES, *PHASES, OTHER}
+    picked = tuple(
+        i for i, part in enumerate(parts) if part.key in named or part.share >= LEAST_SHARE
+    )
+    left = len(parts) - len(picked)
+    table = Table(columns, shown=picked if left else None, more=_more(left, "step"))
     return Section(
         facts=tuple(_facts(account)),
-        table=Table(columns) if parts else None,
+        table=table if parts else None,
         below=tuple(_remarks(account)),
     )
 
@@ -112,8 +119,9 @@ def _unexplained(account: Account) -> Iterator[str]:
         yield (
             "The operators take longer one by one than the whole step: in the program they "
             "overlap, or find their data in caches."
-            if "measured" in parts
-            else "The calls took longer while they were recorded than the step without a recorder."
+            if "measured" in parts and parts["measured"].share > 1
+            else "What was timed took longer while it was recorded than the step without a "
+            "recorder."
         )
     if left is not None and "measured" in parts and account.kinds == (MetricKind.KERNEL,):
         yield (
@@ -129,10 +137,32 @@ def _unexplained(account: Account) -> Iterator[str]:
             f"{time_text(total)} ({percent(share)}) of the operators' time is the dispatch of "
             f"{pluralize(round(calls), 'call')}."
         )
+    yield from _compiled(account)
     if len(account.parts) > 1:
         yield (
-            "Between operators, or not explained, are the program's own Python, dispatch before "
-            "the call of an operator, data, copies and waits: a recording cannot tell these apart."
+            "Between operators, or not explained, are the program's own Python, compiling, "
+            "dispatch before the call of an operator, data, copies and waits: a recording cannot "
+            "tell these apart."
+        )
+
+
+def _compiled(account: Account) -> Iterator[str]:
+    """Yields what is known of compiled programs, and what is not."""
+    steps = account.program.steps
+    alone = sum(own.alone_ns for own in account.compiled)
+    if alone:
+        fused = sum(own.time_ns for own in account.compiled if own.alone_ns)
+        yield (
+            f"The operators in compiled programs take {time_text(alone / steps)} of a step one by "
+            f"one, and {time_text(fused / steps)} fused there."
+        )
+    lacking = [made for made in account.program.compiled if made.time_ns is None]
+    if lacking:
+        runs = sum(made.runs for made in lacking)
+        yield (
+            f"{count_text(len(lacking), 'compiled program')}, such as {lacking[0].name}, ran "
+            f"{pluralize(runs, 'time')}: they were not timed, as `opperf record --timed` does, so "
+            "that their operators one by one stand for them."
         )
 
 
@@ -150,6 +180,7 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
     for title, known in (
         ("Module", [place.site.module for place in places]),
         ("Line", [place.line for place in places]),
+        ("Compiled in", [place.site.program for place in places]),
     ):
         if any(known):
             columns.append(names(title, known))
@@ -168,7 +199,7 @@ def _amounts(
     found: Hotspots, calls: Sequence[int], times: Sequence[float], shares: Sequence[float]
 ) -> Iterator[Column]:
     if found.basis is not CALLS:
-        yield figures("Time", list(map(Figure, times)), "ns")
+        yield figures(found.time_title, list(map(Figure, times)), "ns")
     yield numbers("Share", map(percent, shares))
     yield numbers("Calls", [f"{number:,}" for number in calls])
 
@@ -198,8 +229,15 @@ def tree_table(found: Hotspots, tree: Module) -> Table:
     columns.append(names(title, [module.slowest() for module in modules]))
     picked = tuple(i for i, share in enumerate(shares) if share >= LEAST_SHARE)
     left = len(rows) - len(picked)
-    more = f"and {left:,} more, each of less than {percent(LEAST_SHARE)} of the time"
-    return Table(tuple(columns), shown=picked if left else None, more=more if left else "")
+    more = _more(left, "time")
+    return Table(tuple(columns), shown=picked if left else None, more=more)
+
+
+def _more(left: int, of: str) -> str:
+    """Returns how many rows a table omits; empty if it has all."""
+    return (
+        f"and {left:,} more, each of less than {percent(LEAST_SHARE)} of the {of}" if left else ""
+    )
 
 
 def what_if_section(forecast: Forecast) -> Section:
@@ -213,7 +251,11 @@ def what_if_section(forecast: Forecast) -> Section:
                 for row in rows
             ],
         ),
-        figures("Its time", [Figure(row.time_ns) for row in rows], "ns"),
+        figures(
+            "Its time in a step" if forecast.is_step else "Its time",
+            [Figure(row.time_ns) for row in rows],
+            "ns",
+        ),
         numbers("Share", [percent(row.share) for row in rows]),
         figures(
             "Step" if forecast.is_step else "All calls",

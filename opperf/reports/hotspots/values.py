@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opperf.model import Summary
-from opperf.reports.hotspots.account import Account
+from opperf.reports.hotspots.account import Account, Part
 from opperf.reports.hotspots.data import Hotspot, Hotspots, group
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import Place, has_places, places_of
@@ -26,6 +26,7 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
     return {
         "calls": found.calls,
+        "steps": found.steps or None,
         "basis": found.basis.name,
         "time_ms": _milliseconds(found, found.time.value),
         "time_half_width_ms": _scaled(found.time.half_width),
@@ -68,6 +69,7 @@ def _figures(found: Hotspots, one: Hotspot) -> dict[str, Any]:
         "time_ms": _milliseconds(found, one.time.value),
         "time_half_width_ms": _scaled(one.time.half_width),
         "uncertain": one.time.is_uncertain,
+        "may_be_stall": one.may_be_stall,
         "recorded_ms": _scaled(one.recorded_ns),
         "share": one.share,
         "running_sum": one.running,
@@ -87,6 +89,7 @@ def _place(found: Hotspots, place: Place) -> dict[str, Any]:
         "line": place.site.line,
         "function": place.site.function,
         "phase": place.site.phase,
+        "program": place.site.program,
         "calls": place.calls,
         "time_ms": _milliseconds(found, place.time),
         "share": place.share,
@@ -126,6 +129,8 @@ COLUMNS = (
     "line",
     "function",
     "phase",
+    "program",
+    "may_be_stall",
 )
 """Columns of the CSV, the keys of its rows."""
 
@@ -136,8 +141,11 @@ def columns_of(found: Hotspots) -> tuple[str, ...]:
     return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:])))
 
 
-def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
-    """Returns the first `most` operators, each before its cases, then what was not measured."""
+def rows_of(
+    found: Hotspots, most: int | None = None, accounts: Sequence[Account] = ()
+) -> list[list[str]]:
+    """Returns the first `most` operators, each before its cases, then what was not measured, and
+    the parts of a step of each recorded program, whose times are of one step."""
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
         cases = [
@@ -150,7 +158,15 @@ def rows_of(found: Hotspots, most: int | None = None) -> list[list[str]]:
             for place in _places(found, hotspot)
         ]
         rows += [*cases, *places] if CASE in found.by else [whole, *places, *cases]
-    rows += [{"kind": "not measured"} | row._asdict() for row in found.unmeasured]
+    rows += [
+        {"kind": "not measured", "id": " ".join(row.ids)} | row._asdict()
+        for row in found.unmeasured
+    ]
+    rows += [
+        {"kind": "part of a step", "operator": part.key} | _part(part)
+        for account in accounts
+        for part in account.parts
+    ]
     return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 
 
@@ -186,18 +202,26 @@ def _program(account: Account) -> dict[str, Any]:
         "step": _times(program.step),
         "recorded_step": _times(program.recorded_step),
         "recorded_ms": _scaled(program.recorded_ns),
-        "parts": [
+        "parts": [{"part": part.key, "depth": part.depth} | _part(part) for part in account.parts],
+        "compiled_programs": [
             {
-                "part": part.key,
-                "depth": part.depth,
-                "time_ms": part.time.value / MS,
-                "time_half_width_ms": _scaled(part.time.half_width),
-                "share": part.share,
+                "program": made.name,
+                "runs": made.runs,
+                "time_ms": _scaled(made.time_ns),
+                "kernels_ms": {name: time / MS for name, time in made.kernels.items()},
             }
-            for part in account.parts
+            for made in program.compiled
         ],
         "call_without_data_ms": _scaled(account.dispatch_ns),
         "notes": list(program.notes),
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "time_ms": part.time.value / MS,
+        "time_half_width_ms": _scaled(part.time.half_width),
+        "share": part.share,
     }
 
 

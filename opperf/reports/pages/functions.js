@@ -53,8 +53,9 @@ function withUnit(value, unit) {
 
 /** Returns the half-width of a figure as a share; empty without one. */
 function shareText([value, half]) {
-  if (half === null || half === undefined || !value) return "";
+  if (!half || !value) return "";
   const share = (100 * half) / Math.abs(value);
+  if (share < 0.05) return "±<0.1 %";
   return share > 100 ? "±>100 %" : `±${share < 9.95 ? share.toFixed(1) : Math.round(share)} %`;
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -24,6 +23,7 @@ from opperf.reports.run_page import beside_the_results
 from opperf.reports.templates import render, unmarked
 from opperf.results.columns import count_uncertain
 from opperf.results.text import count_text
+from opperf.shares import detectable_text
 
 TEMPLATE = "pages/page.html.jinja"
 
@@ -210,7 +210,6 @@ def _verdict_tiles(report: Report) -> Iterator[Tile]:
         is_ambiguous = verdicts[verdict] > 1 and tone in ("worse", "better")
         yield Tile(f"{number:,}", f"{verdict}, {tone}" if is_ambiguous else verdict, tone)
     yield Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")
-    detectable = [row.detectable for row in report.changes.rows if row.detectable is not None]
-    if detectable:
-        share = 100 * statistics.median(detectable)
-        yield Tile(f"{share:.2g} %", "detectable in the median figure")
+    if report.changes.detectable is not None:
+        detectable = detectable_text(report.changes.detectable)
+        yield Tile(detectable, "detectable in the median figure")

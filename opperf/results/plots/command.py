@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections import Counter
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import OutputError, RunFileError, UsageError
-from opperf.installing import install_command
+from opperf.extras import check_extras
 from opperf.model import DECLARED, Record, Run
 from opperf.plurals import pluralize
 from opperf.results.kept import display
@@ -28,8 +27,6 @@ from opperf.results.projection import OPERATOR, Source
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.sweeps import swept_inputs, swept_labels
 from opperf.results.text import terminal_width, truncate
-
-EXTRA = "opperf[plot]"
 
 TEXT_WIDTH = 80
 """Columns of a chart that is printed to a file or a pipe."""
@@ -76,7 +73,7 @@ def plot_command(request: Request) -> int:
     if output is None:
         _print(plot)
         return 0
-    need("altair", "vl_convert")
+    check_extras("a plot", "altair", "vl_convert")
     records = [entry.record for entry in measured(sources)]
     replace(output, WRITERS[suffix](_chart(plot, runs, records)))
     tell(f"written to {output}")
@@ -89,7 +86,7 @@ def _print(plot: Plot | BarPlot) -> None:
     if isinstance(plot, BarPlot):
         print(bar_text(plot, width, color))
         return
-    need("plotext")
+    check_extras("a plot", "plotext")
     print(plot_text(plot, width, color))
 
 
@@ -140,17 +137,6 @@ def _names(files: Sequence[Path]) -> list[str]:
     names = [display(path) for path in files]
     stems = Counter(Path(name).stem for name in names)
     return [Path(name).stem if stems[Path(name).stem] == 1 else name for name in names]
-
-
-def need(*modules: str) -> None:
-    """Raises `UsageError` unless the modules of the extra are installed."""
-    for name in modules:
-        try:
-            importlib.import_module(name)
-        except ImportError as error:
-            raise UsageError(
-                f"opperf plot needs {name}, which is not here: {install_command(EXTRA)}"
-            ) from error
 
 
 def _title(records: Sequence[Record]) -> str:

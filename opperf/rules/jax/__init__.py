@@ -8,6 +8,7 @@ from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
 from opperf.rules.jax import (
     as_numpy,
+    dependencies,
     half_precision,
     images,
     integers,
@@ -64,6 +65,7 @@ OPERATIONS = merge(as_numpy.OPERATIONS, operations.TABLE)
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = "numpy."
 GRADIENTS = True
+CONTENTS = dependencies.CONTENTS
 TABLE: dict[tuple[str, Kind], Alternatives] = {}
 OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()

@@ -44,10 +44,12 @@ from opperf.rules.torch import (
     quantized_layers,
     queries,
     recorded,
+    recorded_fills,
     recurrent,
     reductions,
     replacing,
     resizing,
+    results,
     sampling,
     scattering,
     searching,
@@ -146,7 +148,9 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Operators that cannot be called on their own, each with the reason."""
 
-CONTENTS = logged.contents
+RECORDED = logged.own_arguments
+CONTENTS = recorded_fills.FILLS
+RESULTS = results.RESULTS
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(
         (

@@ -21,7 +21,7 @@ from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.recorded_fills import with_all_fills
+from opperf.rules.torch.recorded_fills import with_fills
 from opperf.rules.torch.recorded_whys import describe
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
@@ -103,7 +103,7 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
     whys: list[str] = []
     for entry, why in zip(entries, describe(entries, preset.name), strict=True):
         sized = {**entry["arguments"], **entry.get(preset.name, {})}
-        arguments = with_gradients(operator, with_all_fills(operator, decode(sized)))
+        arguments = with_gradients(operator, with_fills(operator, decode(sized)))
         if arguments not in made:
             made.append(arguments)
             whys.append(why)

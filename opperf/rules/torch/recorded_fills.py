@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from opperf.dtypes import kind_of
 from opperf.model import Argument, Fill, TensorSpec
+from opperf.rules.contents import INDICES
+from opperf.rules.dependencies import (
+    Asked,
+    Rule,
+    Rules,
+    Unfit,
+    along,
+    always,
+    at,
+    below_extent,
+    below_number,
+)
+from opperf.rules.torch.dependencies import DEPENDENCIES, bags
 from opperf.rules.values import (
     BOOLEAN,
     NORMAL,
@@ -18,42 +29,25 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
-    literal,
     spread,
 )
 
-Rule = Callable[[Arguments, TensorSpec], Fill]
-"""Returns the fill of a tensor, by the other arguments of the call. Raises `Unfit`."""
-
-
-class Unfit(Exception):
-    """The arguments of a call lack one that a rule needs, or have another value there."""
-
-
-def with_all_fills(operator: str, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments as `with_fills` does, with integers in the tensors of
-    integers of which that knows nothing."""
-    return _filled(operator, arguments, WHOLE.get(operator, numbers))
-
 
 def with_fills(operator: str, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments with the fills of their tensors: normal numbers where nothing
-    is known. `operator` is without namespace and overload: `embedding`."""
-    return _filled(operator, arguments, always(NORMAL))
-
-
-def _filled(operator: str, arguments: Arguments, of_integers: Rule) -> Arguments:
+    """Returns an operator's arguments with the fills of their tensors: where nothing is known,
+    normal numbers, and in tensors of integers such as `numbers`. `operator` is without namespace
+    and overload: `embedding`."""
+    of_integers = WHOLE.get(operator, numbers)
     rules = FILLS.get(operator, {})
 
     def fill(name: str, position: int, spec: TensorSpec) -> TensorSpec:
+        asked = Asked(arguments, spec, position)
         if spec.dtype == "bool":
             made = BOOLEAN
-        elif name == "indices" and operator in INDEXED_BY_POSITION:
-            made = below(_extent(arguments, "self", position))
         elif name in rules:
-            made = rules[name](arguments, spec)
+            made = rules[name](asked)
         elif kind_of(spec.dtype) == "integer" and name not in INDICES:
-            made = of_integers(arguments, spec)
+            made = of_integers(asked)
         else:
             made = NORMAL
         return msgspec.structs.replace(spec, fill=made)
@@ -71,127 +65,66 @@ def _filled(operator: str, arguments: Arguments, of_integers: Rule) -> Arguments
     return {name: change(name, value) for name, value in arguments.items()}
 
 
-def _tensor(arguments: Arguments, name: str) -> TensorSpec:
-    value = arguments.get(name)
-    if not isinstance(value, TensorSpec):
-        raise Unfit
-    return value
-
-
-def _number(arguments: Arguments, name: str) -> int:
-    value = arguments.get(name)
-    if not isinstance(value, int):
-        raise Unfit
-    return value
-
-
-def _extent(arguments: Arguments, name: str, axis: int) -> int:
-    shape = _tensor(arguments, name).shape
-    if not -len(shape) <= axis < len(shape):
-        raise Unfit
-    return shape[axis]
-
-
-def always(fill: Fill) -> Rule:
-    """Returns the rule of a fill that depends on no argument."""
-    return lambda arguments, spec: fill
-
-
-def below_extent(name: str, axis: int = 0) -> Rule:
-    """Returns the rule of indices along an axis of a tensor."""
-    return lambda arguments, spec: below(_extent(arguments, name, axis))
-
-
-def below_number(name: str) -> Rule:
-    """Returns the rule of indices below a plain argument."""
-    return lambda arguments, spec: below(_number(arguments, name))
-
-
-def along_dim(arguments: Arguments, spec: TensorSpec) -> Fill:
-    """Returns indices along the axis `dim` of `self`."""
-    return below(_extent(arguments, "self", _number(arguments, "dim")))
-
-
-def in_map(arguments: Arguments, spec: TensorSpec) -> Fill:
+def in_map(asked: Asked) -> Fill:
     """Returns indices of elements of a feature map, counted row by row, near their windows; any of
     a tensor with strides, whose neighbours in memory are other channels'."""
-    count = _extent(arguments, "self", -2) * _extent(arguments, "self", -1)
-    return below(count) if spec.strides else spread(count)
+    count = asked.extent("self", -2) * asked.extent("self", -1)
+    return below(count) if asked.spec.strides else spread(count)
 
 
-def bags(arguments: Arguments, spec: TensorSpec) -> Fill:
-    """Returns the first index of each bag, of bags that are equally long."""
-    count = _tensor(arguments, "indices").size
-    return literal([bag * count // spec.size for bag in range(spec.size)])
-
-
-def in_size(arguments: Arguments, spec: TensorSpec) -> Fill:
+def in_size(asked: Asked) -> Fill:
     """Returns the indices of a sparse tensor's rows."""
-    match arguments.get("size"):
-        case (int() as rows, *_):
-            return below(rows)
-    raise Unfit
+    return below(at(asked.numbers("size"), 0))
 
 
-def targets(arguments: Arguments, spec: TensorSpec) -> Fill:
+def targets(asked: Asked) -> Fill:
     """Returns the sum of the targets' weights, each of which is one."""
-    return Fill("constant", float(_tensor(arguments, "target").size))
+    return Fill("constant", float(asked.tensor("target").size))
 
 
-def probabilities(arguments: Arguments, spec: TensorSpec) -> Fill:
+def probabilities(asked: Asked) -> Fill:
     """Returns a softmax's output: with sums of one along the last axis, else of probabilities."""
     # Tensors with strides can only have fills that draw each number for itself.
-    last = _number(arguments, "dim") in (-1, len(spec.shape) - 1)
-    return SIMPLEX if last and not spec.strides else PROBABILITY
+    last = asked.number("dim") in (-1, len(asked.spec.shape) - 1)
+    return SIMPLEX if last and not asked.spec.strides else PROBABILITY
 
 
-def exponent_domain(arguments: Arguments, spec: TensorSpec) -> Fill:
+def exponent_domain(asked: Asked) -> Fill:
     """Returns any base of a whole exponent, and a positive one of others."""
-    exponent = arguments.get("exponent")
+    exponent = asked.arguments.get("exponent")
     if not isinstance(exponent, (int, float)):
         raise Unfit
     return NORMAL if exponent == int(exponent) else POSITIVE
 
 
-def compared(arguments: Arguments, spec: TensorSpec) -> Fill:
+def compared(asked: Asked) -> Fill:
     """Returns integers of which a quarter is equal: to the number that a tensor is compared
     with, or to those of another such tensor."""
-    number = arguments.get("other")
+    number = asked.arguments.get("other")
     first = int(number) if isinstance(number, (int, float)) else 0
     return below(first + 4, start=first)
 
 
-def numbers(arguments: Arguments, spec: TensorSpec) -> Fill:
+def numbers(asked: Asked) -> Fill:
     """Returns zeros and ones for bytes, which are masks, and numbers of classes or tokens for other
     integers."""
-    return BOOLEAN if spec.dtype == "uint8" else below(CLASSES)
+    return BOOLEAN if asked.spec.dtype == "uint8" else below(CLASSES)
 
 
-def positions(arguments: Arguments, spec: TensorSpec) -> Fill:
+def positions(asked: Asked) -> Fill:
     """Returns positions in a sequence of as many as there are."""
-    return below(max(1, spec.size))
+    return below(max(1, asked.spec.size))
 
 
 CLASSES = 1000
 """Classes of ImageNet, and less than the words of any vocabulary."""
-INDICES = frozenset({"index", "indices"})
-"""Arguments that index another, whatever the operator."""
 LOG_PROBABILITY = between(-11.0, -1.0)
 """Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
 UNIT = between(0.0, 1.0)
 """Exponents of the wavelengths of a sinusoidal encoding of positions."""
 
-INDEXED_BY_POSITION = (
-    "index",
-    "index_put",
-    "_index_put_impl",
-    "_unsafe_index",
-    "_unsafe_index_put",
-)
-"""Operators whose list `indices` has the indices of an axis each."""
-
-FILLS: dict[str, dict[str, Rule]] = {
-    "_embedding_bag": {"indices": below_extent("weight"), "offsets": bags},
+FILLS: Rules = {
+    **DEPENDENCIES,
     "_embedding_bag_per_sample_weights_backward": {
         "indices": below_extent("weight"),
         "offsets": bags,
@@ -207,11 +140,11 @@ FILLS: dict[str, dict[str, Rule]] = {
     "embedding_dense_backward": {"indices": below_number("num_weights")},
     "embedding_sparse_backward": {"indices": below_number("num_weights")},
     "eq": {"self": compared, "other": compared},
-    "gather": {"index": along_dim},
+    "gather": {"index": along("self")},
     "grid_sampler_2d": {"grid": always(OPEN_UNIT)},
     "grid_sampler_2d_backward": {"grid": always(OPEN_UNIT)},
-    "index_add": {"index": along_dim},
-    "index_select": {"index": along_dim},
+    "index_add": {"index": along("self")},
+    "index_select": {"index": along("self")},
     "max_pool2d_with_indices_backward": {"indices": in_map},
     "native_batch_norm": {"running_var": always(POSITIVE)},
     "native_batch_norm_backward": {
@@ -225,8 +158,8 @@ FILLS: dict[str, dict[str, Rule]] = {
     "pow": {"self": exponent_domain, "exponent": always(UNIT)},
     "reciprocal": {"self": always(POSITIVE)},
     "rsqrt": {"self": always(POSITIVE)},
-    "scatter": {"index": along_dim},
-    "scatter_add": {"index": along_dim},
+    "scatter": {"index": along("self")},
+    "scatter_add": {"index": along("self")},
     "sigmoid_backward": {"output": always(PROBABILITY)},
     "tanh_backward": {"output": always(OPEN_UNIT)},
 }

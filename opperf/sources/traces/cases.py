@@ -10,6 +10,7 @@ from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import CallSite, Case, OperatorTarget, Program, Settings
 from opperf.plurals import pluralize
+from opperf.rules.shapes import Shape
 from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import merge, merge_sites
@@ -57,7 +58,8 @@ class TraceSource:
                     refused[key] += len(nodes)
                     kinds[key] += 1
                 else:
-                    found.append(case_of(call, nodes, trace))
+                    parts = by_returned(trace, nodes).items()
+                    found += [case_of(call, own, trace, shapes) for shapes, own in parts]
         self.remarks += sentences(of_processes(processes))
         self._cases = merge(found)
         self._exclude(refused, kinds)
@@ -113,7 +115,20 @@ def calls_of(trace: Trace) -> Iterator[tuple[Call, list[Node]]]:
         yield trace.calls[index], own
 
 
-def case_of(call: Call, nodes: Sequence[Node], trace: Trace) -> Case:
+def by_returned(trace: Trace, nodes: Sequence[Node]) -> dict[tuple[Shape, ...], list[Node]]:
+    """Returns the nodes of a call by the shapes of what they returned, which depends on contents;
+    those of which these are unknown with the first others."""
+    shapes = [trace.returned(node) for node in nodes]
+    usual = next(filter(None, shapes), ())
+    found: dict[tuple[Shape, ...], list[Node]] = {}
+    for node, own in zip(nodes, shapes, strict=True):
+        found.setdefault(own or usual, []).append(node)
+    return found
+
+
+def case_of(
+    call: Call, nodes: Sequence[Node], trace: Trace, returned: tuple[Shape, ...] = ()
+) -> Case:
     """Returns the case of a distinct call, with where and how often it was made."""
     path, overload, arguments, note = elsewhere(call.path, call.overload, dict(call.arguments))
     sites = sites_of(nodes, trace)
@@ -134,6 +149,7 @@ def case_of(call: Call, nodes: Sequence[Node], trace: Trace) -> Case:
         count=len(nodes),
         sites=sites,
         recorded=times,
+        returned=returned,
     )
 
 
@@ -142,7 +158,6 @@ def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
     made = []
     for node in nodes:
         place = trace.place(node)
-        assert place is not None
         time = node.recorded_ns
         made.append(
             CallSite(

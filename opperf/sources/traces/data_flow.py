@@ -22,6 +22,8 @@ from opperf.frameworks.replays import (
     Step,
 )
 from opperf.model import Fill, TensorSpec, iter_tensors
+from opperf.rules.dependencies import ARRANGED
+from opperf.rules.values import below, literal
 from opperf.sources.traces.execution_trace import HOST, main_device
 from opperf.sources.traces.trace import NO_CALL, Call, Node, Trace
 from opperf.sources.traces.values import CPP, Ref
@@ -128,8 +130,10 @@ class DataFlow:
 
     def _bound(self, slot: int, fill: Fill) -> None:
         """Has a slot of integers contents within further bounds; those of no fill are none."""
-        if fill != Fill() and is_integer(self._slots[slot].spec.dtype):
-            self._bounds[slot] = _within(self._bounds.get(slot, fill), fill)
+        spec = self._slots[slot].spec
+        if fill != Fill() and is_integer(spec.dtype):
+            own = for_shape(fill, spec)
+            self._bounds[slot] = within(self._bounds.get(slot, own), own)
 
     def _bound_sources(self) -> None:
         """Has what calls only copy or view the bounds of the result."""
@@ -140,7 +144,7 @@ class DataFlow:
             results = [slot for slot in step.outputs if slot != NOT_KEPT] or step.inputs[:1]
             fills = [self._bounds[slot] for slot in results if slot in self._bounds]
             for slot in step.inputs if fills else ():
-                self._bound(slot, functools.reduce(_within, fills))
+                self._bound(slot, functools.reduce(within, fills))
 
     def _gap(self, node: Node) -> int:
         """Returns the nanoseconds between the end of all earlier calls and the beginning of
@@ -288,9 +292,22 @@ class DataFlow:
         return most
 
 
-def _within(first: Fill, second: Fill) -> Fill:
-    """Returns integers within the bounds of two fills: what both have, where both are drawn from a
-    range, else those of the lower limit."""
+def for_shape(fill: Fill, spec: TensorSpec) -> Fill:
+    """Returns the fill of a copy or view for a tensor of another shape: listed numbers in each of
+    its rows, if these are as long, else others of their range."""
+    if fill.distribution != "literal" or len(fill.data) == spec.size:
+        return fill
+    if spec.shape and spec.shape[-1] == len(fill.data):
+        return literal(fill.data * (spec.size // len(fill.data)))
+    return below(max(fill.data) + 1, start=min(fill.data))
+
+
+def within(first: Fill, second: Fill) -> Fill:
+    """Returns integers within the bounds of two fills: those in whose place others are not valid;
+    what both have, where both are drawn from a range; else those of the lower limit."""
+    arranged = [fill for fill in (first, second) if fill.distribution in ARRANGED]
+    if len(arranged) == 1:
+        return arranged[0]
     least = min(first, second, key=lambda fill: fill.high)
     low = max(first.low, second.low)
     if first.distribution == second.distribution == INTEGERS and low < least.high:

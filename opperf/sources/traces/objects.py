@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Any
 
-from opperf.decoding import is_deep
+from opperf.decoding import is_deep, may_be_deep
 from opperf.errors import UsageError
 from opperf.sources.traces.anomalies import Anomalies, Anomaly
 from opperf.sources.traces.archives import LARGEST, readable
@@ -140,8 +140,9 @@ class Objects:
                 if end == len(self._buffer) and self._read():
                     # A number may go on.
                     continue
+                may_be = may_be_deep(self._buffer, self._position, end)
                 self._position, self._has_object = end, True
-                return Anomaly.UNREADABLE if is_deep(found) else found
+                return Anomaly.UNREADABLE if may_be and is_deep(found) else found
             except (ValueError, RecursionError):
                 pass
             available = len(self._buffer) - self._position

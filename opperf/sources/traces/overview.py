@@ -175,11 +175,10 @@ def _operators(trace: Trace, groups: Sequence[Group]) -> tuple[OperatorUse, ...]
     made = []
     for operator, own in by_operator.items():
         nodes = [node for _, found in own for node in found]
-        places = filter(None, map(trace.place, nodes))
         made.append(
             OperatorUse(
                 operator,
-                tuple(sorted({place.phase for place in places})),
+                tuple(sorted({trace.place(node).phase for node in nodes})),
                 len(nodes),
                 len(own),
                 sum(input_bytes(call) * len(found) for call, found in own),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
+from opperf.rules.shapes import Shape
 from opperf.sources.completing import complete
 from opperf.sources.traces.anomalies import Process, of_processes, sentences
 from opperf.sources.traces.archives import folder_files
@@ -76,6 +77,7 @@ class ReplaySource:
             processes.append(trace.process)
             # With a process for each rank, there is one case of all.
             nodes = nodes_of(trace, target)
+            self.remarks += _loading_remark(trace)
             skip_reasons(trace, nodes, target.skip)
             if chosen.ranks == 1 or count == 1:
                 made.append((rank, self._case(trace, nodes, target)))
@@ -131,6 +133,14 @@ def _wait_remark(trace: Trace, nodes: Sequence[Node]) -> Iterator[str]:
         yield f"{trace.name}: {pluralize(len(collectives), 'call')} of collective operations, {how}"
 
 
+def _loading_remark(trace: Trace) -> Iterator[str]:
+    """Yields a remark on the calls of a data loader, if there are any."""
+    count = sum(trace.place(node).is_loading for node in trace.topmost())
+    if count:
+        calls = pluralize(count, "call")
+        yield f"{trace.name}: {calls} below a data loader's label, omitted as by PARAM"
+
+
 def ranked(path: Path) -> Iterator[tuple[int, Trace]]:
     """Yields the traces of a path, one after the other, each with its rank; with the first free
     number where it does not say it. Raises `UsageError`."""
@@ -152,8 +162,9 @@ def open_replay(path: Path, chosen: TraceTarget) -> ReplaySource:
 
 
 def nodes_of(trace: Trace, target: TraceTarget) -> list[Node]:
-    """Returns the calls of a target, in their order. Raises `UsageError` if there is none."""
-    topmost = list(trace.topmost())
+    """Returns the calls of a target, in their order, without those of a data loader: a replay has
+    its tensors from outside, as PARAM's has. Raises `UsageError` if there is none."""
+    topmost = [node for node in trace.topmost() if not trace.place(node).is_loading]
     nodes = below_label(trace, in_steps(trace, topmost, target.steps), target.subgraph)
     if not nodes:
         where = f" in step {target.steps}" if target.steps else ""
@@ -171,7 +182,10 @@ def read_sequence(framework: Framework, target: TraceTarget) -> CallSequence:
     skipped = skip_reasons(trace, nodes, target.skip)
     used = list(dict.fromkeys(node.call for node in nodes))
     flow = DataFlow(trace, nodes)
-    calls = dict(zip(used, _completed(framework, trace, used, flow), strict=True))
+    returned: dict[int, tuple[Shape, ...]] = {}
+    for node in nodes:
+        returned.setdefault(node.call, trace.returned(node))
+    calls = dict(zip(used, _completed(framework, trace, returned, flow), strict=True))
     specs = {index: _filled(trace.calls[index], made.case) for index, made in calls.items()}
     streams = streams_of(trace)
     for index, node in enumerate(nodes):
@@ -204,18 +218,21 @@ def _trace_at(path: Path, index: int) -> Trace:
 
 
 def _completed(
-    framework: Framework, trace: Trace, used: Sequence[int], flow: DataFlow
+    framework: Framework,
+    trace: Trace,
+    returned: Mapping[int, tuple[Shape, ...]],
+    flow: DataFlow,
 ) -> Iterator[SequenceCall]:
-    """Yields the distinct calls, completed by the framework."""
-    cases = [_numbered(trace.calls[index]) for index in used]
-    for index, made in zip(used, complete(framework, cases), strict=True):
+    """Yields the distinct calls, each with what it returned first, completed by the framework."""
+    cases = [_numbered(trace.calls[index], shapes) for index, shapes in returned.items()]
+    for index, made in zip(returned, complete(framework, cases), strict=True):
         call = trace.calls[index]
         name = call.collective or call.path
         on_host = flow.is_on_host(call.device)
         yield SequenceCall(name, made.case, call.refusal or made.refusal, on_host)
 
 
-def _numbered(call: Call) -> Case:
+def _numbered(call: Call, returned: tuple[Shape, ...]) -> Case:
     """Returns a call as a case in which each tensor has its position as the name of its
     storage."""
     count = 0
@@ -231,7 +248,10 @@ def _numbered(call: Call) -> Case:
     numbered = {name: number(value) for name, value in call.arguments}
     path, overload, arguments, _ = elsewhere(call.path, call.overload, numbered)
     return Case(
-        target=OperatorTarget(FRAMEWORK, path, overload), arguments=arguments, passes=("forward",)
+        target=OperatorTarget(FRAMEWORK, path, overload),
+        arguments=arguments,
+        passes=("forward",),
+        returned=returned,
     )
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, Struct
+from opperf.model import Argument, Struct, iter_tensors
+from opperf.rules.shapes import Shape
 from opperf.sources.traces.anomalies import Anomalies, Process, sentences
 from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.contents import Contents
@@ -92,6 +93,8 @@ class Place(NamedTuple):
     """`forward`, `backward` or `optimizer`."""
     step: str
     """Label of its step, `ProfilerStep#3`; empty outside of one."""
+    is_loading: bool = False
+    """Whether it is below a data loader's label."""
 
 
 BACKWARD = "autograd::engine::evaluate_function"
@@ -100,6 +103,8 @@ STEP = re.compile(r"\W*(ProfilerStep|loop|iter|iteration|step|batch)\W*\d+\W*", 
 """A label of a step: the profiler's own, and those that people use."""
 
 LOADER = re.compile(r"DataLoader")
+"""A label of a data loader's work."""
+
 INTERNAL = re.compile(r"\[pytorch\|profiler\||autograd::|ProfilerStep|.*Backward\d*$")
 """Labels that say nothing of the program's own structure."""
 
@@ -145,7 +150,7 @@ class Trace:
         """Sentences on what is not wrong."""
         self.world_size: int | None = None
         self._known: dict[Hashable, int] = {}
-        self._places: dict[int, Place | None] = {}
+        self._places: dict[int, Place] = {}
         self._under: dict[int, bool] = {}
 
     @property
@@ -161,20 +166,23 @@ class Trace:
         """Whether a node is a call of an operator."""
         return node.call != NO_CALL
 
+    def returned(self, node: Node) -> tuple[Shape, ...]:
+        """Returns the shapes of the tensors that a call returned; none where the trace does not
+        have all of them."""
+        outputs = self.outputs[node.output_specs] if node.output_specs != NO_CALL else ()
+        found = tuple(spec.shape for value in outputs for spec in iter_tensors(value))
+        return found if None not in outputs else ()
+
     def is_step(self, node: Node) -> bool:
         """Whether a node is the label of a step."""
         return STEP.fullmatch(node.name) is not None
 
     def topmost(self) -> Iterator[Node]:
         """Yields the calls of operators that no other operator makes, by their ids: in the order in
-        which they began. Those of a data loader are omitted."""
+        which they began."""
         for identity in sorted(self.nodes):
             node = self.nodes[identity]
-            if (
-                self.is_operator(node)
-                and not self._under_operator(node.parent, node.id)
-                and self.place(node) is not None
-            ):
+            if self.is_operator(node) and not self._under_operator(node.parent, node.id):
                 yield node
 
     def ancestors(self, identity: int) -> list[Node]:
@@ -212,8 +220,8 @@ class Trace:
             self._under[passed] = known
         return known
 
-    def place(self, node: Node) -> Place | None:
-        """Returns where a node is; None for the work of a data loader."""
+    def place(self, node: Node) -> Place:
+        """Returns where a node is."""
         identity = node.parent
         path: list[Node] = []
         seen = {node.id}
@@ -224,13 +232,13 @@ class Trace:
         # Places of what is below are known only now, so that a deep trace takes one walk.
         place = self._places.get(identity, TOP)
         for above in reversed(path):
-            place = self._places[above.id] = None if place is None else self._below(place, above)
+            place = self._places[above.id] = self._below(place, above)
         return place
 
-    def _below(self, place: Place, node: Node) -> Place | None:
+    def _below(self, place: Place, node: Node) -> Place:
         """Returns the place of what is directly below a node at a place."""
         if LOADER.search(node.name):
-            return None
+            place = place._replace(is_loading=True)
         phase = next(
             (phase for begin, phase in PHASES.items() if node.name.startswith(begin)), FORWARD
         )
@@ -249,10 +257,8 @@ class Trace:
         found = []
         for identity in sorted(self.nodes):
             node = self.nodes[identity]
-            if self.is_step(node):
-                place = self.place(node)
-                if place is not None and not place.step:
-                    found.append(node)
+            if self.is_step(node) and not self.place(node).step:
+                found.append(node)
         return found
 
     def intern(self, key: Hashable) -> int | None:

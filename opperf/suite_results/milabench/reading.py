@@ -156,14 +156,14 @@ def _gpus_of(file: _File) -> Sequence[str]:
 
 def _planned(files: Sequence[_File]) -> int:
     """Returns how many processes a bench was to have: of a plan that has one on each GPU, as many
-    as the machine has, as far as the streams say."""
+    as the machine has, and 0 if no stream says how many."""
     config = files[0].observed.config
     plan = _dict(config.get("plan"))
     if plan.get("method") == "njobs":
         return int(read_number(plan.get("n")) or 1)
     known = {sample.device for file in files for sample in file.observed.gpus}
     accelerators = _dict(_dict(files[0].observed.meta).get("accelerators"))
-    return max(len(_dict(accelerators.get("gpus"))), len(known), 1)
+    return max(len(_dict(accelerators.get("gpus"))), len(known))
 
 
 def _record(files: Sequence[_File]) -> Record:

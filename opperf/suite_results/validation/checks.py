@@ -14,11 +14,14 @@ from opperf.model import NoteCode, Status
 from opperf.plurals import pluralize
 from opperf.suite_results.suite_run import Attempt, BenchResults, Process, SuiteRun
 
+Level = Literal["failure", "warning", "unknown"]
+"""Of what is unknown a layer cannot say whether it is a failure."""
+
 
 class Found(NamedTuple):
     """Something that a layer finds."""
 
-    level: Literal["failure", "warning"]
+    level: Level
     text: str
     process: str = ""
     """Names of the processes it is about; empty for the bench."""
@@ -197,9 +200,18 @@ def planning(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
         if not attempt.is_program or attempt.record.status is not Status.OK:
             continue
         observed = sum(process.count > 0 for process in attempt.processes)
-        if observed != bench.facts.processes:
-            planned = bench.facts.processes
-            yield _fail(f"processes that observed: {observed}; planned: {planned}")
+        yield from differing("observed", observed, bench.facts.processes)
+
+
+def differing(what: str, number: int, planned: int) -> Iterator[Found]:
+    """Yields that another number of processes did something than were planned, or that no one
+    knows how many were."""
+    if not planned:
+        # One on each GPU, and neither an event meta nor a sample says how many there are.
+        text = f"processes that {what}: {number}; planned: one for each GPU, of an unknown number"
+        yield Found("unknown", text)
+    elif number != planned:
+        yield _fail(f"processes that {what}: {number}; planned: {planned}")
 
 
 def version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:

@@ -1,19 +1,18 @@
 """The layers of validation, each declared once: a name, what it finds, and its function of a bench.
 
-A finding is a failure, or a warning: of a figure that is measured, but that a reader should doubt.
+A finding is a failure, or a warning: of a figure that is measured, but that a reader should doubt;
+or that nobody can say whether it is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from opperf.errors import unknown
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 from opperf.suite_results.validation import checks, milabench
-
-Level = Literal["failure", "warning"]
 
 
 class Layer(NamedTuple):
@@ -60,7 +59,7 @@ class Finding:
 
     bench: str
     layer: str
-    level: Level
+    level: checks.Level
     text: str
     process: str = ""
 
@@ -73,20 +72,23 @@ class Validation:
     layers: tuple[Layer, ...]
     findings: tuple[Finding, ...]
 
-    def of(self, bench: str, level: Level | None = None) -> tuple[Finding, ...]:
+    def of(self, bench: str, level: checks.Level | None = None) -> tuple[Finding, ...]:
         return tuple(
             found
             for found in self.findings
             if found.bench == bench and level in (None, found.level)
         )
 
+    def at(self, level: checks.Level) -> tuple[Finding, ...]:
+        return tuple(found for found in self.findings if found.level == level)
+
     @property
     def failures(self) -> tuple[Finding, ...]:
-        return tuple(found for found in self.findings if found.level == "failure")
+        return self.at("failure")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        return tuple(found for found in self.findings if found.level == "warning")
+        return self.at("warning")
 
     @property
     def milabench_code(self) -> int:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
-from opperf.suite_results.validation.checks import Found, processes_of
+from opperf.suite_results.validation.checks import Found, differing, processes_of
 
 EXEMPT = "nolog"
 """Tag of a benchmark that sends no rates."""
@@ -52,9 +52,7 @@ def planning(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     """Yields that other numbers of processes sent a loss than were planned."""
     for attempt in bench.all:
         sent = sum(bool(process.losses) for process in attempt.processes)
-        if sent != bench.facts.processes:
-            planned = bench.facts.processes
-            yield Found("failure", f"processes that sent a loss: {sent}; planned: {planned}")
+        yield from differing("sent a loss", sent, bench.facts.processes)
 
 
 def version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:

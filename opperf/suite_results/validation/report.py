@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from opperf.plurals import pluralize
 from opperf.reports.model import Cell, Report, Section, Table, Test, names, texts, words
+from opperf.suite_results.validation.checks import Level
 from opperf.suite_results.validation.layers import Finding, Validation
 
 COMMAND = "suite validate"
+
+TITLES: dict[Level, str] = {"failure": "Failures", "warning": "Warnings", "unknown": "Unknown"}
+"""Titles of the findings, by their level."""
+
+RESULTS: dict[Level, Literal["failure", "skipped", "system-out"]] = {
+    "failure": "failure",
+    "unknown": "skipped",
+    "warning": "system-out",
+}
+"""Results of a layer as a test, by the worst level of what it found."""
 
 COLUMNS = ("bench", "layer", "level", "process", "text")
 
@@ -25,6 +36,7 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
                 "validated": bench.was_to_run,
                 "failures": len(found.of(bench.facts.name, "failure")),
                 "warnings": len(found.of(bench.facts.name, "warning")),
+                "unknown": len(found.of(bench.facts.name, "unknown")),
             }
             for bench in found.run.benches
         ],
@@ -52,7 +64,8 @@ def _values(finding: Finding) -> list[str]:
 
 
 def _sections(found: Validation, as_milabench: bool) -> Iterator[Section]:
-    for title, findings in (("Failures", found.failures), ("Warnings", found.warnings)):
+    for level, title in TITLES.items():
+        findings = found.at(level)
         table = Table(
             (
                 names("Bench", [finding.bench for finding in findings]),
@@ -76,10 +89,15 @@ def _summary(found: Validation, as_milabench: bool) -> str:
     failed = {finding.bench for finding in found.failures}
     layers = ", ".join(layer.name for layer in found.layers)
     code = f" milabench would exit with {found.milabench_code}." if as_milabench else ""
+    unknown = len(found.at("unknown"))
+    said = [
+        pluralize(len(found.failures), "failure"),
+        pluralize(len(found.warnings), "warning"),
+        *([f"{unknown} unknown"] if unknown else []),
+    ]
     return (
-        f"{len(failed)} of {len(validated)} benches failed; "
-        f"{pluralize(len(found.failures), 'failure')}, {pluralize(len(found.warnings), 'warning')} "
-        f"by the layers: {layers}.{code}"
+        f"{len(failed)} of {len(validated)} benches failed; {', '.join(said)} by the layers: "
+        f"{layers}.{code}"
     )
 
 
@@ -93,13 +111,13 @@ def _tests(found: Validation) -> Iterator[Test]:
         for layer in found.layers:
             own = [finding for finding in found.of(name) if finding.layer == layer.name]
             text = "; ".join(finding.text for finding in own)
-            failed = any(finding.level == "failure" for finding in own)
-            kind = layer.name if failed else ""
+            levels = {finding.level for finding in own}
+            worst: Level = next((level for level in RESULTS if level in levels), "warning")
             yield Test(
                 operator=name,
                 name=layer.name,
                 id=f"{name} {layer.name}",
-                result="failure" if failed else "system-out",
+                result=RESULTS[worst],
                 message=text or "ok",
-                kind=kind,
+                kind=layer.name if worst == "failure" else "",
             )

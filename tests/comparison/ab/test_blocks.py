@@ -99,6 +99,20 @@ def test_values_are_logarithms_of_medians(measured):
     assert sorted(one.line.place.arm for one in session.processes) == list("AABB")
 
 
+def test_removed_work_is_looked_for_in_the_first_process_of_an_arm(measured):
+    found = []
+
+    def does(worker, arm, case):
+        found.append((arm, worker.finds_removed_work))
+        return ok(case, 20.0)
+
+    measured(does, "x")
+    assert len(found) == PLACES and [arm for arm, looks in found if looks] == [
+        found[0][0],
+        *({"A", "B"} - {found[0][0]}),
+    ]
+
+
 @pytest.mark.parametrize("status", [Status.CRASHED, Status.TIMEOUT])
 def test_a_case_that_ends_its_process_begins_the_replicate_anew_without_it(measured, status):
     def does(worker, arm, case):

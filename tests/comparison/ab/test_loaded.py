@@ -47,7 +47,18 @@ def test_other_arms_may_load_the_same_module(words):
     assert checked(words, (MODULE,), (MODULE,), ("a", "b")) == ""
 
 
-@pytest.mark.parametrize("words", [*BUILDS, LIBRARIES])
+@pytest.mark.parametrize("beside", [(), (LoadedFile("kernels", "/repository/kernels.py", "4"),)])
+def test_paths_that_lead_to_nothing_are_refused(beside):
+    both = (FRAMEWORK, FILE, *beside)
+    with pytest.raises(UsageError, match="nothing that the path of one alone leads to") as found:
+        checked(PATHS, both, both)
+    assert all(one.name in str(found.value) for one in beside)
+    # A file with the calls of what differs.
+    own = [LoadedFile("kernels", f"/{arm}/kernels.py", arm) for arm in ("base", "head")]
+    assert checked(PATHS, (*both, own[0]), (*both, own[1])) == ""
+
+
+@pytest.mark.parametrize("words", [PYTHONS, LIBRARIES])
 def test_builds_that_load_nothing_that_differs_are_said(words):
     both = (FRAMEWORK, FILE)
     said = checked(words, both, both)

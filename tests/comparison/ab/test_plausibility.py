@@ -22,7 +22,8 @@ def made(ns, device="cpu(0)", moved=MOVED, verdict=Verdict.IMPROVED):
     for position, arm in enumerate("AB"):
         place = Place("comparison", 0, position, arm, arm)
         planned = session.cases_of(arm)[group]
-        record = ok(planned, ns if arm == "B" else 100 * ns, moved_bytes=moved)
+        bytes_of = {"moved_bytes": moved, "moved_backward_bytes": 2 * moved}
+        record = ok(planned, ns if arm == "B" else 100 * ns, **bytes_of)
         session.add(ProcessLine(place, "", 1.0), [at(record, place)])
     verdicts = [
         CaseVerdict(key(group, "forward"), verdict),
@@ -40,11 +41,13 @@ def closed(session, moved):
 def test_a_gain_beyond_the_rate_of_a_copy_is_said(ns, is_said):
     session, group, analysis = made(ns)
     moved = moved_by_gains(session, analysis, lambda count: count / 10)
-    assert moved == {group: (MOVED, 100_000.0)}
+    forward, backward = (key(group, metric) for metric in ("forward", "backward"))
+    assert moved == {forward: (MOVED, 100_000.0), backward: (2 * MOVED, 200_000.0)}
     found = closed(session, moved)
-    assert found.keys() == ({key(group, "forward")} if is_said else set())
+    assert (forward in found) is is_said
+    assert ("writing those of its inputs, 1,953 KiB" in found.get(backward, "")) is (ns < 2e5 / 3)
     if is_said:
-        (text,) = found.values()
+        text = found[forward]
         assert text.startswith("implausible: ") and "977 KiB" in text
         assert "1,000 GB/s" in text and "at 10 GB/s" in text
 

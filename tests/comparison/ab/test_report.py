@@ -205,6 +205,10 @@ def test_no_percentage_is_above_100(report):
     wide = msgspec.structs.replace(report, detectable=2.5, rows=tuple(rows))
     text = " ".join(judged(wide).split())
     assert "median figure is over 100%;" in text and "101.0%" not in text and "250.0%" not in text
+    unclear = msgspec.structs.replace(wide.rows[0], verdict=Verdict.AMBIGUOUS)
+    page = judged(msgspec.structs.replace(wide, rows=(unclear,)), "html")
+    assert "<strong>over 100%</strong>" in page and "that shows is over 100%)" in page
+    assert "250" not in page.partition("<main")[0]
     exact = msgspec.structs.replace(report, detectable=1.0)
     assert "median figure is 100.0%;" in " ".join(judged(exact).split())
 

@@ -1,12 +1,15 @@
 """What calls after the timed ones say of the results, from results that tests write."""
 
+import dataclasses
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
 from opperf.comparison.ab.timed_results import TimedResults
 from opperf.model import Check, Difference, Place, ProcessLine, Tolerance
-from opperf.worker.protocol import AFTER, OBSERVED, OTHER, Observed, Value
+from opperf.worker.protocol import AFTER, OBSERVED, OTHER, TIMED, Observed, Value
 from tests.comparison.ab.sessions import case, session_of
 
 ONE, TWO, THREE = ([float(number)] * 3 for number in (1, 2, 3))
@@ -15,7 +18,7 @@ PLACES = tuple(
     for block in (0, 1)
     for position, arm in enumerate("ABBA")
 )
-AFTER_CALLS, OTHERS = f"output{AFTER}", f"output{AFTER}{OTHER}"
+LAST, AFTER_CALLS, OTHERS = f"output{TIMED}", f"output{AFTER}", f"output{AFTER}{OTHER}"
 
 
 def write(folder, values, **fields):
@@ -47,7 +50,7 @@ def checked():
         with TimedResults(session, phase, places) as results:
             for place in places:
                 cases = results.begin(place, session.cases_of(place.arm))
-                for folder in results.folders(place).values():
+                for folder in (Path(kept.folder) for kept in results.kept(place).values()):
                     own = {"A": a, "B": b}[place.role]
                     observed = own if isinstance(own, Observed) else write(folder, own)
                     folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +62,7 @@ def checked():
     return check
 
 
-SAME = {AFTER_CALLS: ONE, OTHERS: TWO}
+SAME = {LAST: ONE, AFTER_CALLS: ONE, OTHERS: TWO}
 
 
 def test_results_are_compared_once_after_the_first_process_of_either_arm(checked):
@@ -71,6 +74,22 @@ def test_results_are_compared_once_after_the_first_process_of_either_arm(checked
     assert checked(SAME, SAME, phase="control")[0] == [None] * 8
 
 
+def test_the_seed_draws_which_call_is_kept(checked):
+    _, _, session = checked(SAME, SAME)
+    drawn = set()
+    for seed in range(30):
+        own = dataclasses.replace(session, plan=msgspec.structs.replace(session.plan, seed=seed))
+        one, again = ([], [])
+        for calls in (one, again):
+            with TimedResults(own, "comparison", PLACES) as results:
+                for place in PLACES[:2]:
+                    results.begin(place, own.cases_of(place.arm))
+                    calls += [kept.calls for kept in results.kept(place).values()]
+        assert one == again
+        drawn.update(one)
+    assert drawn == {1, 2, 3, 4}
+
+
 def found(made):
     ((check,),) = (one.values() for one in made if one)
     return check
@@ -80,9 +99,13 @@ def found(made):
     "b, places",
     [
         ({**SAME, OTHERS: ONE}, [OTHERS]),
-        # The one with other contents follows from the last call.
-        ({AFTER_CALLS: THREE, OTHERS: ONE}, [AFTER_CALLS]),
-        ({AFTER_CALLS: ONE}, [OTHERS]),
+        ({**SAME, LAST: THREE}, [LAST]),
+        # What differs at an earlier call is said once.
+        ({LAST: THREE, AFTER_CALLS: THREE, OTHERS: ONE}, [LAST]),
+        ({**SAME, AFTER_CALLS: THREE, OTHERS: ONE}, [AFTER_CALLS]),
+        ({LAST: ONE, AFTER_CALLS: ONE}, [OTHERS]),
+        # A profiler may keep no result.
+        ({AFTER_CALLS: ONE, OTHERS: ONE}, [OTHERS]),
         (Observed(refusal="no luck"), [AFTER_CALLS]),
     ],
 )
@@ -96,10 +119,13 @@ def test_what_b_alone_changes_is_a_difference(checked, b, places):
 
 def test_a_state_of_both_arms_is_no_difference(checked):
     first = {arm: [ONE, ONE] for arm in "AB"}
-    a, b = {AFTER_CALLS: TWO, OTHERS: TWO}, {AFTER_CALLS: THREE, OTHERS: THREE}
+    a, b = {LAST: ONE, AFTER_CALLS: TWO, OTHERS: TWO}, {LAST: ONE, AFTER_CALLS: THREE, OTHERS: ONE}
     made, asked, _ = checked(a, b, first)
     assert found(made) == Check("same", "output: depends on the calls before it, in both arms")
     assert asked == [("A", 0), ("A", 1), ("B", 0), ("B", 1)]
+    # At the last timed call B alone differs from a first one.
+    check = found(checked(a, {**b, LAST: TWO}, first)[0])
+    assert [difference.place for difference in check.differences] == [LAST]
 
 
 def test_random_results_are_no_difference(checked):
@@ -127,4 +153,4 @@ def test_a_session_has_the_checks_of_its_processes(checked):
     assert earlier.with_later(late) == msgspec.structs.replace(late, note=earlier.note)
     assert earlier.with_later(Check("same", "x")).note == f"{earlier.note}; x"
     with TimedResults(session, "comparison", PLACES) as results:
-        assert not results.folders(PLACES[0])
+        assert not results.kept(PLACES[0])

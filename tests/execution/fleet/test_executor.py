@@ -1,7 +1,10 @@
 """The executor on a real cluster: two nodes on this machine, of one core each."""
 
+import importlib
 import os
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import psutil
@@ -10,6 +13,8 @@ import pytest
 from opperf.errors import UsageError, WorkerError
 from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import RAY, Task, open_executor
+from opperf.execution.fleet import connecting
+from opperf.execution.fleet.ends import reason_of
 from opperf.execution.fleet.options import FleetOptions
 from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
@@ -50,6 +55,11 @@ def run(executor, cases):
     schedule, store = Rounds(cases), Stored()
     execute(schedule, executor, store, Progress())
     return schedule.records, store.nodes
+
+
+def process_of(worker):
+    """Returns the process of a node's worker."""
+    return psutil.Process(ray.get(worker.actor.__ray_call__.remote(lambda _: os.getpid())))
 
 
 def test_every_case_is_measured_once_by_one_of_the_nodes(opened, make_case):
@@ -114,7 +124,7 @@ def test_a_worker_that_ends_is_replaced_and_its_case_measured_again(opened, make
     with opened([case], labels={"name": "a"}) as executor:
         (worker,) = executor._workers.values()
         executor.measure(case)
-        process = psutil.Process(ray.get(worker.actor.__ray_call__.remote(lambda _: os.getpid())))
+        process = process_of(worker)
         ray.kill(worker.actor, no_restart=False)
         # Between two cases: the next one finds it gone.
         process.wait()
@@ -124,29 +134,66 @@ def test_a_worker_that_ends_is_replaced_and_its_case_measured_again(opened, make
     assert "the worker of a ended" in note.message
 
 
+def wait_for_line(path):
+    """Waits for a file with a line."""
+    until = time.monotonic() + WAIT_S
+    while not (path.exists() and path.read_text().endswith("\n")):
+        assert time.monotonic() < until, f"{path}: nothing was written"
+        time.sleep(0.05)
+    return path.read_text()
+
+
 def test_a_node_that_ends_costs_the_case_in_flight_which_another_one_measures(
     cluster, opened, make_case, tmp_path
 ):
-    """The node is killed while the fake framework waits in a call."""
-    node = cluster.add_node(num_cpus=1, labels={"name": "c", "fate": "x"})
-    other = cluster.add_node(num_cpus=1, labels={"name": "d", "fate": "x"})
-    cases = [make_case("relu", shape=(7, number + 1), threads=1) for number in range(8)]
-    found = []
-    with opened(cases, labels={"fate": "x"}) as executor:
-        measure = executor.measure_at
+    """The node is killed while a call hangs on it, which would never end."""
+    places = {
+        name: cluster.add_node(num_cpus=1, labels={"name": name, "fate": "x"}) for name in "cd"
+    }
+    path = tmp_path / "called"
+    before = [with_settings(make_case("negative", threads=1), {"node": name}) for name in "cd"]
+    hanging = make_case("hangs_once", threads=1, env={"FAKE_HANGS_ONCE": str(path)})
+    cases = [hanging, *(make_case("relu", shape=(7, size), threads=1) for size in range(1, 8))]
+    with opened([*before, *cases], labels={"fate": "x"}) as executor:
+        kept, _ = run(executor, before)
+        processes = {process_of(one): one.node.name for one in executor._workers.values()}
+        with ThreadPoolExecutor(1) as threads:
+            running = threads.submit(run, executor, cases)
+            callers = psutil.Process(int(wait_for_line(path))).parents()
+            (killed,) = (node for process, node in processes.items() if process in callers)
+            cluster.remove_node(places.pop(killed), allow_graceful=False)
+            records, _ = running.result()
+    ((other, place),) = places.items()
+    cluster.remove_node(place, allow_graceful=False)
+    assert {record.node for record in kept.values()} == {killed, other}
+    assert len(records) == 8
+    assert all(record.status is Status.OK for record in [*kept.values(), *records.values()])
+    moved = records[hanging.id]
+    assert moved.node == other
+    (note,) = [note for note in moved.notes if note.code == NoteCode.MOVED]
+    assert f"by node {other}: the worker of {killed} ended meanwhile" in note.message
 
-        def first_ends(case, arrive):
-            record = measure(case, arrive)
-            if not found:
-                found.append(record.node)
-                cluster.remove_node(node if record.node == "c" else other, allow_graceful=False)
-            return record
 
-        executor.measure_at = first_ends
-        records, _ = run(executor, cases)
-    cluster.remove_node(other if found == ["c"] else node, allow_graceful=False)
-    assert len(records) == 8 and all(record.status is Status.OK for record in records.values())
-    assert {record.node for record in records.values()} == {"c", "d"}
+def test_what_ray_says_of_a_lost_node_is_not_printed(capsys):
+    said = {"lines": ["Raylet is terminated."], "pid": "raylet", "is_err": False}
+    module = importlib.import_module(connecting.PRINTING)
+    printer = connecting.silence()
+    try:
+        module.print_to_stdstream(said, ignore_prefix=False)
+        assert capsys.readouterr() == ("", "")
+    finally:
+        connecting.let_print(printer)
+    module.print_to_stdstream(said, ignore_prefix=False)
+    assert "Raylet is terminated." in capsys.readouterr().out
+
+
+def test_the_end_of_a_worker_is_told_in_words_and_not_by_ids():
+    errors = ray.exceptions
+    unavailable = errors.ActorUnavailableError("the actor is unavailable", b"1" * 16)
+    short = errors.OutOfMemoryError("Task was killed\nMemory on the node was 9 GB")
+    assert reason_of(ray, unavailable) == "it answers no more"
+    assert reason_of(ray, short) == "Ray ended it, as the node is short of memory"
+    assert reason_of(ray, errors.NodeDiedError("ids\nthe node died")) == "the node died"
 
 
 def test_it_ends_from_another_thread(opened, make_case):

@@ -172,15 +172,40 @@ def test_run_in_which_all_were_slow_is_an_excursion_and_hides_no_step():
     assert {event.kind for event in findings.machine_events} == {EventKind.EXCURSION}
 
 
-def test_many_series_that_change_together_are_one_event():
+def test_changes_of_many_series_at_one_commit_are_their_own():
     values = many(count=40)
     for one in values[:14]:
         one[60:] *= 1.10
     findings = found(values)
-    (event,) = [e for e in findings.machine_events if e.kind is EventKind.MANY]
-    assert event.first_bad == 120 and event.n_series == len(event.keys) >= 12
-    marked = [change for change in detected(findings) if change.of_machine]
-    assert len(marked) == event.n_series and not any(change.is_alarm for change in marked)
+    assert not findings.machine_events
+    alarms = [change for change in detected(findings) if change.is_alarm]
+    assert [change.key for change in alarms] == [f"s{index:02d}" for index in range(14)]
+    assert {change.first_bad for change in alarms} == {120}
+
+
+@pytest.mark.parametrize("factor", [1.2, 1 / 1.2])
+def test_a_move_of_most_series_that_others_do_not_have_is_one_event_of_a_part(factor: float):
+    values = many(count=40)
+    for one in values[:25]:
+        one[60:] *= factor
+    findings = found(values)
+    (event,) = findings.machine_events
+    assert (event.kind, event.first_bad, event.n_series) == (EventKind.MANY, 120, 25)
+    assert event.ratio == pytest.approx(factor, abs=0.03)
+    # The others only seem to move back.
+    behind = {change.key for change in detected(findings) if change.of_machine}
+    assert behind == {f"s{index:02d}" for index in range(25, 40)}
+    assert not any(change.is_alarm for change in detected(findings))
+
+
+def test_a_loss_at_the_commit_at_which_a_machine_gets_slower_is_found():
+    values = many(count=40)
+    for index, one in enumerate(values):
+        one[60:] *= 1.1 * (1.15 if index < 6 else 1)
+    findings = found(values)
+    assert [event.kind for event in findings.machine_events] == [EventKind.SHIFT]
+    alarms = [change.key for change in detected(findings) if change.is_alarm]
+    assert alarms == [f"s{index:02d}" for index in range(6)]
 
 
 def test_drift_is_noted_and_is_no_alarm():
@@ -242,11 +267,11 @@ def test_budget_leaves_the_clearest_of_a_week():
 
 def test_level_of_a_look_is_the_rate_over_the_looks():
     values = many()
-    assert found(values).level == pytest.approx(1 / 365)
+    assert found(values).level == pytest.approx(2 / 365)
     times = np.arange(120) * DAY / 2
-    assert found(values, times=times).level == pytest.approx(1 / 730, rel=0.02)
+    assert found(values, times=times).level == pytest.approx(2 / 730, rel=0.02)
     series = [series_of("a", TIME, np.arange(120), values[0])]
-    assert detect(series, Rate(looks=500)).level == 1 / 500
+    assert detect(series, Rate(looks=500)).level == 2 / 500
 
 
 def test_checking_only_what_the_correction_may_reject_changes_nothing(monkeypatch):

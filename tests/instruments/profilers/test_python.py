@@ -66,7 +66,8 @@ def test_a_call_that_is_quicker_than_the_timing_itself_takes_no_time(clock, time
     assert timed.calls == [-3.0, -1.0, 1.0], "their mean is to be right"
 
 
-def test_a_result_is_dropped_before_the_next_call():
+@pytest.mark.parametrize("loops", [1, 5])
+def test_results_are_dropped_before_the_next_call_but_the_last(loops):
     class Output:
         pass
 
@@ -78,8 +79,8 @@ def test_a_result_is_dropped_before_the_next_call():
         earlier.append(weakref.ref(output))
         return output
 
-    PythonTimer(lambda: None).trace([call], 5)
-    assert len(earlier) == 5
+    (timed,) = PythonTimer(lambda: None).trace([call], 5 // loops, loops)
+    assert len(earlier) == 5 and timed.last == (earlier[-1](),)
 
 
 def test_samples_are_means_of_calls_and_zero_at_least():
@@ -193,14 +194,14 @@ def queue_timer(device, scatter_ns=0.0):
 
 def test_the_cost_of_the_wait_is_taken_off_each_wait(device):
     (timed,) = queue_timer(device).trace([device.taking(700, 800)], 2)
-    assert timed == PhaseTimes([710.0, 810.0], [710.0, 810.0], [710.0, 810.0])
+    assert timed == PhaseTimes(*[[710.0, 810.0]] * 3, last=(None,))
 
 
 def test_the_calls_of_a_sample_are_queued_together(device):
     timer = queue_timer(device)
     (timed,) = timer.trace([device.taking(700)], 3, loops=10)
     # The first call is on its way for 10 ns; after that the device has always work left.
-    assert timed == PhaseTimes([701.0] * 3, [701.0] * 3, [701.0] * 3, batch=10)
+    assert timed == PhaseTimes(*[[701.0] * 3] * 3, batch=10, last=(None,))
     assert device.waits == 3
 
 

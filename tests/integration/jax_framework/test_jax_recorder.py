@@ -35,7 +35,7 @@ def test_primitives_of_compiled_programs_have_counts_modules_and_lines(tmp_path)
             step(weights, jnp.ones((2, 4)))
             opperf.step()
 
-    run = record(tmp_path, program, steps="1:3")
+    run = record(tmp_path, program, timed=True, steps="1:3")
     assert run.header.program.steps == 2
     # In the loop as often as it runs, forward; backward it is a cosine.
     (sine,) = calls(run, "primitive.sin")
@@ -49,7 +49,12 @@ def test_primitives_of_compiled_programs_have_counts_modules_and_lines(tmp_path)
     ]
     backward = [site for case in calls(run, "primitive.dot_general") for site in case.sites]
     assert {site.module for site in backward if site.phase == "backward"} == {"layer0", "layer1"}
-    assert "XLA fuses" in run.header.program.notes[0]
+    (compiled,) = run.header.program.compiled
+    assert compiled.name == f"net (test_jax_recorder.py:{net.__code__.co_firstlineno})"
+    assert compiled.runs == 2 and compiled.time_ns > 0
+    assert compiled.kernels and all(time >= 0 for time in compiled.kernels.values())
+    fused = [site for case in run.cases for site in case.sites if site.time_ns is None]
+    assert {site.program for site in fused} == {compiled.name}
     call_each(run, "jax")
 
 
@@ -64,13 +69,25 @@ def test_calls_outside_of_a_program_have_the_line_and_time_of_each(tmp_path):
     assert product.count == 2 == len(product.recorded)
     (site,) = product.sites
     assert site.file == __file__ and site.line == program.__code__.co_firstlineno + 3
+    assert not site.program and not run.header.program.compiled
 
 
 def test_what_runs_an_unknown_number_of_times_is_said(tmp_path):
     loop = jax.jit(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))
     run = record(tmp_path, lambda: loop(1.0))
+    assert [program.time_ns for program in run.header.program.compiled] == [None]
     assert any("`while`" in note for note in run.header.program.notes)
     assert calls(run, "primitive.mul")
+
+
+def test_indices_are_of_the_whole_axis_that_they_index(tmp_path):
+    table, rows = jnp.ones((900, 7)), jnp.arange(5)
+    step = jax.jit(lambda table, rows: (table[rows], table[rows, 0], table.at[rows].add(1.0)))
+    run = record(tmp_path, lambda: step(table, rows))
+    for name in ("primitive.gather", "primitive.scatter_add"):
+        highs = [case.arguments["x1"].fill.high for case in calls(run, name)]
+        # Beside the axis of 900, that of 7.
+        assert highs and set(highs) <= {900.0, 7.0} and 900.0 in highs
 
 
 def test_afterwards_nothing_is_recorded_or_changed(tmp_path):

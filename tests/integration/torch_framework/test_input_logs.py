@@ -151,7 +151,7 @@ def test_a_list_that_is_a_file_has_no_other_line(command_here):
     assert {line[:8] for line in out.splitlines()} == {'{"line":'}
 
 
-def test_indices_are_bounded_without_a_rule_and_where_a_call_lacks_what_it_needs(command_here):
+def test_indices_are_those_of_the_rule_and_by_name_where_a_call_lacks_what_it_needs(command_here):
     (command_here.folder / "model.txt").write_text(
         "Operator: aten.take.default\n"
         "cnt: 1, ((T([5, 7], f32), T([6], i64)), {})\n"
@@ -159,5 +159,5 @@ def test_indices_are_bounded_without_a_rule_and_where_a_call_lacks_what_it_needs
         "cnt: 1, ((T([4, 8], f32), T([4], i64)), {})\n"
     )
     out, _ = command_here("run", "model.txt", "--list")
-    assert "index: (6,) int64 integers(0, 5)" in out
+    assert "index: (6,) int64 integers(0, 35)" in out
     assert "indices: (4,) int64 integers(0, 4)" in out

@@ -3,6 +3,7 @@
 import json
 import textwrap
 import threading
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -425,3 +426,54 @@ def test_marked_steps_and_an_execution_trace(tmp_path):
     assert [case.count for case in calls(run, "add")] == [2]
     names = {node["name"] for node in msgspec.json.decode(trace.read_bytes())["nodes"]}
     assert "aten::add" in names
+
+
+KERNELS = """\
+def cpp_fused_relu_0(x):
+    x.data_ptr()
+
+def call(x):
+    cpp_fused_relu_0(x)
+    return torch.mm(x, x)
+"""
+
+
+class Compiled:
+    """A compiled program as Inductor makes them: its code is a module with the kernels."""
+
+    def __init__(self):
+        names = {"torch": torch}
+        exec(KERNELS, names)
+        self.current_callable = names["call"]
+
+    def __call__(self, x):
+        return self.current_callable(x)
+
+
+def test_compiled_programs_have_their_runs_kernels_and_the_operators_that_they_call(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(recorder, "COMPILED_CODE", "torch")
+    monkeypatch.setattr(
+        recorder.private, "COMPILED_PROGRAM", SimpleNamespace(find=lambda: Compiled)
+    )
+    compiled, x = Compiled(), torch.ones(2, 2)
+    kernel = compiled.current_callable.__globals__["cpp_fused_relu_0"]
+
+    def program():
+        for _ in range(2):
+            compiled(x)
+        torch.mm(x, x)
+
+    run = record(tmp_path, program, timed=True)
+    (found,) = run.header.program.compiled
+    first = program.__code__.co_firstlineno
+    assert found.name.endswith(f"(test_recorder.py:{first + 2})") and "program" in found.name
+    assert found.runs == 2 and list(found.kernels) == ["cpp_fused_relu_0"]
+    (case,) = calls(run, "mm")
+    inside, outside = case.sites
+    assert (inside.program, inside.count) == (found.name, 2)
+    assert (outside.program, outside.line) == ("", first + 3)
+    assert 0 < found.kernels["cpp_fused_relu_0"] + inside.time_ns <= found.time_ns
+    # Afterwards all is as before.
+    assert compiled.current_callable.__globals__["cpp_fused_relu_0"] is kernel

@@ -7,14 +7,19 @@ import pytest
 from opperf.commands.trace import running
 from opperf.execution.planning import plan_file
 from opperf.execution.workers import Workers
+from opperf.frameworks import load
+from opperf.instruments.call_results import leaves
+from opperf.instruments.prepared import PreparedCase
 from opperf.opperf import main
 from opperf.results.runfile import read_run
 from opperf.sources.base import SourceFile, open_source
+from opperf.sources.completing import complete
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import with_settings
 from tests.shared_workers import replace_workers
 from tests.sources.traces.making import ADD, collective, event, node, relu, tensor, write
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 SHAPES = {"Input Dims": [[2, 4]], "Input type": ["float"], "Input Strides": [[4, 1]]}
 
@@ -60,6 +65,50 @@ def test_what_is_written_is_planned_as_the_trace_is(tmp_path, planned, capsys, n
     made, err = written(path, name, capsys)
     assert planned(made) == planned(path) and len(planned(path)) == 2
     assert "2 cases of 3 calls" in err and "does not say" not in err
+
+
+def record_results_that_depend_on_contents(path):
+    """Records calls whose results have shapes by the contents of their arguments, and some whose
+    integers depend on each other."""
+    numbers, mask = torch.randint(0, 10, (1000,)), torch.rand(30, 20) > 0.8
+    times, table = torch.randint(0, 3, (1000,)), torch.rand(30, 20)
+    sequences, lengths = torch.rand(9, 3, 4), torch.tensor([9, 5, 3])
+    lstm = torch.nn.LSTM(4, 5)
+    observer = torch.profiler.ExecutionTraceObserver()
+    observer.register_callback(str(path))
+    observer.start()
+    torch.unique(numbers)
+    torch.unique_consecutive(numbers)
+    torch.unique(torch.randint(0, 3, (50, 2)), dim=0)
+    torch.bincount(numbers)
+    torch.repeat_interleave(times)
+    torch.repeat_interleave(numbers, times)
+    torch.nonzero(mask)
+    torch.nonzero(table > 0.5)
+    torch.masked_select(table, mask)
+    table[mask], table[:, mask.any(0)]
+    torch.nn.functional.one_hot(numbers)
+    torch.nn.functional.embedding_bag(numbers, torch.rand(10, 4), torch.arange(0, 1000, 10))
+    packed = torch.nn.utils.rnn.pack_padded_sequence(sequences, lengths)
+    torch.nn.utils.rnn.pad_packed_sequence(lstm(packed)[0])
+    table[mask] = torch.rand(int(mask.sum()))
+    observer.stop()
+    observer.unregister_callback()
+
+
+def test_recorded_calls_return_tensors_of_the_recorded_shapes(tmp_path):
+    record_results_that_depend_on_contents(tmp_path / "t.json")
+    framework = load("torch")
+    cases = list(open_source(tmp_path / "t.json").cases())
+    names = [case.target.name.removeprefix("aten.") for case in cases]
+    assert names.count("nonzero") == 2 and {"unique_dim", "bincount", "index", "lstm"} <= {*names}
+    for recorded, made in zip(cases, complete(framework, cases), strict=True):
+        assert not made.refusal
+        case = with_settings(made.case, {"device": "cpu(0)", "mode": "eager"})
+        returned = [value for _, value in leaves("", PreparedCase(case, framework).call())]
+        shapes = tuple(tuple(one.shape) for one in returned if isinstance(one, torch.Tensor))
+        assert shapes == recorded.returned, case.label
+        assert "returned" not in case.why
 
 
 @pytest.mark.parametrize(("name", "is_same"), (("x.jsonl", True), ("x.txt", False)))

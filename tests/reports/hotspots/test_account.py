@@ -1,11 +1,14 @@
 """What explains the time of a recorded program's step."""
 
+import csv
+import io
+import json
 import math
 
 import msgspec
 import pytest
 
-from opperf.model import MetricKind
+from opperf.model import CompiledProgram, MetricKind
 from opperf.reports.hotspots.account import accounts_of
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.places import places_of
@@ -74,7 +77,7 @@ def test_times_of_another_machine_explain_nothing(timed):
     text = " ".join(ranked(found, recording=recording_of(found, [run])).split())
     assert "Recorded by there, Another CPU Measured by here, A CPU" in text
     assert "measured by another machine than the program's" in text
-    assert "mm 40.00 ±0.0 % 71.4 % 71.4 % 4 5.000 48.00" not in text
+    assert "mm 40.00 71.4 % 71.4 % 4 5.000 48.00" not in text
     assert "Recorded us" in text
 
 
@@ -123,6 +126,95 @@ def test_calls_of_a_place_without_a_time_take_none(timed):
     places = places_of(found.timed, found)
     times = {place.site.module: place.time for place in places}
     assert times == {"a": 24e3 + 4e3, "b": 4e3, "compiled": 0}
+
+
+def in_program(name, *args, **named):
+    """A place in a compiled program."""
+    return msgspec.structs.replace(site(*args, **named), program=name)
+
+
+@pytest.fixture
+def compiled():
+    """Two steps of 100 us. One compiled program calls `mm` and has a kernel, as Inductor's; another
+    fuses all that it calls, as XLA's."""
+    return recording(
+        called("mm", in_program("f", "a", 20, 2), shape=(2, 2)),
+        msgspec.structs.replace(
+            called("relu", site("a", 4, 2), in_program("g", "a", None, 2, phase="backward")),
+            recorded=(2000, 2000),
+        ),
+        called("tanh", in_program("g", "a", None, 4), shape=(3, 3)),
+        steps=2,
+        step_us=[100.0] * 20,
+        recorded_us=[100.0] * 2,
+        compiled=(
+            CompiledProgram("f", 2, 80e3, {"fused_0": 50e3}),
+            CompiledProgram("g", 2, 60e3),
+            CompiledProgram("h", 1, None),
+        ),
+    )
+
+
+def test_the_time_of_compiled_programs_is_theirs_and_in_no_operators(compiled):
+    assert parts(compiled) == [
+        ("recorded_step", 100, 1),
+        ("recorded_calls", 12, 0.12),
+        ("recorded_compiled", 60, 0.6),
+        ("between_recorded", 28, 0.28),
+        ("step", 100, 1),
+        ("recorded", 12, 0.12),
+        ("compiled", 60, 0.6),
+        # Without the operators that it calls.
+        ("f", 30, 0.3),
+        ("fused_0", 25, 0.25),
+        ("g", 30, 0.3),
+        ("unexplained", 28, 0.28),
+    ]
+    (account,) = accounts_of([compiled])
+    assert account.untimed == 0
+
+
+def test_measured_calls_in_a_compiled_program_are_in_its_time(compiled):
+    run = measured(compiled, {"mm": 8.0, "relu": 5.0, "tanh": 20.0}, environment=THERE)
+    found = {key: time for key, time, _ in parts(run)}
+    assert (found["measured"], found["compiled"], found["unexplained"]) == (8 + 5, 60, 27)
+    assert (found["beyond_measured"], found["between"]) == (-1, 28)
+    assert found.keys().isdisjoint({"forward", "backward"})
+    ranking = find_hotspots([run])
+    recorded = recording_of(ranking, [run], {"tanh": 0.5})
+    in_json = json.loads(ranked(ranking, None, "json", recording=recorded))["programs"][0]
+    lines = csv.DictReader(io.StringIO(ranked(ranking, None, "csv", recording=recorded)))
+    in_csv = [line for line in lines if line["kind"] == "part of a step"]
+    assert [line["operator"] for line in in_csv] == [part["part"] for part in in_json["parts"]]
+    assert {line["operator"]: line["time_ms"] for line in in_csv}["g"] == "0.03"
+    assert in_json["compiled_programs"][0] == {
+        "program": "f",
+        "runs": 2,
+        "time_ms": 0.08,
+        "kernels_ms": {"fused_0": 0.05},
+    }
+    # It takes 40 of the 45 us that the calls in `g` take one by one, and `g` takes 30.
+    (forecast,) = recorded.forecasts[0].rows
+    assert forecast.time_ns == pytest.approx(30e3 * 40 / 45)
+    text = " ".join(ranked(ranking, recording=recorded).split())
+    assert "in compiled programs take 45.00 us of a step one by one, and 30.00 us fused" in text
+    assert "1 compiled program, such as h, ran 1 time: they were not timed" in text
+    assert "tanh a model.py:1 g forward" in text
+
+
+def test_calls_that_compiled_programs_fuse_are_said_to_be_there(compiled):
+    (fused,) = find_hotspots([compiled]).unmeasured
+    assert fused.operator == "tanh" and "compiled programs fuse" in fused.reason
+
+
+def test_what_was_not_timed_is_not_between_operators(compiled):
+    others = [msgspec.structs.replace(case, recorded=()) for case in compiled.cases[:2]]
+    untimed = msgspec.structs.replace(compiled, cases=(*others, *compiled.cases[2:]), records=())
+    assert [key for key, _, _ in parts(untimed)][:3] == [
+        "recorded_step",
+        "recorded_compiled",
+        "unexplained",
+    ]
 
 
 def test_an_unknown_step_is_said():

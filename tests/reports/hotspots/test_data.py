@@ -1,13 +1,19 @@
 """The ranking of operators by count times time."""
 
+import csv
+import io
+import json
 import math
+from unittest.mock import ANY
 
 import msgspec
 import pytest
 
 from opperf.commands.report import report
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
+from opperf.reports.hotspots.ranking_report import answer
 from opperf.reports.hotspots.times import time_of
 from tests.recordings import called, recording, site
 from tests.verifications import FAILED, verified
@@ -68,10 +74,65 @@ def test_a_wrong_result_has_no_rank(seen, of):
 def test_what_was_not_measured_is_named_with_its_calls(program):
     found = find_hotspots([program])
     assert [tuple(one) for one in found.unmeasured] == [
-        ("svd", "failed", "no such kernel", 2, 1),
-        ("gelu", "not run", "the run was not finished", 1, 1),
+        ("svd", "failed", "no such kernel", "", 2, 1, ANY),
+        ("gelu", "not run", "the run was not finished", "", 1, 1, ANY),
     ]
     assert found.unmeasured_calls == 3 and found.excluded == {"Custom": "needs a class"}
+
+
+def test_what_was_not_measured_has_the_settings_that_tell_it_from_others(seen, of):
+    modes = [seen("Net", count=2, status=Status.FAILED, mode=mode) for mode in ("aot", "inductor")]
+    wrong = [msgspec.structs.replace(one, reason="wrong") for one in modes]
+    found = find_hotspots([of(seen("Net", count=2, mode="eager"), *wrong)])
+    rows = [(one.settings, one.calls, one.ids) for one in found.unmeasured]
+    assert rows == [("mode aot", 2, (wrong[0].id,)), ("mode inductor", 2, (wrong[1].id,))]
+    assert "Net 2 1 mode aot failed: wrong" in " ".join(written(found).split())
+    kept = json.loads(written(found, None, "json"))["not_measured"]
+    assert [one["settings"] for one in kept] == ["mode aot", "mode inductor"]
+    lines = csv.DictReader(io.StringIO(written(found, None, "csv")))
+    others = [row for row in lines if row["kind"] == "not measured"]
+    assert [(row["settings"], row["id"]) for row in others] == [
+        ("mode aot", wrong[0].id),
+        ("mode inductor", wrong[1].id),
+    ]
+
+
+BUSY = [("forward", NoteCode.BUSY, "a thread waited for a core")]
+
+
+def test_what_may_be_a_stall_leads_no_ranking(seen, of):
+    # All of its samples are alike, as long as a scheduler's slices are.
+    stalled = seen("div", 27_870.0, count=2, notes=BUSY)
+    run = of(seen("mm", 50.0, count=2, notes=BUSY), stalled, seen("add", 1.0, count=2))
+    found = find_hotspots([run])
+    assert [(row.name, row.may_be_stall) for row in found.rows] == [
+        ("mm", False),
+        ("add", False),
+        ("div", True),
+    ]
+    text = " ".join(written(found).split())
+    assert "rank last: div. Measure again with `opperf run --threads 1`, or when" in text
+    assert "**What to do:** Measure again with `opperf run --threads 1`" in answer(found)[1]
+    assert json.loads(written(found, None, "json"))["hotspots"][2]["may_be_stall"] is True
+    alone = of(seen("div", 27_870.0, count=2, notes=BUSY, threads=1))
+    assert answer(find_hotspots([alone]))[1].endswith("Measure again when the machine is quiet.")
+    # Its bytes or the program's own call explain as much.
+    moving = msgspec.structs.replace(stalled, moved_bytes=10**8)
+    case = msgspec.structs.replace(stalled.case, recorded=(20_000_000,) * 2)
+    for one in (moving, msgspec.structs.replace(stalled, case=case)):
+        assert find_hotspots([of(seen("mm", 50.0), one)]).rows[0].name == "div"
+
+
+def test_samples_apart_by_an_order_of_magnitude_lead_no_ranking(seen, of):
+    apart = msgspec.structs.replace(
+        seen("div"), summaries={"forward": summarise([2e3] * 4 + [9e6] * 6, "ns")}
+    )
+    # A few waits leave the median as it is.
+    outliers = msgspec.structs.replace(
+        seen("mul"), summaries={"forward": summarise([9e3] * 6 + [9e6] * 2, "ns")}
+    )
+    found = find_hotspots([of(apart, outliers, seen("add", 1.0))])
+    assert [row.name for row in found.rows] == ["mul", "add", "div"]
 
 
 def test_a_time_that_is_not_there_or_not_finite_is_none(seen, of):
@@ -163,7 +224,7 @@ def test_only_measured_records_have_a_time(seen, status):
 def test_calls_that_a_recording_did_not_time_are_named():
     found = find_hotspots([recording(called("mm", site("a", 2)), called("jit", site("a")))])
     assert [tuple(entry) for entry in found.unmeasured] == [
-        ("jit", "not timed", "the recording has no time of its calls", 1, 1)
+        ("jit", "not timed", "the recording has no time of its calls", "", 1, 1, ANY)
     ]
     text = written(found)
     assert "Not timed, and in no share: 1 of 2 calls" in text and "Not measured" not in text

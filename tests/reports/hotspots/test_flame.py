@@ -2,8 +2,10 @@
 
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
+from opperf.model import CompiledProgram
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of
 from tests.recordings import THERE, called, measured, recording, site, transformer
@@ -44,6 +46,20 @@ def test_what_is_not_explained_is_beside():
     assert "not explained" not in drawn(elsewhere)
     start = drawn(recording(called("mm", site("a", 5)), step_us=[51.0] * 9))
     assert "not explained" not in start and start["a"][2] == 1180
+
+
+def test_compiled_programs_are_beside_without_their_operators():
+    run = recording(
+        called("mm", msgspec.structs.replace(site("a", 4), program="f")),
+        called("tanh", msgspec.structs.replace(site("a"), program="g"), shape=(2, 2)),
+        step_us=[20.0] * 9,
+        compiled=(CompiledProgram("f", 1, 9e3), CompiledProgram("g", 1, 8e3)),
+    )
+    frames = drawn(run)
+    assert [frames[name][2] / 59 for name in ("a", "f", "g", "not explained")] == [4, 5, 8, 3]
+    # Those that are drawn by their measured times are in it.
+    frames = drawn(measured(run, {"mm": 4.0, "tanh": 6.0}, environment=THERE))
+    assert [frames[name][2] / 59 for name in ("a", "f", "g", "not explained")] == [10, 5, 2, 3]
 
 
 def test_calls_are_drawn_where_nothing_was_timed():

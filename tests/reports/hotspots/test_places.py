@@ -3,10 +3,13 @@
 import msgspec
 import pytest
 
+from opperf.instruments.profilers.summary import summarise
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.modules import MOST_DEPTH, module_tree, unite_alike
 from opperf.reports.hotspots.places import line_text, places_of, unite_numbered, united_name
+from opperf.reports.hotspots.ranking_report import recording_of
 from tests.recordings import THERE, called, measured, recording, site, transformer
+from tests.writing import ranked
 
 
 def found_places(run, united=False):
@@ -103,6 +106,28 @@ def test_modules_that_differ_have_a_row_each():
     )
     united = unite_alike(module_tree(find_hotspots([run])))
     assert rows(united)[2:] == [(2, "0,2", 2), (2, "1", 2)]
+
+
+def test_the_backward_pass_that_is_measured_with_a_call_is_in_no_forward_time():
+    # As MXNet's engine runs it: the recording has the forward call alone.
+    run = measured(recording(called("dot", site("net.0", 9, 2)), steps=2), {"dot": 3.0})
+    (record,) = run.records
+    both = record.summaries | {"backward": summarise([5e3] * 20, "ns")}
+    run = msgspec.structs.replace(run, records=(msgspec.structs.replace(record, summaries=both),))
+    found = find_hotspots([run])
+    tree = module_tree(found)
+    assert tree.phases == {"forward": 6e3, "backward": 10e3}
+    # The calls are the same.
+    assert (tree.total.calls, tree.total.time) == (2, 16e3)
+    assert list(tree.modules) == ["net"]
+    places = places_of(found.timed, found)
+    assert [(place.site.phase, place.time) for place in places] == [
+        ("backward", 10e3),
+        ("forward", 6e3),
+    ]
+    text = " ".join(ranked(found, recording=recording_of(found, [run]), has_tree=True).split())
+    assert "Forward us Backward us" in text and "all 16.00 100.0 % 2 6.000 10.00 dot" in text
+    assert "Time of 2 calls in 2 steps of 1 case" in text and "Time of 2 steps us" in text
 
 
 def test_a_path_of_any_length_is_a_tree():

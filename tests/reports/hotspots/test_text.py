@@ -17,13 +17,13 @@ def lines(text):
 def test_the_ranking_the_cases_and_what_is_missing(program):
     found = lines(ranked(find_hotspots([program], by=("operator",))))
     text = " ".join(found)
-    assert "Time of 14 calls of 4 cases: 100.0 us ±0.0 %, by the wall clock;" in text
+    assert "Time of 14 calls of 4 cases: 100.0 us, by the wall clock;" in text
     assert "each count x the median forward time." in text
     assert "in no share: 3 of 17 calls (17.6 %), those of 2 cases." in text
     assert "1 operator had no case" in text
-    assert "mm 80.00 ±0.0 % 80.0 % 80.0 % 3 30.00 4.096" in found
-    assert "add 20.00 ±0.0 % 20.0 % 100.0 % 11 1.000 0.06400" in found
-    assert "mm 60.00 ±0.0 % 60.0 % 2 30.00 4096 self: (64, 64)" in found
+    assert "mm 80.00 80.0 % 80.0 % 3 30.00 4.096" in found
+    assert "add 20.00 20.0 % 100.0 % 11 1.000 0.06400" in found
+    assert "mm 60.00 60.0 % 2 30.00 4096 self: (64, 64)" in found
     assert "svd 2 1 failed: no such kernel" in found
     assert "gelu 1 1 not run: the run was not finished" in found
 
@@ -76,7 +76,7 @@ def test_doubts_are_told(seen, of):
 
 def test_times_of_an_unknown_kind_are_of_no_clock(seen, of):
     text = ranked(find_hotspots([of(seen(kind=None))]))
-    assert text.startswith("Time of 1 call of 1 case: 1.000 us ±0.0 %; each count x")
+    assert text.startswith("Time of 1 call of 1 case: 1.000 us; each count x")
 
 
 def test_uncertain_times_are_explained(seen, of):
@@ -101,7 +101,7 @@ def test_a_page_has_the_same(program):
 def test_the_end_of_a_run_ranks_where_calls_were_counted(program, seen, of):
     text = summarise(program, 1.0)
     assert "Time of 14 calls of 4 cases" in text
-    assert "mm 80.00 ±0.0 % 80.0 % 80.0 % 3 30.00 4.096" in lines(text)
+    assert "mm 80.00 80.0 % 80.0 % 3 30.00 4.096" in lines(text)
     assert text.count("no case") == 0 and "No benchmark for 1 operator" in text
     assert "Time of" not in summarise(of(seen(), seen("add")), 1.0)
 

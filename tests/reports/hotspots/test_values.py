@@ -25,8 +25,10 @@ def test_json_has_everything(program):
         "operator": "svd",
         "status": "failed",
         "reason": "no such kernel",
+        "settings": "",
         "calls": 2,
         "cases": 1,
+        "ids": [next(case.id for case in program.cases if case.label == "svd")],
     }
     assert found["excluded"] == {"Custom": "needs a class"} and found["by"] == "overload"
 

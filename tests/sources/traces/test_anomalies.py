@@ -1,5 +1,6 @@
 """Anomalies of traces are read right, or said with their count."""
 
+import csv
 import json
 import math
 
@@ -277,7 +278,7 @@ def test_a_number_of_two_events_joins_the_first(tmp_path):
 
 
 @pytest.mark.parametrize("words", ((), ("--tree",), ("--node", "1")))
-@pytest.mark.parametrize("form", ("text", "md", "html", "json"))
+@pytest.mark.parametrize("form", ("text", "md", "html", "json", "csv"))
 def test_every_report_says_it_in_one_line(tmp_path, capsys, words, form):
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": [call(time=-5), *(3 * [OTHER])]}))
@@ -289,6 +290,9 @@ def test_every_report_says_it_in_one_line(tmp_path, capsys, words, form):
         data = json.loads(out)
         (found,) = (data["traces"][0] if "traces" in data else data)["anomalies"]
         assert found == {"code": "negative", "count": 1, "message": sentence}
+    elif form == "csv":
+        *_, row = csv.DictReader(out.splitlines())
+        assert (row["anomaly"], row["events"], row["message"]) == ("negative", "1", sentence)
     else:
         assert sum(sentence in line for line in out.splitlines()) == 1
 

@@ -8,8 +8,10 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.frameworks.replays import NOT_KEPT
-from opperf.model import Fill, TraceTarget
-from opperf.sources.traces.data_flow import DataFlow, specs_of
+from opperf.model import Fill, TensorSpec, TraceTarget
+from opperf.rules.dependencies import ascending, parts
+from opperf.rules.values import below, literal
+from opperf.sources.traces.data_flow import DataFlow, for_shape, specs_of, within
 from opperf.sources.traces.parts import read_steps, skip_reasons
 from opperf.sources.traces.reading import read_traces
 from opperf.sources.traces.replays import ALL_RANKS, nodes_of, open_replay
@@ -103,6 +105,21 @@ def test_tensors_without_numbers_are_shared_by_equal_calls(tmp_path):
     assert case.recorded == (6000,)
 
 
+def test_a_data_loaders_calls_are_not_replayed(tmp_path):
+    nodes = [
+        call(10, [A], B, parent=9),
+        node(9, "enumerate(DataLoader)#_Loader.__next__", 1),
+        call(11, [B], C),
+    ]
+    path = write(tmp_path / "trace.json", nodes)
+    source = open_replay(path, TraceTarget("torch", "", ""))
+    (case,) = source.cases()
+    assert case.why == "replay of 1 call"
+    assert [remark for remark in source.remarks if "data loader" in remark] == [
+        f"{path}: 1 call below a data loader's label, omitted as by PARAM"
+    ]
+
+
 def test_indices_that_no_call_fills_are_within_the_bounds_of_what_takes_their_copies(tmp_path):
     numbers, copied = tensor(20, 70, size=2), tensor(21, 71, size=2)
     kind = {"types": ["Tensor(long int)"], "shapes": [[2]]}
@@ -129,6 +146,27 @@ def test_indices_that_no_call_fills_are_within_the_bounds_of_what_takes_their_co
     slots = [found.slots[to.inputs[0]], found.slots[to.outputs[0]]]
     assert [slot.is_outside for slot in slots] == [True, False]
     assert {slot.spec.fill for slot in slots} == {Fill("integers", 3.0, 10.0)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (below(9), below(20, start=3), below(9, start=3)),
+        (below(9), ascending(0, 30), ascending(0, 30)),
+        (parts(30), below(9), parts(30)),
+    ],
+)
+def test_numbers_that_others_decide_are_not_those_of_a_range(first, second, expected):
+    assert within(first, second) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [((3,), [0, 4, 9]), ((2, 3), [0, 4, 9] * 2), ((7,), None)],
+)
+def test_listed_numbers_are_those_of_each_row_of_a_copy(shape, expected):
+    made = for_shape(literal([0, 4, 9]), TensorSpec(shape, "int64"))
+    assert made == (below(10) if expected is None else literal(expected))
 
 
 STEPS = [

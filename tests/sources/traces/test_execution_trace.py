@@ -71,11 +71,12 @@ def test_where_calls_are_and_their_phase(tmp_path):
         node(15, "enumerate(DataLoader)#_Loader.__next__", 2),
     ]
     (case,) = cases(tmp_path, *nodes)
-    assert case.count == 3
+    assert case.count == 4
     assert case.sites == (
         CallSite("encoder", phase="forward"),
         CallSite("", phase="backward"),
         CallSite("Optimizer.step#SGD.step", phase="optimizer"),
+        CallSite("enumerate(DataLoader)#_Loader.__next__", phase="forward"),
     )
     assert case.tags == ("backward", "forward", "optimizer")
 

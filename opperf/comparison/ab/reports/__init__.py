@@ -44,6 +44,7 @@ from opperf.reports.model import (
     texts,
     words,
 )
+from opperf.shares import detectable_text
 
 MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
@@ -152,9 +153,7 @@ def _size(row: Row | CoarseRow) -> float:
 def _columns(rows: Sequence[Row], cases: Sequence[tuple[str, str]], vary: bool) -> Iterator[Column]:
     yield from _setting_columns(rows, cases, vary)
     yield from _ratio_columns(rows)
-    detectable = [
-        "" if row.detectable is None else sentences.percent(row.detectable) for row in rows
-    ]
+    detectable = ["" if row.detectable is None else detectable_text(row.detectable) for row in rows]
     yield numbers("Detectable", detectable, page="Visible from")
     yield numbers("Blocks", [str(row.blocks) for row in rows], extra=1)
     yield from _basis_column(rows)

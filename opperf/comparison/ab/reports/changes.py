@@ -83,6 +83,7 @@ def changes_of(report: Report, measured: Measured = NOTHING) -> Changes:
         sides=(report.a, report.b),
         threshold=report.threshold,
         same_within=report.same_within,
+        detectable=report.detectable,
         rows=[_row(row, measured) for row in report.rows],
         interval=INTERVAL,
         facts=tuple(_sides(report, measured)),

@@ -11,7 +11,7 @@ from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Shift, Verdict
 from opperf.comparison.weighted import ARMS, sentences
 from opperf.plurals import pluralize
-from opperf.shares import share_text
+from opperf.shares import detectable_text, share_text
 
 HOW = (
     "A and B were measured in turn, each time in a fresh process. B/A is B's time over A's: 1.10 "
@@ -81,7 +81,7 @@ def _unfinished(report: Report) -> str:
 def _power(report: Report) -> list[str]:
     if report.detectable is None or report.detectable_with_four_times is None:
         return []
-    change, smaller = map(percent, (report.detectable, report.detectable_with_four_times))
+    change, smaller = map(detectable_text, (report.detectable, report.detectable_with_four_times))
     return [
         f"The smallest change that could have been found in the median figure is {change}; smaller "
         f"ones cannot be told from noise. With four times the blocks it would be {smaller}."
@@ -138,11 +138,6 @@ def _coarse(coarse: CoarseReport) -> str:
 def changed_rows(coarse: CoarseReport) -> list[CoarseRow]:
     """Returns the figures that changed with all threads."""
     return [row for row in coarse.rows if row.changed]
-
-
-def percent(share: float) -> str:
-    """Returns a change as text; percentages beyond 100 say no more."""
-    return f"{share:.1%}" if share <= 1 else "over 100%"
 
 
 def ratio_text(row: Row | CoarseRow) -> str:
@@ -203,10 +198,12 @@ def advice(report: Report) -> list[str]:
         nothing = "Nothing to do: no results differ."
         return found or ([] if unclear == len(report.rows) else [nothing])
     if unclear:
-        hidden = "" if report.detectable is None else f" (about {report.detectable:.0%})"
+        hidden = ""
+        if report.detectable is not None:
+            hidden = f" (the smallest that shows is {detectable_text(report.detectable)})"
         found.append(
             f"{pluralize(unclear, 'figure')} {'is' if unclear == 1 else 'are'} not clear: a small "
-            f"change{hidden} may be hidden in the noise. More blocks (`--blocks "
+            f"change may be hidden in the noise{hidden}. More blocks (`--blocks "
             f"{2 * report.block_cap}`) or a quieter machine can tell."
         )
     untimed = report.counts.get(Verdict.INSTRUCTIONS_SAME.value, 0)

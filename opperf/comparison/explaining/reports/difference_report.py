@@ -15,6 +15,7 @@ from opperf.comparison.explaining.difference import (
     split,
 )
 from opperf.comparison.explaining.functions import Function
+from opperf.comparison.results import ResultsRow, differing, sentence
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, Fact, Report, Section, Table, names, numbers, words
 from opperf.results.text import MORE, cut_distinct
@@ -113,8 +114,14 @@ EVENTS = {
 """Callgrind's events in words."""
 
 
-def report_of(difference: DumpDifference, title: str, most: int | None = None) -> Report:
-    """Returns the report; `most` are its functions, by default all, or a screen for people."""
+def report_of(
+    difference: DumpDifference,
+    title: str,
+    most: int | None = None,
+    results: Sequence[ResultsRow] = (),
+) -> Report:
+    """Returns the report; `most` are its functions, by default all, or a screen for people.
+    `results` say whether the two compute the same."""
     shown, rest = split(difference, SHOWN if most is None else most)
     sides = (("base", difference.base), ("new", difference.new))
     facts = [Fact(name, str(side.path), pluralize(side.calls, "call")) for name, side in sides]
@@ -127,8 +134,9 @@ def report_of(difference: DumpDifference, title: str, most: int | None = None) -
             Section(table=_table(shown, rest, difference))
             if shown
             else Section(prose=["No function differs."]),
+            *([Section(prose=[sentence(results)]), differing(results)] if results else ()),
         ),
-        data=_values(difference, title, most),
+        data={**_values(difference, title, most), "results": results},
     )
 
 

@@ -11,7 +11,7 @@ import torch
 from opperf.errors import NoGradientError, UnsupportedError, UsageError, one_line
 from opperf.frameworks import snippet_code
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.torch.gradient import head
+from opperf.frameworks.torch.gradient import Gradients, head
 from opperf.frameworks.torch.snippets import building
 from opperf.frameworks.torch.tensors import tensors
 from opperf.model import Case, SnippetTarget
@@ -30,18 +30,18 @@ class PythonGradient:
         self._outputs: list[torch.Tensor] = []
         self.record()
         self._leaves = leaves(self._outputs)
-        self._heads = [head(output) for output in self._outputs]
+        self.heads = [head(output) for output in self._outputs]
         self.backward()
         self._outputs = []
 
     def record(self) -> None:
         self._outputs = [part for part in tensors(self._call()) if part.requires_grad]
 
-    def backward(self) -> None:
-        self.results()
+    def backward(self) -> Gradients:
+        return torch.autograd.grad(self._outputs, self._leaves, self.heads, allow_unused=True)
 
-    def results(self) -> tuple[torch.Tensor | None, ...]:
-        return torch.autograd.grad(self._outputs, self._leaves, self._heads, allow_unused=True)
+    def read(self, returned: Gradients) -> Gradients:
+        return returned
 
 
 class CompiledGradient:

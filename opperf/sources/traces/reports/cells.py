@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from opperf.reports.model import Column, Section, figures, numbers
 from opperf.results.units import Figure, Unit, choose_unit, format_figure
-from opperf.sources.traces.anomalies import Anomalies, sentences
+from opperf.sources.traces.anomalies import Anomalies, anomaly_values, sentences
 
 COMMAND = "trace"
 """The command that makes these reports."""
@@ -75,6 +76,27 @@ def anomaly_section(*found: tuple[str, Anomalies]) -> Section:
             shown_whole(line) for label, anomalies in found for line in sentences(anomalies, label)
         ],
     )
+
+
+ANOMALY_HEADER = ("anomaly", "events", "message")
+"""Columns of CSV in which a trace's anomalies have rows of their own."""
+
+
+def with_anomalies(
+    header: Sequence[str], rows: Iterable[Sequence[Any]], *found: tuple[str, Anomalies]
+) -> tuple[tuple[str, ...], list[Sequence[Any]]]:
+    """Returns the header and rows of CSV with those on what is wrong in traces, each with its
+    name."""
+    blank = ("",) * len(ANOMALY_HEADER)
+    own = ("",) * (len(header) - 1)
+    return (*header, *ANOMALY_HEADER), [
+        *((*row, *blank) for row in rows),
+        *(
+            (name if header[0] == "trace" else "", *own, *value.values())
+            for name, anomalies in found
+            for value in anomaly_values(anomalies)
+        ),
+    ]
 
 
 def first_rows(height: int, most: int = MOST_ROWS) -> tuple[tuple[int, ...] | None, str]:

@@ -22,6 +22,7 @@ from opperf.sources.traces.reports.cells import (
     first_rows,
     shown,
     shown_whole,
+    with_anomalies,
 )
 from opperf.sources.traces.reports.outline_report import nested, outline_section
 from opperf.sources.traces.tensors import History, Use, history_of, uses_of
@@ -70,8 +71,8 @@ def node_report(trace: Trace, number: int) -> Report:
             "name": node.name,
             "above": [above.id for above in trace.ancestors(number)],
             "thread": node.thread,
-            "phase": None if place is None else place.phase,
-            "step": None if place is None else place.step,
+            "phase": place.phase,
+            "step": place.step,
             "record_function_id": node.rf_id,
             "sequence": None if node.seq_id < 0 else node.seq_id,
             "same_sequence": _same_sequence(trace, node),
@@ -147,7 +148,8 @@ def _report(
     sections = [*sections, anomaly_section(("", trace.anomalies))]
     found = [section for section in sections if section.has_content]
     data = {**data, "anomalies": anomaly_values(trace.anomalies)}
-    return Report(COMMAND, "", found, data, HEADER, rows, headline=f"{title} of a trace")
+    written = with_anomalies(HEADER, rows, ("", trace.anomalies))
+    return Report(COMMAND, "", found, data, *written, headline=f"{title} of a trace")
 
 
 def _range_text(trace: Trace) -> str:
@@ -182,9 +184,7 @@ def _facts(trace: Trace, node: Node) -> Iterator[Fact]:
     if len(above) > MOST_ABOVE:
         yield Fact("Below", "", f"{len(above) - MOST_ABOVE:,} more")
     place = trace.place(node)
-    if place is not None:
-        step = f"of {shown(place.step)}" if place.step else ""
-        yield Fact("Phase", place.phase, step)
+    yield Fact("Phase", place.phase, f"of {shown(place.step)}" if place.step else "")
     yield Fact("Thread", str(node.thread))
     for number in _same_sequence(trace, node)[:MOST_SAME]:
         yield Fact("Same sequence", shown(trace.nodes[number].name), str(number))

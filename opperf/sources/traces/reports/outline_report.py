@@ -15,6 +15,7 @@ from opperf.sources.traces.reports.cells import (
     counts,
     known,
     shown,
+    with_anomalies,
 )
 from opperf.sources.traces.trace import Trace
 
@@ -36,18 +37,21 @@ def report_of(trace: Trace, rows: Sequence[Row]) -> Report:
         "",
         [section for section in sections if section.has_content],
         {"trace": trace.name, "anomalies": anomaly_values(trace.anomalies), "tree": nested(rows)},
-        HEADER,
-        [
-            (
-                row.depth,
-                shown(row.name),
-                row.nodes,
-                row.first or "",
-                row.calls,
-                "" if row.time_ns < 0 else row.time_ns,
-            )
-            for row in rows
-        ],
+        *with_anomalies(
+            HEADER,
+            [
+                (
+                    row.depth,
+                    shown(row.name),
+                    row.nodes,
+                    row.first or "",
+                    row.calls,
+                    "" if row.time_ns < 0 else row.time_ns,
+                )
+                for row in rows
+            ],
+            ("", trace.anomalies),
+        ),
         headline="Nodes of a trace",
     )
 

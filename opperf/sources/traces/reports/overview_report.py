@@ -23,6 +23,7 @@ from opperf.sources.traces.reports.cells import (
     known,
     shown,
     shown_whole,
+    with_anomalies,
 )
 
 HEADER = ("trace", "operator", "phases", "calls", "distinct", "input_bytes", "recorded_ns")
@@ -51,8 +52,7 @@ def report_of(overview: Overview) -> Report:
         "",
         [section for section in sections if section.has_content],
         {"traces": [values_of(overview)]},
-        HEADER,
-        list(rows_of(overview)),
+        *with_anomalies(HEADER, rows_of(overview), (overview.name, overview.anomalies)),
         headline="Contents of a trace",
     )
 

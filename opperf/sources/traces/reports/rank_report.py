@@ -21,6 +21,7 @@ from opperf.sources.traces.reports.cells import (
     known,
     shown,
     shown_whole,
+    with_anomalies,
 )
 from opperf.sources.traces.reports.overview_report import (
     HEADER,
@@ -60,8 +61,12 @@ def report_of(ranks: Ranks) -> Report:
             "waits_ns": ranks.waits() if ranks.has_times else None,
             "disagreements": [difference._asdict() for difference in ranks.disagreements],
         },
-        HEADER,
-        [row for overview in ranks.overviews for row in rows_of(overview)],
+        *with_anomalies(
+            HEADER,
+            [row for overview in ranks.overviews for row in rows_of(overview)],
+            ("", ranks.anomalies),
+            *((overview.name, overview.anomalies) for overview in ranks.overviews),
+        ),
         headline=f"{len(ranks.overviews)} traces side by side",
     )
 

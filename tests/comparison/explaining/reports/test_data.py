@@ -3,6 +3,10 @@
 import json
 
 from opperf.comparison.explaining.difference import compare_dumps
+from opperf.comparison.explaining.reports.difference_report import report_of
+from opperf.comparison.results import ResultsRow
+from opperf.model import Check, Difference
+from opperf.reports.formats import format_named
 from tests.writing import explained
 
 
@@ -10,6 +14,7 @@ def test_everything_is_in_it(dump_of):
     base = dump_of("fl=a.c\nob=a.so\nfn=f\n1 50\nfn=g\n1 7", "base", trigger="opperf calls=10")
     new = dump_of("fl=a.c\nob=a.so\nfn=f\n1 70\nfn=h\n1 8", "new", trigger="opperf calls=10")
     made = json.loads(explained(compare_dumps(base, new), "add", name="json"))
+    assert made.pop("results") == []
     assert made == {
         "case": "add",
         "event": "Ir",
@@ -60,3 +65,20 @@ def test_the_first_functions_only(dump_of):
     made = json.loads(explained(compare_dumps(base, new), "", 1, "json"))
     assert [one["name"] for one in made["functions"]] == ["f"]
     assert made["other_functions"] == {"number": 1, "base": 7.0, "new": 8.0}
+
+
+def test_it_says_whether_both_compute_the_same(dump_of):
+    base, new = (dump_of("ob=a.so\nfn=f\n1 50", side) for side in ("base", "new"))
+    found = Check("different", "", (Difference("output", "1 in A, 2 in B"),), 1)
+    report = report_of(
+        compare_dumps(base, new), "add", results=[ResultsRow.of("id", "add", "x: (4,)", found)]
+    )
+    assert (
+        json.loads(format_named("json", "explain").write_report(report, None))["results"][0][
+            "outcome"
+        ]
+        == "different"
+    )
+    text = format_named("text", "explain").write_report(report, None)
+    assert "Results of A and B: different in 1 case." in text
+    assert "output: 1 in A, 2 in B" in text
