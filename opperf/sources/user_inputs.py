@@ -57,8 +57,8 @@ def inputs_by_function(
     made, again = (configurations(framework, settings, entry) for _ in range(2))
     function = framework.function(target)
     names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
-    for element in made:
-        element = _own_names(operator, element.arguments)
+    for configuration in made:
+        element = _own_names(operator, configuration.arguments)
         lacking = [name for name in collect_lists(element, operator) if names and name not in names]
         if lacking:
             return NoInputs(

@@ -182,7 +182,7 @@ def _begin(
         rehearsal.pairs,
         workers,
         environments,
-        omitted(plans) | excluded,
+        {**omitted(plans), **excluded},
         rehearsal.lacking,
         kind="checks" if request.only_checks else "times",
         thresholds=thresholds,
