@@ -14,7 +14,7 @@ HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
 BUILT = (
     *("build/", "_skbuild/", "dist/", "*.egg-info/", ".eggs/"),
-    *("venv/", ".venv/", ".tox/", ".nox/"),
+    *("venv/", ".venv/", ".tox/", ".nox/", "site-packages/"),
 )
 """Folders in which tools copy or install code, whether or not the repository's `.gitignore` names
 them: `pip install .` of setuptools leaves a package's copy in `build/lib`."""

@@ -119,10 +119,11 @@ def test_since_the_merge_base_committed_or_not(tmp_path):
     git(tmp_path, "commit", "-qam", "topic")
     (tmp_path / "new file.py").write_text("def square(x):\n    return x * x\n")
     (tmp_path / "loose.py").unlink()
-    # As `pip install .` leaves it.
-    built = tmp_path / "build/lib/my_package"
-    built.mkdir(parents=True)
-    (built / "kernels.py").write_text("def gelu(x):\n    return x\n")
+    # As `pip install .` leaves it, and the environments of a gate.
+    for folder in ("build/lib", "base/lib/python3.11/site-packages"):
+        built = tmp_path / folder / "my_package"
+        built.mkdir(parents=True)
+        (built / "kernels.py").write_text("def gelu(x):\n    return x\n")
     git(tmp_path, "switch", "-q", "main")
     change(tmp_path, "my_package/kernels.py", "np.maximum", "np.fmax")
     git(tmp_path, "commit", "-qm", "main", "my_package/kernels.py")
