@@ -117,8 +117,18 @@ def test_other_settings_leave_what_they_do_not_find(opperf):
     assert not any(event["is_new"] for event in again.values())
 
 
-def test_a_second_check_finds_nothing_new(opperf, path):
-    assert found(opperf, "--dry-run")[1].keys() == found(opperf, "--fail-on", "new")[1].keys()
+def test_a_second_check_finds_nothing_new(opperf, path, tmp_path):
+    told = tmp_path / "told.json"
+    notify = ("--notify", f"cat > {told}; exit 7")
+    seen = found(opperf, "--dry-run", *notify)[1]
+    assert not told.exists()
+    code, first = found(opperf, "--fail-on", "new", *notify)
+    message = json.loads(told.read_text())
+    assert code == 1 and seen.keys() == first.keys()
+    assert message["events"] == list(first.values()) and "losses" in message["headline"]
+    told.unlink()
+    opperf("check", *notify)
+    assert not told.exists()
     with Store(str(path)) as store:
         before = read_events(store, find_project(store))
     code, events = found(opperf, "--fail-on", "new")
@@ -127,6 +137,14 @@ def test_a_second_check_finds_nothing_new(opperf, path):
         assert read_events(store, find_project(store)) == before
     assert opperf("check", "--fail-on", "nothing")[0] == 0
     assert ", 0 of them new" in opperf("check")[1]
+
+
+def test_a_command_that_cannot_be_told_is_named_and_changes_no_exit_code(opperf, path, capsys):
+    code = cli.main(
+        ["history", "check", "--store", str(path), "--notify", "exit 7"], standalone_mode=False
+    )
+    assert code == 1
+    assert "warning: --notify: 'exit 7' ended with 7" in capsys.readouterr().err
 
 
 def test_what_is_decided_is_open_no_more(opperf, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from opperf.history.events import Event, Update
     from opperf.history.store.opening import Store
     from opperf.history.store.rows import Project
+    from opperf.reports.model import Report
 
 
 @command(
@@ -74,6 +77,12 @@ if TYPE_CHECKING:
     choices=("open", "new", "nothing"),
     help="End with 1 on losses that are open, on those that this check found, or never.",
 )
+@click.option(
+    "--notify",
+    metavar="COMMAND",
+    help="Command of the shell that is run once if there are new events, with them as JSON on its "
+    "standard input; not with --dry-run. If it fails, that is said, and the exit code stays.",
+)
 @click.option("--dry-run", is_flag=True, help="Store nothing.")
 @report_outputs("history check")
 @click.option("--overwrite", is_flag=True, help="Replace the output files if they exist.")
@@ -100,6 +109,7 @@ class Request:
     alerts_per_week: int | None
     smallest: float
     fail_on: str
+    notify: str | None
     dry_run: bool
     output_files: tuple[Path, ...]
     output_formats: tuple[str, ...]
@@ -163,10 +173,36 @@ def _check(request: Request) -> int:
         ]
         reasons = {(event.series, event.first_bad): why for event, why in checked.found if why}
         rows = rows_of(events, lines, new, evidence, reasons)
-    write_reports(check_report(rows, checked, history, of, branch), outputs)
+    report = check_report(rows, checked, history, of, branch)
+    write_reports(report, outputs)
+    if request.notify and new and not request.dry_run:
+        _notify(request.notify, report)
     losses = open_losses(rows)
     failing = {"open": losses, "new": [row for row in losses if row.is_new], "nothing": []}
     return FOUND if failing[request.fail_on] else 0
+
+
+NOTIFYING_S = 60
+"""Seconds that a command has to pass a message on."""
+
+
+def _notify(command: str, report: Report) -> None:
+    """Gives a command the new events of a report."""
+    from opperf.results.messages import tell
+
+    events = [event for event in report.data["events"] if event["is_new"]]
+    message = json.dumps({**report.data, "headline": report.headline, "events": events})
+    try:
+        ended = subprocess.run(
+            command, shell=True, input=message, text=True, timeout=NOTIFYING_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        why = f"has not ended after {NOTIFYING_S} s"
+    else:
+        if not ended.returncode:
+            return
+        why = f"ended with {ended.returncode}"
+    tell(f"warning: --notify: {command!r} {why}")
 
 
 def _after(events: list[Event], updates: list[Update]) -> list[Event]:
