@@ -174,7 +174,9 @@ def _carried(pair: _Pair, level: float, count: int, seen: int, more: float) -> C
     """A change of a series, where the points have it."""
     common = level - _mean(pair.reference, pair.scale)
     joined = np.concatenate([pair.reference + common, pair.tail + common, pair.own[:count]])
-    values = np.clip((joined - level) / pair.scale, -CLIP, CLIP)
+    # Beyond both levels, not between them: a clear step is where it is, whatever is beside it.
+    size = (float(np.median(pair.own[:count])) - level) / pair.scale
+    values = np.clip((joined - level) / pair.scale, min(size, 0.0) - CLIP, max(size, 0.0) + CLIP)
     begin = max(0, pair.reference.size - AFTER)
     split = begin + best_split(values[begin:], AFTER, AFTER).first
     after = _mean(joined[split:], pair.scale)

@@ -33,7 +33,7 @@ def test_two_dumps_are_compared_as_they_are(runs):
         path.with_suffix(".callgrind") / f"{records[0].id}.{name}.callgrind"
         for path, name in ((base, "forward"), (new, "backward"))
     ]
-    assert choose(*paths, None, "forward") == (*paths, "", ())
+    assert choose(*paths, None, "forward") == (*paths, "", (), ())
     with pytest.raises(UsageError, match="exp: files of callgrind's have no cases"):
         choose(*paths, "exp", "forward")
     with pytest.raises(UsageError, match="the other one is not; name two of a kind"):
