@@ -208,8 +208,9 @@ def test_every_command_says_what_installs_its_extra(files, run):  # noqa: F811
     said = [json.loads(line) for line in done.stdout.splitlines()]
     wrong = [
         (extra, words, code, text)
-        for (extra, modules, words), (code, text) in zip(lines, said, strict=True)
-        if code != 2 or not any(install_extra(module) in text for module in modules)
+        for (extra, _, words), (code, text) in zip(lines, said, strict=True)
+        # Where opperf is from is seen otherwise from its own folder.
+        if code != 2 or "pip install " not in text or f"[{extra}]" not in text
     ]
     assert not wrong, "\n".join(map(str, wrong))
 
