@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ OTHERS = {
     "setuptools": "which an environment has for MXNet",
 }
 """Modules of no extra that code imports, each with its reason."""
+
+WITH_EXTRAS = pytest.mark.skipif(
+    any(find_spec(module) is None for module, extra in EXTRAS.items() if extra != "gpu"),
+    reason="an extra is not installed",
+)
+"""One at a time is taken away, and the others are needed."""
 
 NAME = re.compile(r"[a-z_][\w.]*")
 
@@ -98,6 +105,7 @@ def test_every_module_that_is_imported_is_of_the_base_or_of_an_extra_that_is_kno
     assert found - known == set() and set(EXTRAS) <= found
 
 
+@WITH_EXTRAS
 def test_extras_are_those_of_the_project():
     optional = PROJECT["optional-dependencies"]
     assert set(EXTRAS.values()) == set(optional) - OF_OPPERF_ITSELF - ELSEWHERE
@@ -190,6 +198,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@WITH_EXTRAS
 def test_every_command_says_what_installs_its_extra(files, run):  # noqa: F811
     assert set(HISTORY) == set(HISTORY_COMMANDS) and set(SUITE) | WITHOUT == set(SUITE_COMMANDS)
     assert {extra for extra, _ in LINES} == set(EXTRAS.values()) - {"gpu"}, "which needs a driver"
