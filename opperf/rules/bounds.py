@@ -38,7 +38,7 @@ their order."""
 
 
 class Bound(NamedTuple):
-    """The limit of a tensor's numbers: the least of what the keys lead to, plus a shift."""
+    """The limit of a tensor's numbers: the minimum of what the keys lead to, plus a shift."""
 
     keys: tuple[Key, ...]
     shift: int = 0

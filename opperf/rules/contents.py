@@ -115,7 +115,7 @@ def _with(spec: TensorSpec, fill: Fill, arguments: Arguments) -> TensorSpec:
     """Returns a tensor with a fill; with one that is arranged, in elements of its own."""
     if fill.distribution not in ARRANGED or not spec.is_view:
         return msgspec.structs.replace(spec, fill=fill)
-    held = [one.storage for value in arguments.values() for one in iter_tensors(value)]
+    held = [tensor.storage for value in arguments.values() for tensor in iter_tensors(value)]
     storage = spec.storage if held.count(spec.storage) == 1 else ""
     return msgspec.structs.replace(spec, fill=fill, strides=(), offset=0, storage=storage)
 
@@ -130,12 +130,14 @@ def _of_rule(framework: Framework, operator: Operator, place: str, asked: Asked)
     if spec.dtype == "bool":
         return BOOLEAN
     # Some frameworks have indices in single precision.
-    drawn = [one.fill for one in known if one.fill.distribution in BELOW]
+    drawn = [tensor.fill for tensor in known if tensor.fill.distribution in BELOW]
     if not is_integer(spec.dtype) and (not drawn or len(drawn) < len(known)):
         return _real_fill(spec, known)
     if spec.size == 1:
         # A number of its own, as a seed or the beginning of a slice.
-        single = [one for one in known if one.size == 1 and one.fill.distribution == "literal"]
+        single = [
+            tensor for tensor in known if tensor.size == 1 and tensor.fill.distribution == "literal"
+        ]
         if single:
             return single[0].fill if single[0].shape == spec.shape else Fill()
     if spec.dtype not in NARROW:
@@ -144,7 +146,11 @@ def _of_rule(framework: Framework, operator: Operator, place: str, asked: Asked)
         if limit is not None:
             low = int(min((fill.low for fill in drawn), default=0))
             return below(max(low + 1, limit), start=low)
-    usual = [one.fill for one in known if one.fill.distribution in PLAIN and is_integer(one.dtype)]
+    usual = [
+        tensor.fill
+        for tensor in known
+        if tensor.fill.distribution in PLAIN and is_integer(tensor.dtype)
+    ]
     # Where a call lacks what bounds its indices, the rule's own are of another table.
     found = [] if name in INDICES else [*drawn, *usual]
     return found[0] if found else _by_name(name, asked)
@@ -152,11 +158,11 @@ def _of_rule(framework: Framework, operator: Operator, place: str, asked: Asked)
 
 def _real_fill(spec: TensorSpec, known: Sequence[TensorSpec]) -> Fill:
     """Returns the fill that a rule has in all its tensors for an argument."""
-    if not known or not all(is_floating(one.dtype) for one in known):
+    if not known or not all(is_floating(tensor.dtype) for tensor in known):
         return Fill()
     fill = known[0].fill
     is_own = fill.data is None and not fill.of and not (spec.strides and fill.distribution in ROWS)
-    return fill if is_own and all(one.fill == fill for one in known) else Fill()
+    return fill if is_own and all(tensor.fill == fill for tensor in known) else Fill()
 
 
 def _by_name(name: str, asked: Asked) -> Fill:

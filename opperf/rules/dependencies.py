@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     def numbers(self, name: str) -> Shape:
         """Returns a list of integers of the call. Raises `Unfit`."""
         value = self.arguments.get(name)
-        if not isinstance(value, tuple) or not all(isinstance(one, int) for one in value):
+        if not isinstance(value, tuple) or not all(isinstance(number, int) for number in value):
             raise Unfit
         return value  # type: ignore[return-value]
 

@@ -416,7 +416,7 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     """The arguments with the requested dtype where a rule leaves it open, in tensors and in
     arguments that are dtypes.
 
-    Tensors of whole numbers take no gradient. An operator without tensors gets the dtype as its
+    Tensors of integers take no gradient. An operator without tensors gets the dtype as its
     parameter. Of several dtypes that a rule has for that parameter, the first that is not the
     tensors' own is used.
     """

@@ -40,7 +40,7 @@ LIMITS: Mapping[str, Callable[[Arguments, Arguments], int]] = {
     "torch.nn.NLLLoss": _classes,
     "torch.nn.MultiMarginLoss": _classes,
 }
-"""The limit of the whole numbers that a layer takes, by the end of its path."""
+"""The limit of the integers that a layer takes, by the end of its path."""
 
 OFFSETS = ("1", "offsets")
 """The input of `EmbeddingBag` that says where bags begin, in order."""
@@ -64,7 +64,7 @@ def known_of(table: Mapping[str, Known], path: str) -> Known | None:
 
 
 def layer_contents(target: ObjectTarget, arguments: Arguments) -> Arguments:
-    """Returns a layer's inputs with contents that suit it in tensors of whole numbers without a
+    """Returns a layer's inputs with contents that suit it in tensors of integers without a
     fill."""
     limit = None if target.file else known_of(LIMITS, target.path)
     if limit is None:

@@ -35,8 +35,8 @@ from opperf.history.detection.windows import (
 )
 
 BLOCK = 10
-"""Points that stay together: of a correlation of .3 between neighbours blocks of five lose a tenth
-of what it adds to the variance of a mean, and these half of that."""
+"""Points that stay together: of what a correlation of .3 between neighbours adds to the variance of
+a mean, blocks of five lose 28 %, and these 14 %."""
 
 LEAST_SAMPLES, MOST_SAMPLES = 8_000, 24_000
 """Windows that are bootstrapped, between which it is one for each window: of 8000 the tail has 290
@@ -56,7 +56,8 @@ TAIL = 0.001
 LEAST_SHAPE, MOST_SHAPE = 0.2, 0.5
 """Of the tail of the squared statistic, whose shape is 0 for normal noise. Thousands of series need
 p-values a thousandth of the tail's, where a few stray points in a row decide, which it has seldom
-seen: with 0, months of 5000 series of heavy noise had a false alarm each, with 0.2 one of ten."""
+seen: in ten months of 5000 series of heavy noise there were six false changes with a shape of at
+least 0.05, and none with 0.2."""
 
 
 @dataclass(frozen=True, eq=False)

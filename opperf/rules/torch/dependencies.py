@@ -227,8 +227,8 @@ def indexed_axis(asked: Asked) -> int:
     indices = asked.arguments["indices"]
     assert isinstance(indices, tuple)
     axis = 0
-    for one in indices[: asked.position]:
-        axis += len(one.shape) if isinstance(one, TensorSpec) and is_mask(one) else 1
+    for index in indices[: asked.position]:
+        axis += len(index.shape) if isinstance(index, TensorSpec) and is_mask(index) else 1
     return axis
 
 

@@ -48,9 +48,9 @@ def read_at(asked: Asked) -> Fill:
         raise Unfit
     left = list(asked.tensor("self").shape)
     axis = 0
-    for one in indices:
-        if isinstance(one, TensorSpec):
-            del left[axis : axis + (len(one.shape) if is_mask(one) else 1)]
+    for index in indices:
+        if isinstance(index, TensorSpec):
+            del left[axis : axis + (len(index.shape) if is_mask(index) else 1)]
         else:
             axis += 1
     inner = math.prod(left)
