@@ -123,8 +123,12 @@ def _refusals(case: Case, framework: Framework) -> list[Finding]:
 
 
 def compare_from(wanted: Wanted, first: int, to: Connection) -> None:
-    """Compares the cases from a place on, and sends each before and after."""
+    """Compares the cases from a place on, and sends each before and after. All operators are those
+    of this process: what another has imported may register more."""
     framework = load(wanted.framework)
+    if not wanted.operators:
+        every = tuple(one.label for one in framework.operators())
+        wanted = wanted._replace(operators=every)
     cases = [case for case in planned(*wanted) if is_recordable(case)]
     with cheaply(framework):
         for place, case in enumerate(cases[first:], first):
@@ -136,8 +140,7 @@ def compare_from(wanted: Wanted, first: int, to: Connection) -> None:
 def comparisons(name: str, operators: Sequence[str] = ()) -> Iterator[Judgement]:
     """Yields what was found of each recorded case of these operators, by default of all: those that
     write in place, derivatives and internal ones, which programs call, too."""
-    labels = tuple(operators) or tuple(one.label for one in load(name).operators())
-    for one in judgements(Wanted(name, "small", labels), compare_from):
+    for one in judgements(Wanted(name, "small", tuple(operators)), compare_from):
         if isinstance(one, Judgement):
             yield one
 
