@@ -70,6 +70,8 @@ class SeriesValue(Answer, frozen=True):
     category: str
     framework: str
     environment: str
+    machine: str
+    """Name of the environment: host, processor, GPUs."""
     lower_is_better: bool
     command: str
     latest: float | None
@@ -129,6 +131,8 @@ class EventValue(Answer, frozen=True):
     metric: str
     unit: str
     environment: str
+    machine: str
+    """Name of the environment: host, processor, GPUs."""
     last_good: str
     first_bad: str
     before: float | None
@@ -141,7 +145,10 @@ class EventValue(Answer, frozen=True):
     count: int
     """Number of series that changed together."""
     is_loss: bool
+    committed: float | None
+    """When `first_bad` was committed; null if unknown."""
     created: float
+    """When a check found it."""
     updated: float
     verdicts: list[VerdictValue]
     """Those on the change, the latest first."""

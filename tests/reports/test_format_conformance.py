@@ -182,14 +182,15 @@ def of_history(folder):
         gone=[],
         settings=name,
     )
-    rows = rows_of(events, {line.id: line}, [1], NOTHING)
+    machines = {"e0": name}
+    rows = rows_of(events, {line.id: line}, [1], NOTHING, machines)
     return {
         "history list": [
             series_report(history, project, environments),
             runs_report(history.runs, project, {run.id: 1 for run in history.runs}),
             projects_report([project]),
         ],
-        "history check": [check_report(rows, checked, history, project, name)],
+        "history check": [check_report(rows, checked, history, project, name, machines)],
         "history show": [show_report(history, project, environments, failures)],
     }
 

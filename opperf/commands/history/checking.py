@@ -132,7 +132,7 @@ def _check(request: Request) -> int:
         from opperf.history.events import State
         from opperf.history.reports.checked import check_report, open_losses, rows_of
         from opperf.history.store.events import read_events, update_events
-        from opperf.history.store.reading import find_project
+        from opperf.history.store.reading import find_project, machine_names, read_environments
         from opperf.history.store.verdicts import decide_by_verdicts, read_evidence
         from opperf.history.timelines import read_history, read_outcomes
         from opperf.history.verdicts import decide_events
@@ -172,8 +172,9 @@ def _check(request: Request) -> int:
             or (event.state is State.NEW and before[event.id] is not State.NEW)
         ]
         reasons = {(event.series, event.first_bad): why for event, why in checked.found if why}
-        rows = rows_of(events, lines, new, evidence, reasons)
-    report = check_report(rows, checked, history, of, branch)
+        machines = machine_names(read_environments(store))
+        rows = rows_of(events, lines, new, evidence, machines, reasons)
+    report = check_report(rows, checked, history, of, branch, machines)
     write_reports(report, outputs)
     if request.notify and new and not request.dry_run:
         _notify(request.notify, report)

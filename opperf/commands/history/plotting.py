@@ -72,11 +72,7 @@ def _plot(
         series = choose(reading.read_series(opened, of), names, metrics, environment)
         history = read_history(opened, of, {stored.id for stored in series}, branch)
         events = read_events(opened, of, branch)
-        labels = {
-            key: found.label or key for key, found in reading.read_environments(opened).items()
-        }
-    if len(set(labels.values())) < len(labels):
-        labels = {key: f"{label}, {key[:6]}" for key, label in labels.items()}
+        labels = reading.machine_names(reading.read_environments(opened))
     panels = len(panels_of(history))
     if not panels:
         raise UsageError("these series have no figure" + (f" of {branch}" if branch else ""))

@@ -34,7 +34,7 @@ from opperf.reports.model import (
 COMMAND = "history check"
 
 COLUMNS = (
-    *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment"),
+    *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment", "machine"),
     *("last_good", "first_bad", "before", "after", "unit", "ratio", "low", "high", "p", "method"),
     *("series", "is_loss", "count", "command", "reason"),
     *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
@@ -55,6 +55,8 @@ class Row(NamedTuple):
     """Of sessions on it, the latest first."""
     reason: str = ""
     """Of a series without figures."""
+    machine: str = ""
+    """Name of the environment."""
 
     @property
     def is_loss(self) -> bool:
@@ -63,9 +65,9 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The operator; of a machine the number of its series."""
+        """The operator; of a machine its name, and the number of its series."""
         if self.line is None:
-            return f"{pluralize(self.event.count, 'series')} of {self.event.environment}"
+            return f"{pluralize(self.event.count, 'series')} of {self.machine}"
         return self.line.facts.name
 
 
@@ -79,10 +81,12 @@ def rows_of(
     lines: Mapping[int, Timeline],
     new: Sequence[int],
     evidence: Evidence,
+    machines: Mapping[str, str],
     reasons: Mapping[tuple[int | None, str], str] = MappingProxyType({}),
 ) -> list[Row]:
     """Returns the events with their series and verdicts: new ones first, the largest changes
-    first. `reasons` are those of series without figures, by series and first commit."""
+    first. `machines` are the names of environments, `reasons` those of series without figures, by
+    series and first commit."""
     rows = [
         Row(
             event,
@@ -90,6 +94,7 @@ def rows_of(
             event.id in new,
             evidence.touching(event) if event.kind is not Kind.STOPPED else (),
             reasons.get((event.series, event.first_bad), ""),
+            machines[event.environment],
         )
         for event in events
         if event.series is None or event.series in lines
@@ -102,10 +107,15 @@ def _size(ratio: float) -> float:
 
 
 def check_report(
-    rows: Sequence[Row], checked: Checked, history: History, project: Project, branch: str
+    rows: Sequence[Row],
+    checked: Checked,
+    history: History,
+    project: Project,
+    branch: str,
+    machines: Mapping[str, str],
 ) -> Report:
     """Returns what changed on a branch: losses, gains, changes of machines, differences that are
-    too young, and what was decided about earlier ones."""
+    too young, and what was decided about earlier ones. `machines` are the names of environments."""
     unsolved = open_losses(rows)
     stopped = [row for row in unsolved if row.event.kind is Kind.STOPPED]
     losses = [row for row in unsolved if row.event.kind is not Kind.STOPPED]
@@ -144,7 +154,7 @@ def check_report(
                 "Machines that changed: their series together", machines, MOVED if machines else ()
             ),
             _listed("Too young to tell: more runs decide", _pending(checked, lines)),
-            _listed("Notes", _notes(checked.notes, lines)),
+            _listed("Notes", _notes(checked.notes, lines, machines)),
             _commands(unsolved, machines),
             _events("Decided", closed, is_folded=True),
         ],
@@ -172,6 +182,7 @@ def check_report(
                     "operator": lines[noted.series].facts.name if noted.series else None,
                     "metric": lines[noted.series].key.metric if noted.series else None,
                     "environment": noted.note.environment,
+                    "machine": machines[noted.note.environment],
                     "kind": noted.note.kind.value,
                     "commit": noted.commit,
                     "message": noted.note.message,
@@ -197,6 +208,7 @@ def _values(row: Row) -> tuple[object, ...]:
     return (
         *(event.id or None, event.kind.value, event.state.value, row.is_new, row.name),
         *(facts.inputs if facts else "", line.key.metric if line else "", event.environment),
+        row.machine,
         *(event.last_good, event.first_bad, _known(event.before), _known(event.after)),
         *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
         *(_known(event.high), _known(event.p), event.method, event.series),
@@ -351,13 +363,15 @@ NAMED_SERIES = 3
 """Series that are named of one note; the JSON has all."""
 
 
-def _notes(notes: Sequence[Noted], lines: Mapping[int, Timeline]) -> list[str]:
+def _notes(
+    notes: Sequence[Noted], lines: Mapping[int, Timeline], machines: Mapping[str, str]
+) -> list[str]:
     """Returns the notes with the series that they are on: a note that many have is one."""
     named: dict[tuple[str, str], list[str]] = {}
     for noted in notes:
         line = lines.get(noted.series) if noted.series is not None else None
         name = (
-            f"all series of {noted.note.environment}"
+            f"all series of {machines[noted.note.environment]}"
             if line is None
             else f"#{line.id} {line.facts.name} {line.key.metric}"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -193,3 +194,18 @@ def read_environments(store: Store) -> dict[str, StoredEnvironment]:
             row.key: StoredEnvironment(row.label, msgspec.json.decode(row.facts))
             for row in connection.execute(select(schema.environments))
         }
+
+
+SHOWN_KEY = 6
+"""Characters of a key that tell apart environments of one name."""
+
+
+def machine_names(environments: Mapping[str, StoredEnvironment]) -> dict[str, str]:
+    """Returns the name of each environment, by its key: its label, with the beginning of the key if
+    another one has the same, else the key."""
+    labels = Counter(found.label for found in environments.values())
+    return {
+        key: f"{found.label}, {key[:SHOWN_KEY]}" if labels[found.label] > 1 else found.label
+        for key, found in environments.items()
+        if found.label
+    } | {key: key for key, found in environments.items() if not found.label}

@@ -1,0 +1,151 @@
+"""The values of the API, of what a store has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TypeVar
+
+from opperf.history.events import Event
+from opperf.history.store.events import StateOf
+from opperf.history.store.rows import StoredRun, StoredSeries
+from opperf.history.verdicts import SessionVerdict
+from opperf.serving import answers
+from opperf.serving.contents import Content, Latest
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+Item = TypeVar("Item")
+
+
+def _latest_first(items: Iterable[Item]) -> list[Item]:
+    """Returns each item once, by where it is last, the last first."""
+    return list(dict.fromkeys(reversed(list(items))))
+
+
+def project_value(content: Content) -> answers.ProjectValue:
+    """Returns a project."""
+    return answers.ProjectValue(
+        name=content.project.name,
+        commits_of=content.project.commits_of.value,
+        branches=_latest_first(run.branch for run in content.runs),
+        runs=len(content.runs),
+        series=len(content.newest),
+    )
+
+
+def _when(run: StoredRun) -> float | None:
+    return _known(run.started if math.isnan(run.commit.time) else run.commit.time)
+
+
+def run_value(run: StoredRun, points: int) -> answers.RunValue:
+    """Returns a run, which has so many figures."""
+    return answers.RunValue(
+        id=run.identity,
+        commit=run.commit.sha,
+        position=run.commit.position,
+        time=_when(run),
+        branch=run.branch,
+        is_dirty=run.is_dirty,
+        source=run.source,
+        figures=points,
+        subject=run.commit.subject,
+        author=run.commit.author,
+        command=run.command,
+    )
+
+
+def series_value(
+    stored: StoredSeries, content: Content, latest: Latest | None
+) -> answers.SeriesValue:
+    """Returns a series with its latest figure."""
+    facts, key = stored.facts, stored.key
+    return answers.SeriesValue(
+        id=stored.id,
+        case=key.case,
+        name=facts.name,
+        inputs=facts.inputs,
+        settings=facts.settings,
+        metric=key.metric,
+        unit=facts.unit,
+        category=facts.category,
+        framework=facts.framework,
+        environment=key.environment,
+        machine=content.machines[key.environment],
+        lower_is_better=facts.lower_is_better,
+        command=facts.command,
+        latest=None if latest is None else _known(latest[0]),
+        latest_commit="" if latest is None else latest[1],
+    )
+
+
+def point_value(run: StoredRun, median: float, low: float, high: float) -> answers.PointValue:
+    """Returns the figure of a run."""
+    return answers.PointValue(
+        run=run.identity,
+        commit=run.commit.sha,
+        subject=run.commit.subject,
+        time=_when(run),
+        branch=run.branch,
+        median=median,
+        low=_known(low),
+        high=_known(high),
+    )
+
+
+def verdict_value(verdict: SessionVerdict) -> answers.VerdictValue:
+    """Returns the verdict of a session."""
+    return answers.VerdictValue(
+        session=verdict.session,
+        verdict=verdict.verdict.value,
+        ratio=_known(verdict.ratio),
+        low=_known(verdict.low),
+        high=_known(verdict.high),
+        blocks=verdict.blocks,
+        a=verdict.a.sha,
+        b=verdict.b.sha,
+        environment=verdict.key.environment,
+        started=verdict.started,
+        all_threads=verdict.all_threads,
+    )
+
+
+def event_value(event: Event, content: Content) -> answers.EventValue:
+    """Returns an event, with its series and machine."""
+    stored = None if event.series is None else content.series.get(event.series)
+    facts = None if stored is None else stored.facts
+    return answers.EventValue(
+        id=event.id,
+        kind=event.kind.value,
+        state=event.state.value,
+        branch=event.branch,
+        series=event.series,
+        name=facts.name if facts else "",
+        inputs=facts.inputs if facts else "",
+        metric=stored.key.metric if stored else "",
+        unit=facts.unit if facts else "",
+        environment=event.environment,
+        machine=content.machines[event.environment],
+        last_good=event.last_good,
+        first_bad=event.first_bad,
+        before=_known(event.before),
+        after=_known(event.after),
+        ratio=_known(event.ratio),
+        low=_known(event.low),
+        high=_known(event.high),
+        method=event.method,
+        count=event.count,
+        is_loss=event.is_loss(facts.lower_is_better if facts else True),
+        committed=_known(content.committed.get(event.first_bad, math.nan)),
+        created=event.created,
+        updated=event.updated,
+        verdicts=list(map(verdict_value, content.evidence.touching(event))),
+    )
+
+
+def state_value(state: StateOf) -> answers.StateValue:
+    """Returns a state that an event had."""
+    return answers.StateValue(state=state.state, who=state.who, why=state.why, time=state.time)
