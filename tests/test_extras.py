@@ -133,6 +133,7 @@ HISTORY = {
     "show": ["#1"],
     "alias": ["a", "b", "--why", "renamed"],
     "gc": ["--dirty"],
+    "publish": ["public"],
     **dict.fromkeys(["bless", "confirm"], ["1", "--why", "faster"]),
     "bisect": ["1"],
     **dict.fromkeys(["list", "plot", "check"], []),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -21,28 +20,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from opperf.errors import UsageError, suggest
 from opperf.history.store.opening import Store, StoreError
 from opperf.serving import answers
+from opperf.serving.assets import ASSETS, SERVED, policy, served_page
 from opperf.serving.queries import Missing, Queries
 from opperf.serving.routes import ROUTES, Route, openapi
 
-PAGES = "opperf.reports.pages"
-
-ASSETS: dict[str, tuple[str, str, str]] = {
-    "/": ("opperf.serving", "static/dashboard.html", "text/html"),
-    "/dashboard.js": ("opperf.serving", "static/dashboard.js", "text/javascript"),
-    "/dashboard.css": ("opperf.serving", "static/dashboard.css", "text/css"),
-    "/page.css": (PAGES, "page.css", "text/css"),
-    "/functions.js": (PAGES, "functions.js", "text/javascript"),
-    "/drawing.js": (PAGES, "drawing.js", "text/javascript"),
-    "/uPlot.js": (PAGES, "uplot/uPlot.iife.min.js", "text/javascript"),
-    "/uPlot.css": (PAGES, "uplot/uPlot.min.css", "text/css"),
-}
-"""Every file that is served, by its path: no path of a request is one of this machine."""
-
 HEADERS = {
-    # uPlot places its parts by styles of elements.
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' "
-    "'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "content-security-policy": policy("served"),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
@@ -70,7 +53,12 @@ def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOS
     async def describe(request: Request) -> Response:
         return Response(document, media_type="application/json")
 
-    routes = [Path(path, _serve_file(path), methods=["GET"]) for path in ASSETS]
+    files = {
+        "": (served_page(), "text/html"),
+        **{name: (asset.read(), asset.kind) for name, asset in (ASSETS | SERVED).items()},
+    }
+    # No path of a request is one of this machine.
+    routes = [Path(f"/{name}", _serve(*file), methods=["GET"]) for name, file in files.items()]
     routes.append(Path("/openapi.json", describe, methods=["GET"]))
     routes += [Path(route.path, _answer(route, queries), methods=["GET"]) for route in ROUTES]
     middleware = [
@@ -104,10 +92,7 @@ async def _not_allowed(request: Request, error: Exception) -> Response:
     return _problem(405, "this server only reads: GET", {"allow": "GET, HEAD"})
 
 
-def _serve_file(path: str) -> Callable[[Request], Awaitable[Response]]:
-    package, name, kind = ASSETS[path]
-    content = files(package).joinpath(name).read_bytes()
-
+def _serve(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
         return Response(content, media_type=f"{kind}; charset=utf-8")
 

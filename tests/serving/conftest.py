@@ -13,7 +13,7 @@ from opperf.serving.application import make_application
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 
-NASTY = "<script>document.title = 'owned'</script>"
+NASTY = "</script><script>document.title = 'owned'</script>"
 
 PROJECT = "kernels"
 

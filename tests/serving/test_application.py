@@ -12,7 +12,8 @@ from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.serving.application import ASSETS, HEADERS, make_application
+from opperf.serving.application import HEADERS, make_application
+from opperf.serving.assets import ASSETS, SERVED
 from opperf.serving.queries import Queries
 from opperf.serving.routes import ROUTES
 from tests.history.sessions import judge, verdict
@@ -87,14 +88,15 @@ def test_no_path_of_a_request_is_one_of_the_machine(client, path):
 
 
 def test_every_response_has_the_headers(client):
-    for path in (*ASSETS, "/api/projects", "/nothing", "/api/projects?x=1"):
+    files = ASSETS | SERVED
+    for path in ("/", *files, "/api/projects", "/nothing", "/api/projects?x=1"):
         response = client.get(path)
         assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
     # What is loaded is of this server alone.
     page = client.get("/").text
     assert "http" not in page and set(re.findall(r'(?:src|href)="([^#"]+)"', page)) <= {
         "data:,",
-        *(path.lstrip("/") for path in ASSETS),
+        *files,
     }
 
 

@@ -13,6 +13,7 @@ HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("listing:list_history", "List series, runs or projects."),
     "show": ("showing:show", "Show a series run by run, and what reproduces it."),
     "plot": ("plotting:plot", "Draw series over the commits."),
+    "publish": ("publishing:publish", "Write the dashboard as files for any web server."),
     "check": ("checking:check", "Look for changes, and say which are open."),
     "bisect": ("bisecting:bisect", "Find the commit behind a change."),
     "bless": ("deciding:bless", "Accept a change."),

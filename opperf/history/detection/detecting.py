@@ -215,6 +215,10 @@ def _asv_changes(series: Series) -> Iterator[Change]:
             )
 
 
+BREAK = "goes on in another environment, whose points are compared with each other only"
+"""Message of a note, to which a report adds the names of both."""
+
+
 def _breaks(series: Series) -> Iterator[SeriesNote]:
     """The replacements of one environment by another."""
     last: tuple[str, int] | None = None
@@ -223,11 +227,8 @@ def _breaks(series: Series) -> Iterator[SeriesNote]:
         if not positions.size:
             continue
         if last is not None and int(positions[0]) > last[1]:
-            message = (
-                f"goes on in environment {environment} in place of {last[0]}: "
-                "its points are compared with each other only"
-            )
-            yield SeriesNote(series.key, NoteKind.BREAK, environment, int(positions[0]), message)
+            first = int(positions[0])
+            yield SeriesNote(series.key, NoteKind.BREAK, environment, first, BREAK, last[0])
         if last is None or int(positions[-1]) > last[1]:
             last = environment, int(positions[-1])
 

@@ -120,6 +120,8 @@ class SeriesNote(Struct, frozen=True):
     environment: str
     position: int
     message: str
+    replaced: str = ""
+    """Environment in whose place the series goes on, of a break."""
 
 
 class Rate(Struct, frozen=True):

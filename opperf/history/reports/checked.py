@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opperf.history.checking import Checked, Noted
+from opperf.history.checking import Checked
 from opperf.history.events import Event, Kind, State
+from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
 from opperf.history.reports.values import change_text, percent, sha_text
 from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
 from opperf.history.stopped import Stop
-from opperf.history.store.rows import Project
+from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.plurals import pluralize
@@ -39,9 +40,6 @@ COLUMNS = (
     *("series", "is_loss", "count", "command", "reason"),
     *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
 )
-
-SHOWN_NOTES = 20
-"""Most notes in a report for people."""
 
 
 class Row(NamedTuple):
@@ -121,7 +119,7 @@ def check_report(
     losses = [row for row in unsolved if row.event.kind is not Kind.STOPPED]
     still = [row for row in rows if row.event.is_open and not row.is_loss]
     gains = [row for row in still if row.event.may_be_code]
-    machines = [row for row in still if not row.event.may_be_code]
+    moved = [row for row in still if not row.event.may_be_code]
     closed = [row for row in rows if not row.event.is_open]
     lines = {line.id: line for line in history.timelines}
     counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
@@ -150,12 +148,10 @@ def check_report(
             _stopped(stopped),
             _events("Slower, larger or more", losses, _together(losses)),
             _events("Faster, smaller or less", gains),
-            _events(
-                "Machines that changed: their series together", machines, MOVED if machines else ()
-            ),
-            _listed("Too young to tell: more runs decide", _pending(checked, lines)),
-            _listed("Notes", _notes(checked.notes, lines, machines)),
-            _commands(unsolved, machines),
+            _events("Machines that changed: their series together", moved, MOVED if moved else ()),
+            _listed("Too young to tell: more runs decide", pending_lines(checked, lines)),
+            _listed("Notes", note_lines(checked.notes, lines, machines)),
+            _commands(unsolved, moved),
             _events("Decided", closed, is_folded=True),
         ],
         data={
@@ -168,37 +164,14 @@ def check_report(
                 }
                 for row in rows
             ],
-            "pending": [
-                {
-                    "series": pending.series,
-                    "first": pending.first,
-                    "ratio": _known(pending.change.ratio),
-                }
-                for pending in checked.pending
-            ],
-            "notes": [
-                {
-                    "series": noted.series,
-                    "operator": lines[noted.series].facts.name if noted.series else None,
-                    "metric": lines[noted.series].key.metric if noted.series else None,
-                    "environment": noted.note.environment,
-                    "machine": machines[noted.note.environment],
-                    "kind": noted.note.kind.value,
-                    "commit": noted.commit,
-                    "message": noted.note.message,
-                }
-                for noted in checked.notes
-            ],
+            "pending": list(map(pending_data, checked.pending)),
+            "notes": [note_data(noted, lines, machines) for noted in checked.notes],
             "series": len(history.timelines),
             "commits": len(checked.order),
         },
         header=COLUMNS,
         rows=[_values(row) for row in rows],
     )
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _values(row: Row) -> tuple[object, ...]:
@@ -209,9 +182,14 @@ def _values(row: Row) -> tuple[object, ...]:
         *(event.id or None, event.kind.value, event.state.value, row.is_new, row.name),
         *(facts.inputs if facts else "", line.key.metric if line else "", event.environment),
         row.machine,
-        *(event.last_good, event.first_bad, _known(event.before), _known(event.after)),
-        *(facts.unit if facts else "", _known(event.ratio), _known(event.low)),
-        *(_known(event.high), _known(event.p), event.method, event.series),
+        *(
+            event.last_good,
+            event.first_bad,
+            number_or_null(event.before),
+            number_or_null(event.after),
+        ),
+        *(facts.unit if facts else "", number_or_null(event.ratio), number_or_null(event.low)),
+        *(number_or_null(event.high), number_or_null(event.p), event.method, event.series),
         *(
             row.is_loss if event.may_be_code else None,
             event.count,
@@ -349,40 +327,6 @@ def _tone(row: Row) -> Tone:
 
 def _listed(title: str, items: Sequence[str]) -> Section:
     return Section(title=title, items=items) if items else Section()
-
-
-def _pending(checked: Checked, lines: Mapping[int, Timeline]) -> list[str]:
-    return [
-        f"#{pending.series} {lines[pending.series].facts.name} {lines[pending.series].key.metric}: "
-        f"{percent(pending.change.ratio)} at {sha_text(pending.first)}"
-        for pending in checked.pending
-    ]
-
-
-NAMED_SERIES = 3
-"""Series that are named of one note; the JSON has all."""
-
-
-def _notes(
-    notes: Sequence[Noted], lines: Mapping[int, Timeline], machines: Mapping[str, str]
-) -> list[str]:
-    """Returns the notes with the series that they are on: a note that many have is one."""
-    named: dict[tuple[str, str], list[str]] = {}
-    for noted in notes:
-        line = lines.get(noted.series) if noted.series is not None else None
-        name = (
-            f"all series of {machines[noted.note.environment]}"
-            if line is None
-            else f"#{line.id} {line.facts.name} {line.key.metric}"
-        )
-        named.setdefault((noted.note.message, noted.commit), []).append(name)
-    found = []
-    for (message, commit), names_ in named.items():
-        more = len(names_) - NAMED_SERIES
-        whole = ", ".join([*names_[:NAMED_SERIES], *([f"{more} more"] if more > 0 else [])])
-        found.append(f"{whole}: {message}, from {sha_text(commit)} on")
-    more = len(found) - SHOWN_NOTES
-    return [*found[:SHOWN_NOTES], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _commands(losses: Sequence[Row], machines: Sequence[Row]) -> Section:

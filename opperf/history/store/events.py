@@ -82,10 +82,27 @@ def read_states(store: Store, event: Event) -> list[StateOf]:
     states = schema.states
     query = select(states).where(states.c.event_id == event.id).order_by(states.c.id)
     with store.reading() as connection:
-        return [
-            StateOf(State(row.state), row.who, row.why, row.time)
-            for row in connection.execute(query)
-        ]
+        return list(map(_state_of, connection.execute(query)))
+
+
+def _state_of(row: Any) -> StateOf:
+    return StateOf(State(row.state), row.who, row.why, row.time)
+
+
+def read_all_states(store: Store, project: Project) -> dict[int, list[StateOf]]:
+    """Returns the states that each event of a project had, in order, by the event's number."""
+    states, events = schema.states, schema.events
+    query = (
+        select(states)
+        .join(events, states.c.event_id == events.c.id)
+        .where(events.c.project == project.id)
+        .order_by(states.c.id)
+    )
+    found: dict[int, list[StateOf]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            found.setdefault(row.event_id, []).append(_state_of(row))
+    return found
 
 
 def update_events(

@@ -113,5 +113,9 @@ JavaScript; in JSON they are in strings only, where an escape means the same."""
 
 def embedded(content: Content) -> str:
     """Returns the content as JSON that can stand in a script element, whatever its texts are."""
-    text = msgspec.json.encode(content).decode()
+    return escape_json(msgspec.json.encode(content).decode())
+
+
+def escape_json(text: str) -> str:
+    """Returns the same JSON without characters that mean something to a page."""
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,33 +1,54 @@
 "use strict";
-// Draws what the API answers. Texts become text nodes only, as they may be anything.
-// The address has the place: #/PROJECT/BRANCH/PART/NUMBER, each part encoded.
+// Draws the data of a dashboard, which `ask` of another script gives. Texts become text nodes only, as
+// they may be anything. The address has the place, and what is looked for there:
+// #/PROJECT/BRANCH/PART/NUMBER?NAME=VALUE, each part encoded.
 
 const PART_NAMES = { events: "Changes", series: "Series", runs: "Runs" };
+const FILTERS = { events: { state: "open", offset: 0 }, series: { text: "", offset: 0 }, runs: { offset: 0 } };
 const SIZE = 100; // Rows of a page of a list.
 const SHA = 10; // Characters of a commit, as git shows it of large repositories.
+const PAUSE_MS = 150; // Between two keys of a word there is less, most of the time.
+const LATE_MS = 300; // What comes sooner needs no word that it is on its way.
 
 const content = document.getElementById("content");
 const state = document.getElementById("state");
 let projects = [];
 let wanted = 0; // Number of the latest request: an answer to an earlier one comes too late.
+let typing = 0; // Timer of a search that waits for the next key.
+
+/** Returns a part of an address; one that was cut in an escape as it is. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 function place() {
-  const [project = "", branch = "", part = "events", number = ""] =
-    location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  return { project, branch, part: part in PART_NAMES ? part : "events", number };
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [project = "", branch = "", named = "events", number = ""] = path.split("/").map(decoded);
+  const part = Object.hasOwn(PART_NAMES, named) ? named : "events";
+  const given = new URLSearchParams(query);
+  const filter = { ...FILTERS[part] };
+  for (const name of Object.keys(filter)) if (given.has(name)) filter[name] = given.get(name);
+  filter.offset = Math.max(0, Number.parseInt(filter.offset, 10) || 0);
+  return { project, branch, part, number, filter };
 }
 
+/** Returns the address of a place that differs from this one: the list of a part unless a number is
+ * given, of which all is looked for unless a filter is. */
 function address(change) {
-  const found = { ...place(), number: "", ...change };
-  return "#/" + [found.project, found.branch, found.part, found.number].map(encodeURIComponent).join("/").replace(/\/$/, "");
+  const found = { ...place(), number: "", filter: {}, ...change };
+  const path = [found.project, found.branch, found.part, found.number].map(encodeURIComponent).join("/").replace(/\/$/, "");
+  const usual = FILTERS[found.part];
+  const query = new URLSearchParams(Object.entries(found.filter).filter(([name, value]) => value !== usual[name]));
+  return `#/${path}${query.size ? `?${query}` : ""}`;
 }
 
-async function ask(path, parameters = {}) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ""));
-  const response = await fetch(`api/${path}${query.size ? `?${query}` : ""}`);
-  const found = await response.json();
-  if (!response.ok) throw new Error(found.error);
-  return found;
+/** Goes to the same list with another filter. */
+function choose(change) {
+  location.hash = address({ filter: { ...place().filter, ...change } });
 }
 
 const date = (seconds) => (seconds === null ? "" : new Date(1000 * seconds).toISOString().slice(0, 10));
@@ -64,13 +85,19 @@ function toneOf(event) {
 }
 
 function eventRow(event) {
-  const name = event.kind === "machine" ? `all of ${event.environment}` : `${event.name} (${event.inputs})`;
+  const name = event.kind === "machine" ? `all of ${event.machine}` : `${event.name} (${event.inputs})`;
   const target = event.series === null ? name : link(name, { part: "series", number: event.series });
   const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
   return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
     make("span", { class: toneOf(event) }, event.kind === "stopped" ? event.method : percent(event.ratio)), interval,
     event.verdicts.length ? verdictText(event.verdicts[0]) : "",
-    make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), date(event.created)];
+    make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), foundText(event)];
+}
+
+/** Returns when the commit of a change was made, if that is known, and when a check found it. */
+function foundText(event) {
+  const times = [["commit", event.committed], ["check", event.created]].filter(([, time]) => time !== null);
+  return make("div", { class: "dates" }, ...times.map(([what, time]) => make("div", {}, `${what} ${date(time)}`)));
 }
 
 const EVENT_HEADS = [["Event", "number"], ["State"], ["Series", "name"], ["Metric"], ["Change", "number"],
@@ -108,36 +135,46 @@ function choice(label, words, value, go) {
   return make("label", {}, label, made);
 }
 
-async function drawEvents({ project, branch }, filter = { state: "open", offset: 0 }) {
-  const found = await ask(`projects/${encodeURIComponent(project)}/events`,
-    { branch, state: filter.state, limit: SIZE, offset: filter.offset });
-  const again = (change) => show(() => drawEvents(place(), { ...filter, ...change }));
+async function drawEvents({ project, branch, filter }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/events`, { branch, ...filter, limit: SIZE });
   const states = ["open", "new", "confirmed", "blessed", "fixed", "noise", "gone", ""];
-  return [make("div", { class: "controls" }, choice("State", states, filter.state, (value) => again({ state: value, offset: 0 }))),
+  return [make("div", { class: "controls" }, choice("State", states, filter.state, (value) => choose({ state: value, offset: 0 }))),
     found.total ? table("Changes", EVENT_HEADS, found.items.map(eventRow))
       : make("p", {}, "No change in this state. opperf history check looks for them."),
-    pager(found.total, filter.offset, (offset) => again({ offset }))];
+    pager(found.total, filter.offset, (offset) => choose({ offset }))];
 }
 
-async function drawSeries({ project, branch }, filter = { text: "", offset: 0 }) {
-  const found = await ask(`projects/${encodeURIComponent(project)}/series`,
-    { branch, text: filter.text, limit: SIZE, offset: filter.offset });
-  const again = (change) => show(() => drawSeries(place(), { ...filter, ...change }));
-  const box = make("input", { type: "search", id: "search", value: filter.text, placeholder: "softmax forward",
-    onchange: (event) => again({ text: event.target.value, offset: 0 }) });
+const SERIES_HEADS = [["Name", "name"], ["Inputs", "soft"], ["Metric"], ["Latest", "number"], ["At"], ["Category"], ["Machine", "soft"]];
+
+async function seriesRows({ project, branch, filter }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/series`, { branch, ...filter, limit: SIZE });
   const rows = found.items.map((one) => [link(one.name, { part: "series", number: one.id }), one.inputs, one.metric,
-    figureText(one.latest, one.unit), one.latest_commit ? sha(one.latest_commit) : "", one.category, one.environment.slice(0, 8)]);
-  return [make("div", { class: "controls" }, make("label", {}, "Name, inputs, category or metric", box)),
-    table("Series", [["Name", "name"], ["Inputs", "soft"], ["Metric"], ["Latest", "number"], ["At"], ["Category"], ["Environment"]], rows),
-    pager(found.total, filter.offset, (offset) => again({ offset }))];
+    figureText(one.latest, one.unit), one.latest_commit ? sha(one.latest_commit) : "", one.category, one.machine]);
+  return [rows.length ? table("Series", SERIES_HEADS, rows) : make("p", {}, "No series has these words."),
+    pager(found.total, filter.offset, (offset) => choose({ offset }))];
 }
 
-async function drawRuns({ project, branch }, filter = { offset: 0 }) {
-  const found = await ask(`projects/${encodeURIComponent(project)}/runs`, { branch, limit: SIZE, offset: filter.offset });
+async function drawSeries(here) {
+  // The box stays while one types, and what it finds is drawn anew.
+  const results = make("div", {}, ...await seriesRows(here));
+  const search = () => {
+    history.replaceState(null, "", address({ filter: { text: box.value } }));
+    show(() => seriesRows(place()), results);
+  };
+  const box = make("input", { type: "search", id: "search", value: here.filter.text, placeholder: "softmax forward",
+    oninput: () => {
+      clearTimeout(typing);
+      typing = setTimeout(search, PAUSE_MS);
+    } });
+  return [make("div", { class: "controls" }, make("label", {}, "Name, inputs, category or metric", box)), results];
+}
+
+async function drawRuns({ project, branch, filter }) {
+  const found = await ask(`projects/${encodeURIComponent(project)}/runs`, { branch, ...filter, limit: SIZE });
   const rows = found.items.map((run) => [run.id, sha(run.commit), date(run.time), run.branch, run.is_dirty ? "dirty" : "",
     `${run.figures}`, run.source, run.subject]);
   return [table("Runs", [["Run"], ["Commit"], ["Date"], ["Branch"], ["Tree"], ["Figures", "number"], ["From"], ["Subject", "soft"]], rows),
-    pager(found.total, filter.offset, (offset) => show(() => drawRuns(place(), { offset })))];
+    pager(found.total, filter.offset, (offset) => choose({ offset }))];
 }
 
 function drawTimeline(parent, found) {
@@ -183,7 +220,7 @@ async function drawOneSeries({ project, branch, number }) {
   const found = await ask(`projects/${encodeURIComponent(project)}/series/${encodeURIComponent(number)}`, { branch });
   const { series, points, events } = found;
   const parts = [make("h2", {}, `${series.name} (${series.inputs}): ${series.metric}`),
-    make("p", {}, [series.framework, series.category, series.settings, `environment ${series.environment}`].filter(Boolean).join("; "))];
+    make("p", {}, [series.framework, series.category, series.settings, series.machine, `environment ${series.environment}`].filter(Boolean).join("; "))];
   const charts = make("div", { class: "charts" });
   parts.push(charts);
   if (series.command) parts.push(make("h3", {}, "Measures it again"), make("pre", {}, series.command));
@@ -213,32 +250,35 @@ async function drawOneEvent({ project, number }) {
 
 const DRAWN = { events: [drawEvents, drawOneEvent], series: [drawSeries, drawOneSeries], runs: [drawRuns, drawRuns] };
 
-/** Replaces the content by what is drawn, or says why it cannot be. */
-async function show(draw) {
+function say(text, kind = "") {
+  state.textContent = text;
+  state.className = kind;
+}
+
+/** Replaces what is in a target by what is drawn, or says why it cannot be. */
+async function show(draw, target = content) {
   const mine = ++wanted;
-  state.textContent = "Loading";
-  state.className = "";
-  let made;
+  const late = setTimeout(() => mine === wanted && say("Loading"), LATE_MS);
+  let made = [];
+  let problem = "";
   try {
     made = await draw();
   } catch (error) {
-    made = [];
-    if (mine === wanted) {
-      state.textContent = error.message;
-      state.className = "failed";
-    }
+    problem = error.message;
   }
+  clearTimeout(late);
   if (mine !== wanted) return;
-  if (!state.className) state.textContent = "";
-  content.replaceChildren(...made);
+  say(problem, problem && "failed");
+  target.replaceChildren(...made);
   if (made.then_draw) made.then_draw();
 }
 
 function navigate() {
+  clearTimeout(typing);
   const here = place();
   const project = projects.find((one) => one.name === here.project) || projects[0];
   if (!project) {
-    state.textContent = "The store has no project yet.";
+    say("The store has no project yet.");
     return;
   }
   if (project.name !== here.project) {
@@ -269,13 +309,11 @@ document.getElementById("project").addEventListener("change", (event) => {
   location.hash = address({ project: project.name, branch: project.branches[0] || "" });
 });
 document.getElementById("branch").addEventListener("change", (event) => {
-  location.hash = address({ branch: event.target.value, number: place().number });
+  const { number, filter } = place();
+  location.hash = address({ branch: event.target.value, number, filter: { ...filter, offset: 0 } });
 });
 window.addEventListener("hashchange", navigate);
 ask("projects").then((found) => {
   projects = found.items;
   navigate();
-}, (error) => {
-  state.textContent = error.message;
-  state.className = "failed";
-});
+}, (error) => say(error.message, "failed"));

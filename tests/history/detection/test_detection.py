@@ -142,7 +142,7 @@ def test_environments_are_never_joined_and_the_break_is_noted():
     assert not detected(findings) and not findings.machine_events
     breaks = [note for note in findings.notes if note.kind is NoteKind.BREAK]
     assert len(breaks) == 12
-    assert breaks[0].position == 120 and "old" in breaks[0].message
+    assert breaks[0].position == 120 and breaks[0].replaced == "old"
 
 
 def test_two_machines_side_by_side_are_no_break():
