@@ -264,9 +264,16 @@ def _events(
             words("After", [sha_text(row.event.last_good) for row in rows], is_whole=True),
             words("At", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
             texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
+            *_machines(rows),
         )
     )
     return Section(title=title, prose=prose, table=table, is_folded=is_folded)
+
+
+def _machines(rows: Sequence[Row]) -> list[Column]:
+    """Returns the column of the machines of series, if there are several."""
+    found = [row.machine if row.line else "" for row in rows]
+    return [texts("Machine", found)] if len({*found} - {""}) > 1 else []
 
 
 def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
@@ -291,6 +298,7 @@ def _stopped(rows: Sequence[Row]) -> Section:
         words("Last figure", [sha_text(row.event.last_good) for row in rows], is_whole=True),
         texts("Reason", [row.reason for row in rows]),
         texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
+        *_machines(rows),
     )
     return Section(
         title="Stopped: no figures any more", prose=_stopped_together(rows), table=Table(columns)

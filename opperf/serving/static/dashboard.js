@@ -86,9 +86,10 @@ function toneOf(event) {
 
 function eventRow(event) {
   const name = event.kind === "machine" ? `all of ${event.machine}` : `${event.name} (${event.inputs})`;
-  const target = event.series === null ? name : link(name, { part: "series", number: event.series });
+  const target = event.series === null ? [name]
+    : [link(name, { part: "series", number: event.series }), make("div", { class: "machine" }, event.machine)];
   const interval = event.low === null ? "" : `${percent(event.low)} to ${percent(event.high)}`;
-  return [link(`${event.id}`, { part: "events", number: event.id }), event.state, target, event.metric,
+  return [link(`${event.id}`, { part: "events", number: event.id }), event.state, make("div", {}, ...target), event.metric,
     make("span", { class: toneOf(event) }, event.kind === "stopped" ? event.method : percent(event.ratio)), interval,
     event.verdicts.length ? verdictText(event.verdicts[0]) : "",
     make("span", {}, sha(event.last_good), " to ", sha(event.first_bad)), foundText(event)];
@@ -144,7 +145,7 @@ async function drawEvents({ project, branch, filter }) {
     pager(found.total, filter.offset, (offset) => choose({ offset }))];
 }
 
-const SERIES_HEADS = [["Name", "name"], ["Inputs", "soft"], ["Metric"], ["Latest", "number"], ["At"], ["Category"], ["Machine", "soft"]];
+const SERIES_HEADS = [["Name", "name"], ["Inputs", "soft"], ["Metric"], ["Latest", "number"], ["At"], ["Category"], ["Machine", "soft machine"]];
 
 async function seriesRows({ project, branch, filter }) {
   const found = await ask(`projects/${encodeURIComponent(project)}/series`, { branch, ...filter, limit: SIZE });
@@ -238,10 +239,13 @@ async function drawOneSeries({ project, branch, number }) {
   return Object.assign(parts, { then_draw: () => points.length && drawTimeline(charts, found) });
 }
 
+const levelText = (value, unit) => (value === null ? "no figure" : withUnit(value, unit));
+
 async function drawOneEvent({ project, number }) {
   const { event, states } = await ask(`projects/${encodeURIComponent(project)}/events/${encodeURIComponent(number)}`);
   return [make("h2", {}, `Event ${event.id}`), table("Change", EVENT_HEADS, [eventRow(event)]),
-    make("p", {}, `${figureText(event.before, event.unit)} before, ${event.after === null ? "no figure" : figureText(event.after, event.unit)} after.`),
+    make("p", {}, event.kind === "machine" ? `${event.count} series changed together.`
+      : `${levelText(event.before, event.unit)} before, ${levelText(event.after, event.unit)} after.`),
     table("States", [["State"], ["Since"], ["By"], ["Why", "soft"]],
       states.map((one) => [one.state, date(one.time), one.who, one.why])), ...verdictTable(event.verdicts),
     ...(event.series === null || ["missing", "impossible"].includes(event.method) ? [] : [make("h3", {}, "Which commit it was"),
