@@ -53,7 +53,7 @@ SECTIONS: dict[str, str] = {
         "no_python top by x rank least"
     ),
     "History": (
-        "store project repository revision branch is_dirty may_be_partial commits_of what "
+        "store project projects repository revision branch is_dirty may_be_partial commits_of what "
         "environment with_dirty dirty until identities why form machine run where is_noise method "
         "false_alarms alerts_per_week smallest"
     ),

@@ -54,7 +54,7 @@ def read_content(store: Store, project: Project) -> Content:
     return Content(
         project,
         runs,
-        reading.newest_series(one for one in stored if one.key.metric != WHOLE),
+        reading.newest_series(found for found in stored if found.key.metric != WHOLE),
         read_events(store, project),
         read_evidence(store, project),
         reading.machine_names(reading.read_environments(store)),

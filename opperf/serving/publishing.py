@@ -40,7 +40,7 @@ from opperf.serving.values import (
 PAGE = "index.html"
 
 MARK = b'name="generator" content="opperf history publish"'
-"""What the page of a publication has."""
+"""Part of the page of every publication, by which a later one knows it."""
 
 PARTS = re.compile(r"publication-[0-9a-f]+|\.index\.html\.\d+\.tmp")
 """Names beside the page: the folder that it loads, and what a publication that broke off left."""
@@ -134,7 +134,10 @@ Named = Iterator[tuple[str, Any]]
 def _table(kind: type[answers.Answer], items: Iterable[Any], without: Sequence[str] = ()) -> Any:
     """Returns values as rows, which name their fields once."""
     fields = [field for field in kind.__struct_fields__ if field not in without]
-    return {"fields": fields, "rows": [[getattr(one, field) for field in fields] for one in items]}
+    return {
+        "fields": fields,
+        "rows": [[getattr(item, field) for field in fields] for item in items],
+    }
 
 
 def _runs(store: Store, content: Content, project: answers.ProjectValue) -> Named:
@@ -169,11 +172,11 @@ def _figures(store: Store, content: Content, project: answers.ProjectValue) -> N
     stored = [one._replace(id=number) for number, one in content.series.items()]
     history = join_history(clean, stored, reading.read_figures(store, content.project))
     lines = {line.id: line for line in history.timelines}
-    for one in content.newest:
-        line = lines.get(one.id)
+    for series in content.newest:
+        line = lines.get(series.id)
         points = [] if line is None else _points(line, where)
-        verdicts = list(map(verdict_value, content.evidence.of_key(one.key)))
-        yield f"series/{one.id}", {"points": points, "verdicts": verdicts}
+        verdicts = list(map(verdict_value, content.evidence.of_key(series.key)))
+        yield f"series/{series.id}", {"points": points, "verdicts": verdicts}
 
 
 def _points(line: Timeline, where: Sequence[int]) -> list[list[float | None]]:

@@ -30,7 +30,7 @@ class Missing(Exception):  # noqa: N818
 
 
 class Kept(NamedTuple):
-    """What is kept of a project until the store changes."""
+    """Parts of a project that are kept until the store changes."""
 
     content: Content
     points: dict[int, int]

@@ -17,7 +17,7 @@ from opperf.serving.assets import ASSETS, SERVED
 from opperf.serving.queries import Queries
 from opperf.serving.routes import ROUTES
 from tests.history.sessions import judge, verdict
-from tests.history.submissions import entry, sha, submission
+from tests.history.submissions import DAY, entry, sha, submission
 from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS
 
 API = f"/api/projects/{PROJECT}"
@@ -43,6 +43,9 @@ def test_it_answers_with_what_is_in_the_store(client):
     )
     assert {event["kind"] for event in found["events"]} == {"series", "machine"}
     events = get(client, f"{API}/events?state=open")["items"]
+    # The commit of this number is as many days old, in seconds since 1970.
+    assert {(event["machine"], event["committed"]) for event in events} == {("e0", CHANGED * DAY)}
+    assert series["machine"] == "e0"
     assert events[-1]["is_loss"] and events[-1]["ratio"] == 1.1 and events[-1]["low"] is None
     detail = get(client, f"{API}/events/{events[-1]['id']}")
     (verdict,) = detail["event"]["verdicts"]
