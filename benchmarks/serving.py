@@ -2,7 +2,8 @@
 
 A store of so many series and commits is served by a process of its own; each client, a thread with
 a connection of its own, asks for lists, series and events in turn. Prints the median and the 95th
-and 99th percentiles of each kind of answer.
+and 99th percentiles of each kind of answer; then what `opperf history publish` writes of the
+same store, and what a browser loads of it.
 Run: python benchmarks/serving.py [CLIENTS [SERIES [COMMITS [STORE]]]]
 """
 
@@ -38,6 +39,7 @@ from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import StoredSeries
 from opperf.model import MetricKind
+from opperf.serving.publishing import publish
 
 CLIENTS, SERIES, COMMITS = 50, 5000, 100
 
@@ -55,6 +57,13 @@ KINDS = {
     "runs": "/api/projects/p/runs?branch=main",
     "changes": "/api/projects/p/events?branch=main&state=open",
 }
+
+
+LOADED = {
+    "a list of series": ("series", "latest/b0"),
+    "one series": ("series/1", "runs", "events"),
+}
+"""Files of data that are loaded for a page, beside those of the page before."""
 
 
 def make_run(number: int, series: int) -> Submission:
@@ -143,6 +152,20 @@ def ask(port: int, client: int, series: int) -> list[tuple[str, float]]:
     return found
 
 
+def size_publication(store: str, folder: Path) -> None:
+    """Publishes a store, and prints the seconds and the sizes of what is written."""
+    begin = time.perf_counter()
+    with Store(store) as opened:
+        publish(opened, reading.read_projects(opened), folder)
+    took = time.perf_counter() - begin
+    files = {path.relative_to(folder): path for path in folder.rglob("*") if path.is_file()}
+    sizes = {"/".join(name.parts[2:]): path.stat().st_size for name, path in files.items()}
+    total = sum(path.stat().st_size for path in files.values())
+    print(f"published in {took:.1f} s: {len(files)} files, {total / 1e6:.1f} MB")
+    for kind, names in LOADED.items():
+        print(f"{kind:16} {sum(sizes[f'p0/{name}.js'] for name in names) / 1e3:8.1f} kB")
+
+
 def main(clients: int, series: int, commits: int, store: str = "") -> None:
     """Prints the latencies by kind of answer."""
     with tempfile.TemporaryDirectory() as folder:
@@ -162,6 +185,7 @@ def main(clients: int, series: int, commits: int, store: str = "") -> None:
         finally:
             server.terminate()
             server.wait()
+        size_publication(name, Path(folder) / "public")
     times = defaultdict(list)
     for kind, seconds in itertools.chain.from_iterable(found):
         times[kind].append(seconds)

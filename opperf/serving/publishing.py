@@ -45,6 +45,9 @@ MARK = b'name="generator" content="opperf history publish"'
 PARTS = re.compile(r"publication-[0-9a-f]+|\.index\.html\.\d+\.tmp")
 """Names beside the page: the folder that it loads, and what a publication that broke off left."""
 
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+"""Characters whose bytes depend on the coding; in JSON they are in strings only."""
+
 BRANCHED = ("latest", "latest_commit")
 """Columns of a series that are of a branch, and in files of their own."""
 
@@ -61,9 +64,12 @@ def check_target(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder")
-    names = {path.name for path in folder.iterdir()}
     page = folder / PAGE
-    is_own = MARK in page.read_bytes() if page.is_file() else all(map(PARTS.fullmatch, names))
+    try:
+        names = [path.name for path in folder.iterdir()]
+        is_own = MARK in page.read_bytes() if page.is_file() else all(map(PARTS.fullmatch, names))
+    except OSError as error:
+        raise unwritable(folder, error) from error
     if not is_own:
         raise OutputError(
             f"{folder} is not empty, and no earlier publication; name another folder, or a new one "
@@ -123,8 +129,9 @@ def _files(store: Store, projects: Sequence[Project]) -> Iterator[File]:
 def _data(name: str, value: Any) -> File:
     """Returns a file of data: a script, in characters that any server's declaration of a coding
     leaves as they are."""
-    text = json.dumps(msgspec.to_builtins(value), separators=(",", ":"), allow_nan=False)
-    return f"data/{name}.js", f'register("{name}",{escape_json(text)});\n'.encode()
+    text = escape_json(msgspec.json.encode(value).decode())
+    plain = NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return f"data/{name}.js", f'register("{name}",{plain});\n'.encode()
 
 
 Named = Iterator[tuple[str, Any]]

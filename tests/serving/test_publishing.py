@@ -92,11 +92,13 @@ def test_a_renamed_series_goes_on_as_the_new_one(tmp_path):
         add_runs(store, "p", [submission(1, entry(1.0)), submission(2, entry(2.0))])
         add_runs(store, "p", [submission(3, entry(3.0, case="c9"))])
         dirty = submission(4, entry(9.0, case="c9"), is_dirty=True)
-        add_runs(store, "p", [dirty, submission(5, entry(4.0, case="c9"), branch="é")])
+        add_runs(store, "p", [dirty, submission(5, entry(4.0, case="c9"), branch="é𝄞")])
         add_alias(store, find_project(store), "c0", "c9", "renamed")
         publish(store, read_projects(store), tmp_path / "public")
     part = part_of(tmp_path / "public")
     assert data_of(part, "p0/series")["renamed"] == {"1": 2}
+    assert data_of(part, "projects")["projects"][0]["branches"] == ["é𝄞", "main"]
+    assert (part / "data" / "projects.js").read_bytes().isascii()
     points = data_of(part, "p0/series/2")["points"]
     assert [median for _, median, *_ in points] == [1.0, 2.0, 3.0, 4.0]
     assert [path.name for path in (part / "data/p0/series").iterdir()] == ["2.js"]
