@@ -106,6 +106,8 @@ class Step(Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     broken: str = ""
     """Why the commit runs nothing at all; empty where it does."""
+    call_s: float = 0.0
+    """Seconds of the slowest call of either commit, if it was longer than its time in a process."""
 
     def why_not(self, case: str) -> str:
         """Returns why the commit does not run a case that GOOD runs; empty if it does."""
