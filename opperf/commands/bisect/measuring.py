@@ -200,7 +200,7 @@ def _timed(session: Session) -> Step:
             freedom=min(found.freedom, COUNT_FREEDOM),
             low=found.low,
             high=found.high,
-            blocks=max(1, found.n_blocks),
+            blocks=found.n_blocks,
         )
         for found in verdicts
         if found.effect is not None

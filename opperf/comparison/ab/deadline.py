@@ -45,7 +45,7 @@ class Deadline:
     def _error(self, done: str) -> TimeLimitError:
         return TimeLimitError(
             f"not measured in the {duration(self._seconds)} of --timeout: {done}; raise it, or "
-            "measure fewer cases"
+            "name fewer cases or --blocks"
         )
 
 

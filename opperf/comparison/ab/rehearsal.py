@@ -168,7 +168,7 @@ class _Caller:
         return decided
 
     def _call(self, arm: str, case: Case) -> Record:
-        done = f"{self._visited} of {self._number} cases called once"
+        done = f"{self._visited} of {self._number} first calls made"
         limit = self._deadline.limit(case, done)
         record = self._workers[arm].measure(limit, few=FewCalls(LONG_CALL_S))
         self._deadline.check(record, done)
