@@ -172,7 +172,7 @@ def _begin(
     calls = len(workers) * len(pairing.pairs)
     progress = request.make_progress(calls, Work("first call"))
     rehearsal = rehearse(
-        pairing.pairs, workers, case_time_s, progress, request.deadline, request.decides_early
+        pairing.pairs, workers, case_time_s, progress, request.deadline, request.loss
     )
     excluded = reasons_of(rehearsal.excluded)
     absences = (*pairing.alone, *rehearsal.excluded)

@@ -109,8 +109,9 @@ class Request:
     node: str = ""
     """Name of the node of a cluster that this is; empty without one."""
     deadline: Deadline = field(default_factory=Deadline)
-    decides_early: bool = False
-    """Whether the rehearsal decides cases whose calls are far apart."""
+    loss: float | None = None
+    """Logarithm of the ratio that a step of a bisection looks for, zero while it is unknown, by
+    which the rehearsal may decide it; None for no such step."""
     watch: Watch | None = None
     """Shows the progress; None for the command's own way."""
 

@@ -140,7 +140,7 @@ class Sessions:
             thresholds=_thresholds(request, ask),
             # Every step has orders of its own.
             seed=request.seed + ask.number,
-            decides_early=True,
+            loss=ask.loss,
             watch=None if given["quiet"] else watch_of(b.commit),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opperf.comparison.ab.session import Session, key
-from opperf.comparison.ab.slow_calls import CALL_FREEDOM, CALL_SCATTER, NS_PER_S
+from opperf.comparison.ab.slow_calls import CALL_FREEDOM, CALL_SCATTER, NS_PER_S, is_same
 from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.results.units import time_text
 
@@ -21,7 +21,7 @@ def decided_verdicts(session: Session) -> Iterator[CaseVerdict]:
             )
             yield CaseVerdict(
                 key(group, metric),
-                Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED,
+                _verdict(effect),
                 effect=effect,
                 low=low,
                 high=high,
@@ -29,3 +29,9 @@ def decided_verdicts(session: Session) -> Iterator[CaseVerdict]:
                 error=CALL_SCATTER,
                 freedom=CALL_FREEDOM,
             )
+
+
+def _verdict(effect: float) -> Verdict:
+    if is_same(effect):
+        return Verdict.SAME
+    return Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED

@@ -15,6 +15,7 @@ from opperf.comparison.ab.slow_calls import (
     LONG_CALL_S,
     SlowPair,
     Visits,
+    decided_passes,
     deciding_s,
     is_long,
     large_ratios,
@@ -53,31 +54,14 @@ def rehearse(
     case_time_s: float,
     progress: Progress,
     deadline: Deadline | None = None,
-    decides: bool = False,
+    loss: float | None = None,
 ) -> Rehearsal:
     """Calls every pair once in each arm, and ends their processes, one before the other begins. A
-    call that is long is made twice, and no more. With `decides`, calls that are far enough apart
-    decide their pair. Raises `TimeLimitError` where the deadline comes before the end."""
+    call that is long is made twice, and no more. `loss` is that of `decided_passes`, zero for an
+    unknown one; None to decide nothing. Raises `TimeLimitError` at the deadline."""
     if not pairs:
         return Rehearsal((), (), {}, 0.0, {}, {})
-    call = _Caller(workers, deadline or Deadline(), len(pairs))
-    found: dict[str, dict[str, Visits]] = {"A": {}, "B": {}}
-    first_s = 0.0
-    with progress:
-        for arm, own in found.items():
-            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
-            if compiled:
-                workers[arm].build(compiled)
-            for pair in pairs:
-                case = _once(pair.of(arm))
-                progress.begin(case)
-                other = found["A"].get(pair.id) if decides and arm == "B" else None
-                own[pair.id] = call.visit(arm, case, not own, other)
-                progress.end(own[pair.id].main)
-            first, later = own[pairs[0].id].records[0], own[pairs[0].id].main
-            first_s = max(first_s, first.wall_s - later.wall_s)
-            workers[arm].end_process()
-        decided = call.confirm(pairs, found) if decides else {}
+    found, decided, first_s = _call_both(pairs, workers, progress, deadline or Deadline(), loss)
     kept: list[Pair] = []
     excluded: list[Absence] = []
     lacking: dict[str, tuple[Difference, ...]] = {}
@@ -93,10 +77,8 @@ def rehearse(
             if alone := tuple(_lacking(records)):
                 lacking[pair.id] = alone
             calls = {arm: visits[pair.id].calls for arm, visits in found.items()}
-            if (
-                own_slow := slow_pair(calls, passes, case_time_s, decided.get(pair.id, ()))
-            ) is not None:
-                slow[pair.id] = own_slow
+            own = slow_pair(calls, passes, case_time_s, decided.get(pair.id, ()))
+            slow |= {} if own is None else {pair.id: own}
             continue
         measured = tuple(name for name in PASSES if name in records["A"].summaries)
         excluded.append(
@@ -122,6 +104,36 @@ def rehearse(
         lacking,
         slow,
     )
+
+
+def _call_both(
+    pairs: Sequence[Pair],
+    workers: Mapping[str, Worker],
+    progress: Progress,
+    deadline: Deadline,
+    loss: float | None,
+) -> tuple[dict[str, dict[str, Visits]], dict[str, tuple[Pass, ...]], float]:
+    """Returns the visits by arm and pair, the passes that they decide by pair, and the seconds that
+    the first case of a process takes in addition."""
+    call = _Caller(workers, deadline, len(pairs))
+    found: dict[str, dict[str, Visits]] = {"A": {}, "B": {}}
+    first_s = 0.0
+    with progress:
+        for arm, own in found.items():
+            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
+            if compiled:
+                workers[arm].build(compiled)
+            for pair in pairs:
+                case = _once(pair.of(arm))
+                progress.begin(case)
+                other = found["A"].get(pair.id) if loss is not None and arm == "B" else None
+                own[pair.id] = call.visit(arm, case, not own, other)
+                progress.end(own[pair.id].main)
+            first, later = own[pairs[0].id].records[0], own[pairs[0].id].main
+            first_s = max(first_s, first.wall_s - later.wall_s)
+            workers[arm].end_process()
+        decided = {} if loss is None else call.confirm(pairs, found, loss)
+    return found, decided, first_s
 
 
 class _Caller:
@@ -150,19 +162,20 @@ class _Caller:
         return Visits((first, later), later if is_first else first)
 
     def confirm(
-        self, pairs: Iterable[Pair], found: Mapping[str, Mapping[str, Visits]]
+        self, pairs: Iterable[Pair], found: Mapping[str, Mapping[str, Visits]], loss: float
     ) -> dict[str, tuple[Pass, ...]]:
-        """Returns the passes that are decided, by pair: those of which both arms were called again
-        after the other one."""
+        """Returns the passes that are decided, by pair: where A is much faster, after another call
+        of it."""
         decided: dict[str, tuple[Pass, ...]] = {}
         for pair in pairs:
             a, b = (found[arm][pair.id] for arm in ("A", "B"))
-            passes = large_ratios(a, b)
-            if any(a.calls.seconds[name] < b.calls.seconds[name] for name in passes):
+            passes = decided_passes(a, b, loss)
+            before, after = a.calls.seconds, b.calls.seconds
+            doubted = [name for name in large_ratios(a, b) if before[name] < after[name]]
+            if doubted:
                 again = self._call("A", unverified(_once(pair.a)))
-                passes = [
-                    name for name in passes if name in large_ratios(Visits((again,), again), b)
-                ]
+                sure = large_ratios(Visits((again,), again), b)
+                passes = [name for name in passes if name in sure or name not in doubted]
             decided[pair.id] = tuple(passes)
         self._workers["A"].end_process()
         return decided

@@ -6,7 +6,8 @@ first call of a process takes as long as a later one, it is the sample, and the 
 other.
 
 Where the calls of the arms take so different times that no noise explains it, the rehearsal decides
-a bisection's step without any block (`LARGE_RATIO`).
+a bisection's step without any block (`LARGE_RATIO`); and where they take about the same, if BAD is
+known to take so different a time.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ processes on its core and a lower clock make a call take two or three times as l
 that makes it ten times is over by the next call."""
 
 CALL_SCATTER = 0.1
-"""Standard deviation of the ratio of two single calls, one of them of a second or more, in log
-units: a machine that is busy moves them by some percent."""
+"""Standard deviation of the ratio of two slow calls, each the fastest of a few, in log units: a
+machine that is busy moves them by some percent."""
 
 CALL_FREEDOM = 6.0
 """Degrees of freedom of that, which is no estimate of this machine's: those of a step's four
@@ -153,6 +154,25 @@ def slow_pair(
     pass has in a process; None of any other."""
     found = SlowPair(dict(arms), tuple(name for name in passes if name in decided))
     return found if found.slowest_s > case_time_s / len(passes) else None
+
+
+def is_same(effect: float) -> bool:
+    """Whether calls with this logarithm of their ratio take about the same time."""
+    return abs(effect) < math.log(APART)
+
+
+def decided_passes(a: Visits, b: Visits, loss: float) -> list[Pass]:
+    """Returns the passes that are decided: their calls are so far apart; or close, and those of BAD
+    and GOOD are known to be far apart by the logarithm of their ratio, `loss`."""
+    found = large_ratios(a, b)
+    if abs(loss) >= math.log(LARGE_RATIO):
+        times = a.calls.seconds, b.calls.seconds
+        for name in times[0].keys() & times[1].keys():
+            one, other = (own[name] for own in times)
+            # Noise makes a call longer only, so that one as fast as GOOD's is none of BAD's.
+            if min(one, other) > 0 and is_same(math.log(other / one)):
+                found.append(name)
+    return found
 
 
 def large_ratios(a: Visits, b: Visits) -> list[Pass]:
