@@ -117,5 +117,5 @@ class Stub:
         """Its next process begins anew."""
 
     def measure(self, case, results=None, finds_removed_work=True, few=None):
-        self.finds_removed_work = finds_removed_work
+        self.finds_removed_work, self.few = finds_removed_work, few
         return self._does(self, self._arm, case)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError
+from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
 from opperf.history.bisection.builds import Build, BuildError, Recipe
 from opperf.history.bisection.report import report_for
