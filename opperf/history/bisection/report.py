@@ -85,8 +85,8 @@ def _prose(found: Bisection) -> Iterator[str]:
     seen = (step.seen(end) for step in found.state.steps)
     if any(figure is not None and not figure.blocks for figure in seen):
         yield (
-            "Steps of no block were decided by single calls, whose ratio is at least 10; what a "
-            "first call alone does is a part of it."
+            "Steps of no block were decided by single calls; what a first call does once is a part "
+            "of their ratios."
         )
     for note in found.notes:
         yield f"{note[0].upper()}{note[1:]}."
