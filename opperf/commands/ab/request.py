@@ -52,7 +52,7 @@ CAP_FACTOR = 4
 
 
 class Work(NamedTuple):
-    """What a number of visits is."""
+    """The work that some visits are."""
 
     name: str
     """With the word for one of its parts at the end."""

@@ -1,5 +1,5 @@
-"""What is shown while a commit is measured: on a terminal the line of every measurement; elsewhere,
-where each line stays, none of a step that is quick."""
+"""Shows progress while a commit is measured: on a terminal the line of every measurement;
+elsewhere, where each line stays, none of a step that is quick."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ BOUND = 1.6448536
 
 
 class ArmCalls(Struct, frozen=True):
-    """What the rehearsal has seen of an arm's calls."""
+    """Times of an arm's calls in the rehearsal."""
 
     seconds: dict[Pass, float]
     """Of the fastest call, by pass."""

@@ -152,7 +152,7 @@ class State(Struct, frozen=True):
 
     @property
     def slowest_call_s(self) -> float:
-        """The seconds of the slowest call in any step, as in `Step.call_s`."""
+        """The largest `Step.call_s` of all steps."""
         return max((step.call_s for step in (*self.steps, *self.confirmed.values())), default=0.0)
 
     @property
