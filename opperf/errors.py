@@ -70,6 +70,12 @@ class WorkerError(OpperfError):
     exit_code = 3
 
 
+class TimeLimitError(OpperfError):
+    """A measurement that was not complete within the time that the user gave it."""
+
+    exit_code = INCONCLUSIVE
+
+
 class InternalError(OpperfError):
     """A fault of opperf itself, not of the user."""
 

@@ -131,9 +131,11 @@ class Plain(Progress):
 
 
 class Live(Progress):
-    """Updates one line on a terminal."""
+    """Updates one line on a terminal, which begins with the title."""
 
-    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
+    def __init__(
+        self, stream: TextIO, total: int, pace: Pace | None = None, title: str = ""
+    ) -> None:
         # The import takes some 50 ms, and only a terminal needs it.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -151,7 +153,8 @@ class Live(Progress):
             # What is no terminal keeps all that is written.
             auto_refresh=stream.isatty(),
         )
-        self._task = self._bar.add_task("starting", total=total, times="")
+        self._title = title
+        self._task = self._bar.add_task(f"{title}starting", total=total, times="")
         self._pace = pace or Pace(total)
 
     def __enter__(self) -> Live:
@@ -166,7 +169,7 @@ class Live(Progress):
         self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
-        self._bar.update(self._task, description=case.label, refresh=True)
+        self._bar.update(self._task, description=f"{self._title}{case.label}", refresh=True)
 
     def end(self, record: Record) -> None:
         self._pace.end(record)

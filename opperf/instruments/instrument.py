@@ -43,6 +43,18 @@ class KeptResults(Struct, frozen=True):
     """Number of the call after the timed ones whose results are kept."""
 
 
+class FewCalls(Struct, frozen=True):
+    """How a slow case is sampled where many processes measure it: one sample is enough, as its
+    scatter is that of the processes."""
+
+    first_s: float | None = None
+    """Seconds from which the first call is a sample by the wall clock, and the only one of the
+    forward pass; None if it may take longer than later ones."""
+    is_gauged: bool = True
+    """Whether reference work is timed between the calls, where others have it: that of microseconds
+    says nothing of the core's speed during a call of a second."""
+
+
 class Needs(Struct, frozen=True):
     """Requirements of an instrument: of the process that measures, and of the machine beside it."""
 
@@ -87,6 +99,8 @@ class Conditions:
     the time that compiling and measuring it does, and one process of an arm says it."""
     ahead: CompiledAhead | None = None
     """Set if another process has put the case's programs in the cache."""
+    few: FewCalls | None = None
+    """None for as many samples as a summary needs."""
 
 
 class Launcher(Protocol):

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opperf.defaults import WARMUP_SHARE
+from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.errors import NoGradientError
 from opperf.frameworks.base import Gradient, ReadableGradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
@@ -20,7 +20,7 @@ from opperf.instruments.profilers.reference_work import ReferenceWork, middle_me
 from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode
+from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text
 
@@ -87,9 +87,28 @@ class SampledPasses:
             first_s = visit.compiled_s.get("forward") or self._call_again([self._prepared.call])
         if settings.cache == "cold":
             self._cool()
-        self._forward(timer, first_s)
+        if self._first_counts(timer):
+            for metric in (FORWARD, TOTAL):
+                self._keep(metric, [visit.first_s * NS_PER_S], loops=1)
+            visit.waits[FORWARD.name] = Waits(wall_s=visit.first_s)
+        else:
+            self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
             self._backward(timer)
+
+    def _first_counts(self, timer: Profiler) -> bool:
+        """Returns whether the first call is the sample of the forward pass."""
+        visit, few = self._visit, self._visit.conditions.few
+        return (
+            few is not None
+            and few.first_s is not None
+            and visit.first_s >= few.first_s
+            and timer.kind is MetricKind.WALL
+            and not (visit.compiles or self._flush or self._ring)
+            # Of the others, an observer reads what a timed call returned.
+            and visit.observer is None
+            and self._case.settings.iterations in (None, 1)
+        )
 
     def _cool(self) -> None:
         device = self._case.settings.device
@@ -205,8 +224,9 @@ class SampledPasses:
     ) -> Samples:
         """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
         seconds of their first execution; `observe` takes what the last timed one returned."""
-        settings = self._case.settings
-        work = ReferenceWork() if self._visit.conditions.reference_work else None
+        settings, few = self._case.settings, self._visit.conditions.few
+        gauges = self._visit.conditions.reference_work and (few is None or few.is_gauged)
+        work = ReferenceWork() if gauges else None
         before = [step for step in (work, self._flush) if step is not None]
         called, (phases, timed) = phases, self._with_steps(phases, before)
         share = 1 / len(self._case.passes)
@@ -235,7 +255,8 @@ class SampledPasses:
             if work is not None:
                 work.forget()
             begin = waits.read()
-            done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
+            wanted = criteria(settings, share, MIN_RUNS if few is None else 1)
+            done = sample(timer, phases, last, wanted, call_s, loops)
             end = waits.read()
         if done.last and observe is not None:
             observe(*done.last)

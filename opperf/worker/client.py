@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from opperf.errors import WorkerError
-from opperf.instruments.instrument import CompiledAhead, KeptResults
+from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import (
@@ -181,10 +181,11 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         ahead: CompiledAhead | None = None,
         results: KeptResults | None = None,
         finds_removed_work: bool = True,
+        few: FewCalls | None = None,
     ) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status. `ahead` is
         what compiling it took in another process; `results` says where those of timed calls are
-        kept."""
+        kept; `few` asks for fewer samples than a summary needs."""
         started = time.monotonic()
         self._kept = None
         try:
@@ -201,6 +202,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 results=results,
                 finds_removed_work=finds_removed_work,
                 ahead=ahead,
+                few=few,
             )
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:

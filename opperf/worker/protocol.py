@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, Union, get_args
 
 import msgspec
 
-from opperf.instruments.instrument import CompiledAhead, KeptResults
+from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
@@ -196,6 +196,7 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     """None for no calls after the timed ones."""
     finds_removed_work: bool = True
     ahead: CompiledAhead | None = None
+    few: FewCalls | None = None
 
 
 class LoadedRequest(Request[Loaded], frozen=True, tag="loaded"):

@@ -160,6 +160,7 @@ def measure_case(
                 request.results,
                 request.finds_removed_work,
                 request.ahead,
+                request.few,
             ),
         )
     except Exception as error:

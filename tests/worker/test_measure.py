@@ -12,7 +12,7 @@ from opperf.instruments import memory as memory_module
 from opperf.instruments import prepared as prepared_cases
 from opperf.instruments import sampled_passes
 from opperf.instruments.guard import estimated_bytes, guard
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.instrument import Conditions, FewCalls
 from opperf.instruments.peaks import LOCAL_METER, Peaks
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
@@ -124,6 +124,38 @@ def test_the_warm_up_is_over_before_the_trace_begins(fake, make_case):
     assert before[-6:] == ["call", "wait"] * 3
     # And two that come first: one that compiles, and one whose memory is read.
     assert before.count("call") == 5
+
+
+@pytest.mark.parametrize(
+    ("few", "profiler", "samples", "calls"),
+    [
+        (None, "python", 3, 4),
+        (FewCalls(), "python", 1, 2),
+        (FewCalls(first_s=math.inf), "python", 1, 2),
+        (FewCalls(first_s=0.0), "python", 1, 1),
+        # A first call is timed by the wall clock.
+        (FewCalls(first_s=0.0), "native", 1, None),
+    ],
+)
+def test_a_slow_case_has_one_sample_which_may_be_the_first_call(
+    fake, make_case, few, profiler, samples, calls
+):
+    case = make_case("relu", profiler=profiler, max_time_s=1e-9, memory=False)
+    record = measure(case, fake, conditions=Conditions(LOCAL_METER, few=few))
+    assert record.summaries["forward"].n == record.summaries["total"].n == samples
+    assert record.waits.keys() == {"forward"}
+    if calls is not None:
+        assert fake.calls.count("call") == calls
+    else:
+        assert any(call[0] == "trace" for call in fake.calls)
+
+
+def test_beside_long_calls_no_reference_work_is_timed(fake, make_case):
+    case = make_case("relu", profiler="python", warmup=0, runs=2)
+    for is_gauged in (False, True):
+        few = FewCalls(is_gauged=is_gauged)
+        done = measure(case, fake, conditions=Conditions(LOCAL_METER, reference_work=True, few=few))
+        assert bool(done.reference) == is_gauged
 
 
 def test_the_python_profiler_waits_for_every_call(fake, make_case):

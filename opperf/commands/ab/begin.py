@@ -19,7 +19,7 @@ from opperf.commands.ab.planning import (
     plan_arms,
     show_pairs,
 )
-from opperf.commands.ab.request import Request
+from opperf.commands.ab.request import Request, Work
 from opperf.commands.environments import write_lock
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
 from opperf.comparison.ab.absences import reasons_of
@@ -169,8 +169,11 @@ def _begin(
     if pairing.pairs:
         say("calling each case once in both arms")
     environments = {name: arm.environment for name, arm in planned.items()}
-    progress = request.make_progress(len(workers) * len(pairing.pairs))
-    rehearsal = rehearse(pairing.pairs, workers, case_time_s, progress)
+    calls = len(workers) * len(pairing.pairs)
+    progress = request.make_progress(calls, Work("first call"))
+    rehearsal = rehearse(
+        pairing.pairs, workers, case_time_s, progress, request.deadline, request.loss
+    )
     excluded = reasons_of(rehearsal.excluded)
     absences = (*pairing.alone, *rehearsal.excluded)
     if not rehearsal.pairs and not any(absence.is_missing for absence in absences):
@@ -193,6 +196,7 @@ def _begin(
         start_s=start_s + rehearsal.first_s,
         later_start_s=later_start_s + rehearsal.first_s,
         allocates="max_time_s" not in request.given,
+        slow=rehearsal.slow,
         # Different interpreters do not do the same reference work.
         loaded={name: one.files for name, one in loaded.items()},
         same_files=same_files,
@@ -232,7 +236,7 @@ def make_session(
     checks: dict[str, Check] = {}
     if request.tolerance is not None and pairs:
         request.say("comparing the results of A and B")
-        progress = request.make_progress(len(pairs))
+        progress = request.make_progress(len(pairs), Work("result"))
         # What is not timed has no calls after those.
         several = plan["kind"] != "times" or request.gate is not None
         checks = check_results(pairs, workers, request.tolerance, progress, several)

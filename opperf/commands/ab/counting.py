@@ -8,16 +8,18 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from opperf.commands.ab.begin import SETTINGS, check_common, create, make_session
 from opperf.commands.ab.planning import case_table, omitted, pair_plans, plan_arms, show_pairs
-from opperf.commands.ab.request import OF_TIMES, Request
+from opperf.commands.ab.request import OF_TIMES, Request, Work
 from opperf.commands.compare.running import report
 from opperf.commands.run.keeping import check_same
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
+from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.session import COUNTS, Session
 from opperf.comparison.ab.session_file import SessionWriter, read_arms
@@ -206,10 +208,20 @@ def count(writer: SessionWriter, request: Request) -> None:
             task = Task(left, interpreters, profile_folder(request.report))
             schedule = Counts(places, left, schedule.records.values())
             with open_executor(LOCAL, task, workers, request.pinning) as executor:
-                execute(schedule, executor, writer.store, request.make_progress(len(left)))
+                shown = request.make_progress(len(left), Work(f"instructions in {arm}, case"))
+                execute(
+                    WithDeadline(schedule, request.deadline, partial(_counted, schedule)),
+                    executor,
+                    writer.store,
+                    shown,
+                )
     if session.closing is None:
         counts = Counter(record.status.value for record in schedule.records.values())
         writer.close_session(Closing(utc_now(), time.monotonic() - begun, dict(counts)))
+
+
+def _counted(schedule: Counts) -> str:
+    return f"{pluralize(len(schedule.records), 'case')} counted"
 
 
 def judge_counts(

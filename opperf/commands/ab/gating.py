@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from opperf.commands.ab.counting import Counts, places_of
-from opperf.commands.ab.request import Request
+from opperf.commands.ab.request import Request, Work
 from opperf.comparison.ab.gate import counted_cases, findings, sampled, timed_figures
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
@@ -106,7 +106,12 @@ def count_first(writer: SessionWriter, request: Request) -> None:
                 beside = f", {executor.lanes} workers side by side" if executor.lanes > 1 else ""
                 request.say(f"counting {pluralize(len(order), 'case')} of both arms{beside}")
                 try:
-                    execute(schedule, executor, writer.store, request.make_progress(len(order)))
+                    execute(
+                        schedule,
+                        executor,
+                        writer.store,
+                        request.make_progress(len(order), Work("count")),
+                    )
                 finally:
                     session.counts.update(schedule.records)
     request.say(leftover(session))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from opperf.commands.run.request import (
     split_sources,
 )
 from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
+from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds
@@ -48,6 +49,19 @@ iterations is small compared with the noise between processes, which is about on
 
 CAP_FACTOR = 4
 """Cap of `--until-settled` without a number, in usual ones: it halves the standard errors."""
+
+
+class Work(NamedTuple):
+    """The work that some visits are."""
+
+    name: str
+    """With the word for one of its parts at the end."""
+    visits: int = 1
+    """Of each part."""
+
+
+Watch = Callable[[int, Pace | None, Work], Progress]
+"""Returns the progress of a number of visits."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,12 @@ class Request:
     """Those of the report and the exit code, which a resumed session is given again."""
     node: str = ""
     """Name of the node of a cluster that this is; empty without one."""
+    deadline: Deadline = field(default_factory=Deadline)
+    loss: float | None = None
+    """Logarithm of the ratio that a step of a bisection looks for, zero while it is unknown, by
+    which the rehearsal may decide it; None for no such step."""
+    watch: Watch | None = None
+    """Shows the progress; None for the command's own way."""
 
     @property
     def is_default_report(self) -> bool:
@@ -114,7 +134,9 @@ class Request:
         if not self.quiet:
             tell(text)
 
-    def make_progress(self, total: int, pace: Pace | None = None) -> Progress:
+    def make_progress(self, total: int, work: Work, pace: Pace | None = None) -> Progress:
+        if self.watch is not None:
+            return self.watch(total, pace, work)
         return make_progress(sys.stderr, total, self.quiet, pace)
 
 

@@ -22,9 +22,10 @@ from opperf.commands.ab.counting import (
 from opperf.commands.ab.gate_checks import check_gate
 from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
-from opperf.commands.ab.request import Request, read_request
+from opperf.commands.ab.request import Request, Work, read_request
 from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
+from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
 from opperf.comparison.ab.gate import needs_no_times
 from opperf.comparison.ab.outcome import EXIT_CODES, outcome
@@ -225,8 +226,22 @@ def _time(writer: SessionWriter, request: Request) -> None:
             work = f"{processes(len(blocks.places))}, {pluralize(blocks.n_cases, 'case')} each"
             name = _stage_name(stage, plan.thresholds)
             request.say(f"{name}: {work}, about {duration(left_s)}")
-            shown = request.make_progress(total, _pace(stage, total, left_s, session))
-            execute(blocks, arms, writer.store, shown)
+            visits = Work(f"{name}: process", blocks.n_cases)
+            shown = request.make_progress(total, visits, _pace(stage, total, left_s, session))
+            execute(
+                WithDeadline(blocks, request.deadline, lambda: processes_of(session)),
+                arms,
+                writer.store,
+                shown,
+            )
+
+
+def processes_of(session: Session) -> str:
+    """Returns how much of a session of times is measured, with what its verdicts need first."""
+    thresholds = session.plan.thresholds
+    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
+    done = len(session.processes)
+    return f"{processes(done)} measured" + (f" of {first} at least" if done < first else "")
 
 
 def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:

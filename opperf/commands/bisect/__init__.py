@@ -154,10 +154,19 @@ from opperf.parsing import parse_share
     "--steps", "most_steps", default=60, show_default=True, help="Maximum number of steps."
 )
 @click.option(
+    "--timeout",
+    "limit_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Limit on the time of measuring one commit, its build not included. A commit that takes "
+    "longer is treated as --on-error says.  [default: none, and 5 minutes for each call of a case]",
+)
+@click.option(
     "--on-error",
     type=click.Choice(("bad", "skip")),
-    help="What a commit is that does not build, or at which a case fails that GOOD runs: bad, or "
-    "skipped.  [default: skipped, but where BAD fails, the commit that broke it is found]",
+    help="What a commit is that does not build, is not measured in --timeout, or at which a case "
+    "fails that GOOD runs: bad, or skipped.  [default: skipped, but where BAD fails, the commit "
+    "that broke it is found]",
 )
 @click.option(
     "--no-confirm",

@@ -15,7 +15,10 @@ import msgspec
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import CAP_FACTOR, OF_TIMES, Request, read_request
 from opperf.commands.ab.running import measure_session, open_session
+from opperf.commands.bisect.watching import watch_of
 from opperf.commands.run.request import split_sources
+from opperf.comparison.ab.deadline import Deadline
+from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.session import Session, metric_of, pair_of
@@ -64,6 +67,7 @@ class Sessions:
     def __init__(self, given: Given, changed: Given, folder: Path, kind: Kind) -> None:
         self._given, self._changed = given, changed
         self._folder, self._kind = folder, kind
+        self._limit_s: float | None = given["limit_s"]
 
     def __call__(self, good: Build, other: Build, ask: Ask) -> Step:
         name = f"{ask.number:02}-{other.commit[:8]}.jsonl"
@@ -99,6 +103,7 @@ class Sessions:
             same_files=same_files,
             ran=ran,
             failures=failures,
+            call_s=max((pair.slowest_s for pair in session.plan.slow.values()), default=0.0),
         )
 
     def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
@@ -126,11 +131,17 @@ class Sessions:
             if name not in of_kind and name not in (*FIXED, "profiler")
         }
         request = read_request({**given, **own}, {**changed, "report": own["report"]})
+        if self._limit_s is not None:
+            settings = msgspec.structs.replace(request.selection.settings, timeout_s=self._limit_s)
+            selection = msgspec.structs.replace(request.selection, settings=settings)
+            request = replace(request, selection=selection, deadline=Deadline(self._limit_s))
         return replace(
             request,
             thresholds=_thresholds(request, ask),
             # Every step has orders of its own.
             seed=request.seed + ask.number,
+            loss=ask.loss,
+            watch=None if given["quiet"] else watch_of(b.commit),
         )
 
     def functions(self, step: Step, figure: str) -> Report:
@@ -176,6 +187,7 @@ def _thresholds(request: Request, ask: Ask) -> Any:
 def _timed(session: Session) -> Step:
     """Returns the figures of a session of times."""
     analysis = analyse(session.replicates, session.plan.thresholds)
+    verdicts = (*analysis.verdicts, *decided_verdicts(session))
     pairs = {pair.id: pair for pair in session.pairs}
     figures = tuple(
         Figure(
@@ -190,7 +202,7 @@ def _timed(session: Session) -> Step:
             high=found.high,
             blocks=found.n_blocks,
         )
-        for found in analysis.verdicts
+        for found in verdicts
         if found.effect is not None
         and found.error is not None
         and found.freedom is not None

@@ -41,6 +41,7 @@ from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import check_output, outputs_from, unwritable
+from opperf.results.text import duration
 
 Given = Mapping[str, Any]
 
@@ -191,6 +192,13 @@ def _resume_words(folder: Path) -> Sequence[str]:
     return ["opperf", "bisect", "--resume", "--folder", str(folder)]
 
 
+LONGEST_COUNTED_S = 2.0
+"""Seconds of a call from which the answer is not confirmed by instructions: counting makes some
+five calls in either commit, most of them a dozen to a hundred times as long under Valgrind."""
+
+TOO_LONG = "a call takes {}, and under Valgrind many times as long"
+
+
 def _confirmed(
     found: Bisection, bisecting: Bisecting, judge: Sessions, say: Callable[[str], None]
 ) -> Bisection:
@@ -209,6 +217,10 @@ def _confirmed(
     kinds: tuple[Kind, ...] = ("times", "counts")
     for kind in kinds:
         what = "by time" if kind == "times" else "by instructions"
+        call_s = bisecting.state.slowest_call_s
+        if (bisecting.state.kind, kind) == ("times", "counts") and call_s > LONGEST_COUNTED_S:
+            notes.append(f"not measured {what}: {TOO_LONG.format(duration(call_s))}")
+            continue
         try:
             if kind == "counts":
                 installed()

@@ -31,7 +31,7 @@ from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
-from opperf.instruments.instrument import KeptResults
+from opperf.instruments.instrument import FewCalls, KeptResults
 from opperf.model import (
     DEFAULTS,
     PASSES,
@@ -52,6 +52,8 @@ that more than a few mean a machine or a build that cannot be measured."""
 
 NO_RESULTS: Mapping[str, KeptResults] = MappingProxyType({})
 
+ALL_CALLS: Mapping[str, FewCalls] = MappingProxyType({})
+
 Start = Callable[[str], Worker]
 """Makes a worker of an arm."""
 
@@ -69,7 +71,7 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._worker: Worker | None = None
         self._launches = 0
         self._is_first = False
-        self._results = NO_RESULTS
+        self._results, self._few = NO_RESULTS, ALL_CALLS
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
@@ -95,11 +97,13 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         place: Place,
         cases: Iterable[Case],
         results: Mapping[str, KeptResults] = NO_RESULTS,
+        few: Mapping[str, FewCalls] = ALL_CALLS,
         is_first: bool = False,
     ) -> None:
-        """Begins a process; `results` say where those of timed calls are kept, by the case's id.
-        The first of an arm looks for work that a compiler removed."""
-        self._results, self._is_first = results, is_first
+        """Begins a process; `results` say where those of timed calls are kept, and `few` how slow
+        cases are sampled, by the case's id. The first of an arm looks for work that a compiler
+        removed."""
+        self._results, self._few, self._is_first = results, few, is_first
         self._worker = self._workers[place.role]
         forks = forks_of(tuple(cases))
         self._worker.begin_process(forks.devices, forks.rehearsed)
@@ -111,8 +115,12 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        results = self._results.get(case.id)
-        return self._current.measure(case, results=results, finds_removed_work=self._is_first)
+        return self._current.measure(
+            case,
+            results=self._results.get(case.id),
+            finds_removed_work=self._is_first,
+            few=self._few.get(case.id),
+        )
 
     def observe(self, place: Place, case: Case, folder: Path, draw: int) -> Observed:
         """Returns the results of the first call of a new process of a place."""
@@ -207,7 +215,12 @@ class Blocks:
             if left:
                 done = {process.line.place.arm for process in session.processes}
                 is_first = place.arm not in done
-                self._processes.begin(place, cases.values(), self._results, is_first)
+                slow = session.plan.slow
+                few = {
+                    cases[name].id: slow[name].few_calls(place.arm)
+                    for name in slow.keys() & cases.keys()
+                }
+                self._processes.begin(place, cases.values(), self._results, few, is_first)
             for visited, name in enumerate(left):
                 self._group = name
                 yield cases[name]

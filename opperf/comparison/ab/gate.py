@@ -186,8 +186,14 @@ def _is_open(pair: Pair, found: Mapping[str, Finding]) -> bool:
 
 def timed_figures(session: Session) -> tuple[str, ...]:
     """Returns the figures that are timed, in the order of the pairs: all while cases have yet to be
-    counted, and of a session without a gate."""
-    every = tuple(key(pair.id, metric) for pair in session.pairs for metric in pair.a.passes)
+    counted, and of a session without a gate; but for those that the rehearsal has decided."""
+    decided = session.decided
+    every = tuple(
+        name
+        for pair in session.pairs
+        for metric in pair.a.passes
+        if (name := key(pair.id, metric)) not in decided
+    )
     found = findings(session)
     if not found or left_to_count(session):
         return every
@@ -196,5 +202,5 @@ def timed_figures(session: Session) -> tuple[str, ...]:
 
 
 def needs_no_times(session: Session) -> bool:
-    """Returns whether the counts leave nothing to be timed."""
+    """Returns whether the counts and the rehearsal leave nothing to be timed."""
     return not timed_figures(session)

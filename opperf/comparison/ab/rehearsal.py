@@ -3,16 +3,28 @@ which passes it has, and how long it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from opperf.comparison.ab.absences import Absence
+from opperf.comparison.ab.deadline import Deadline, limited
 from opperf.comparison.ab.pairs import Pair, usual_id
+from opperf.comparison.ab.slow_calls import (
+    LONG_CALL_S,
+    SlowPair,
+    Visits,
+    decided_passes,
+    deciding_s,
+    is_long,
+    large_ratios,
+    slow_pair,
+)
 from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
-from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record
+from opperf.instruments.instrument import FewCalls
+from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
 from opperf.results.verifications import why_without_figures
 from opperf.worker.client import Worker
 
@@ -32,53 +44,50 @@ class Rehearsal:
     """Seconds that the first case of a process takes in addition."""
     lacking: dict[str, tuple[Difference, ...]]
     """Passes that one arm alone has, by pair."""
+    slow: dict[str, SlowPair]
+    """By pair, those of which a call takes longer than its time in a process."""
 
 
 def rehearse(
-    pairs: Sequence[Pair], workers: Mapping[str, Worker], case_time_s: float, progress: Progress
+    pairs: Sequence[Pair],
+    workers: Mapping[str, Worker],
+    case_time_s: float,
+    progress: Progress,
+    deadline: Deadline | None = None,
+    loss: float | None = None,
 ) -> Rehearsal:
-    """Calls every pair once in each arm, and ends their processes, one before the other begins."""
+    """Calls every pair once in each arm, and ends their processes, one before the other begins. A
+    call that is long is made twice, and no more. `loss` is that of `decided_passes`, zero for an
+    unknown one; None to decide nothing. Raises `TimeLimitError` at the deadline."""
     if not pairs:
-        return Rehearsal((), (), {}, 0.0, {})
-    records: dict[str, dict[str, Record]] = {"A": {}, "B": {}}
-    first_s = 0.0
-    with progress:
-        for arm, found in records.items():
-            worker = workers[arm]
-            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
-            if compiled:
-                worker.build(compiled)
-            # Called twice: imports are not part of the first case's own time.
-            first = worker.measure(unverified(_once(pairs[0].of(arm))))
-            for pair in pairs:
-                case = _once(pair.of(arm))
-                progress.begin(case)
-                found[pair.id] = worker.measure(case)
-                progress.end(found[pair.id])
-            first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
-            worker.end_process()
+        return Rehearsal((), (), {}, 0.0, {}, {})
+    found, decided, first_s = _call_both(pairs, workers, progress, deadline or Deadline(), loss)
     kept: list[Pair] = []
     excluded: list[Absence] = []
     lacking: dict[str, tuple[Difference, ...]] = {}
+    slow: dict[str, SlowPair] = {}
     for pair in pairs:
-        own = {arm: found[pair.id] for arm, found in records.items()}
+        records = {arm: visits[pair.id].main for arm, visits in found.items()}
         passes = tuple(
-            name for name in PASSES if all(name in record.summaries for record in own.values())
+            name for name in PASSES if all(name in record.summaries for record in records.values())
         )
-        reasons = _why_excluded(own)
+        reasons = _why_excluded(records)
         if not reasons and passes:
             kept.append(pair.with_passes(passes))
-            if alone := tuple(_lacking(own)):
+            if alone := tuple(_lacking(records)):
                 lacking[pair.id] = alone
+            calls = {arm: visits[pair.id].calls for arm, visits in found.items()}
+            own = slow_pair(calls, passes, case_time_s, decided.get(pair.id, ()))
+            slow |= {} if own is None else {pair.id: own}
             continue
-        measured = tuple(name for name in PASSES if name in own["A"].summaries)
+        measured = tuple(name for name in PASSES if name in records["A"].summaries)
         excluded.append(
             Absence(
                 usual_id(pair.a),
                 pair.label,
                 pair.inputs,
                 measured,
-                reasons or dict.fromkeys(own, "no pass is in both arms"),
+                reasons or dict.fromkeys(records, "no pass is in both arms"),
                 is_missing=reasons.keys() == {"B"},
             )
         )
@@ -87,13 +96,96 @@ def rehearse(
         tuple(excluded),
         {
             # A verification's time is the rehearsal's alone: at most, it is too much here.
-            pair.id: max(found[pair.id].wall_s for found in records.values())
+            pair.id: max(visits[pair.id].main.wall_s for visits in found.values())
             + WARMUP_FACTOR * case_time_s
             for pair in kept
         },
         first_s,
         lacking,
+        slow,
     )
+
+
+def _call_both(
+    pairs: Sequence[Pair],
+    workers: Mapping[str, Worker],
+    progress: Progress,
+    deadline: Deadline,
+    loss: float | None,
+) -> tuple[dict[str, dict[str, Visits]], dict[str, tuple[Pass, ...]], float]:
+    """Returns the visits by arm and pair, the passes that they decide by pair, and the seconds that
+    the first case of a process takes in addition."""
+    call = _Caller(workers, deadline, len(pairs))
+    found: dict[str, dict[str, Visits]] = {"A": {}, "B": {}}
+    first_s = 0.0
+    with progress:
+        for arm, own in found.items():
+            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
+            if compiled:
+                workers[arm].build(compiled)
+            for pair in pairs:
+                case = _once(pair.of(arm))
+                progress.begin(case)
+                other = found["A"].get(pair.id) if loss is not None and arm == "B" else None
+                own[pair.id] = call.visit(arm, case, not own, other)
+                progress.end(own[pair.id].main)
+            first, later = own[pairs[0].id].records[0], own[pairs[0].id].main
+            first_s = max(first_s, first.wall_s - later.wall_s)
+            workers[arm].end_process()
+        decided = {} if loss is None else call.confirm(pairs, found, loss)
+    return found, decided, first_s
+
+
+class _Caller:
+    """Calls the pairs of a rehearsal within its time."""
+
+    def __init__(self, workers: Mapping[str, Worker], deadline: Deadline, number: int) -> None:
+        self._workers, self._deadline = workers, deadline
+        self._visited, self._number = 0, len(workers) * number
+
+    def visit(self, arm: str, case: Case, is_first: bool, other: Visits | None) -> Visits:
+        """Calls a case of an arm, twice if it is the first of its process, whose imports are not
+        part of the case's own time, or long. Where the first call decides beside those of the
+        `other` arm, the second is ended as soon as it does too."""
+        first = self._call(arm, unverified(case) if is_first else case)
+        self._visited += 1
+        if first.status is Status.TIMEOUT or not (is_first or is_long(first)):
+            return Visits((first,), first)
+        least_s = None if other is None else deciding_s(other, first)
+        if least_s is not None:
+            # Making the inputs takes as long as it did before.
+            later = self._call(arm, limited(case, least_s + max(0.0, first.wall_s - first.busy_s)))
+            if later.status is Status.TIMEOUT:
+                return Visits((first,), first, least_s)
+        else:
+            later = self._call(arm, case if is_first else unverified(case))
+        return Visits((first, later), later if is_first else first)
+
+    def confirm(
+        self, pairs: Iterable[Pair], found: Mapping[str, Mapping[str, Visits]], loss: float
+    ) -> dict[str, tuple[Pass, ...]]:
+        """Returns the passes that are decided, by pair: where A is much faster, after another call
+        of it."""
+        decided: dict[str, tuple[Pass, ...]] = {}
+        for pair in pairs:
+            a, b = (found[arm][pair.id] for arm in ("A", "B"))
+            passes = decided_passes(a, b, loss)
+            before, after = a.calls.seconds, b.calls.seconds
+            doubted = [name for name in large_ratios(a, b) if before[name] < after[name]]
+            if doubted:
+                again = self._call("A", unverified(_once(pair.a)))
+                sure = large_ratios(Visits((again,), again), b)
+                passes = [name for name in passes if name in sure or name not in doubted]
+            decided[pair.id] = tuple(passes)
+        self._workers["A"].end_process()
+        return decided
+
+    def _call(self, arm: str, case: Case) -> Record:
+        done = f"{self._visited} of {self._number} first calls made"
+        limit = self._deadline.limit(case, done)
+        record = self._workers[arm].measure(limit, few=FewCalls(LONG_CALL_S))
+        self._deadline.check(record, done)
+        return record
 
 
 def lacking_pass(name: str, arm: str, reason: str) -> Difference:

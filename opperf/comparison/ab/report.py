@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from opperf.comparison.ab.absences import Absence, reasons_of
+from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
@@ -295,8 +296,10 @@ def basis_text(verdict: CaseVerdict, counted: Finding | None) -> str:
 
 
 def untimed(session: Session) -> Iterator[CaseVerdict]:
-    """Yields the figures that were not timed, as their instructions are the same."""
-    timed = frozenset(timed_figures(session))
+    """Yields the figures that were not timed, as the rehearsal has decided them or their
+    instructions are the same."""
+    yield from decided_verdicts(session)
+    timed = frozenset(timed_figures(session)) | session.decided
     for figure in findings(session):
         if figure not in timed:
             yield CaseVerdict(figure, Verdict.INSTRUCTIONS_SAME, note="not timed")

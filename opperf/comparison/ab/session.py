@@ -17,6 +17,7 @@ import msgspec
 from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES
@@ -93,6 +94,8 @@ class SessionPlan(Struct, frozen=True):
     """By arm, the files that its first process has loaded for the cases, and the framework's."""
     same_files: str = ""
     """That arms which are builds have loaded the same; empty where they have not."""
+    slow: dict[str, SlowPair] = {}
+    """By group, those of which a call takes longer than its time in a process."""
 
 
 COUNTS = "counts"
@@ -311,6 +314,12 @@ class Session:
         """The groups whose arms do not compute the same."""
         checks = self.checks.items()
         return frozenset(name for name, check in checks if check.outcome == DIFFERENT)
+
+    @property
+    def decided(self) -> frozenset[str]:
+        """Figures that the rehearsal has decided."""
+        slow = self.plan.slow.items()
+        return frozenset(key(name, metric) for name, pair in slow for metric in pair.decided)
 
     @property
     def ended(self) -> frozenset[str]:

@@ -60,6 +60,8 @@ class Ask(msgspec.Struct, frozen=True):
     threshold: float | None = None
     same_within: float | None = None
     """Of the verdicts, as shares; None for those of the user."""
+    loss: float = 0.0
+    """Logarithm of the ratio that is looked for; zero while it is unknown."""
     longer: bool = False
     """Whether it is measured again because it was ambiguous."""
 
@@ -186,6 +188,7 @@ class Bisecting:
                 tuple(cases),
                 threshold=math.expm1(LOW * loss),
                 same_within=math.expm1(HIGH * loss),
+                loss=figure.effect,
             )
             try:
                 self.built(place)

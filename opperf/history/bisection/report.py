@@ -82,6 +82,12 @@ def _prose(found: Bisection) -> Iterator[str]:
             f"{found.state.commits[place]} is at neither level: more than one commit may have "
             "changed the figure."
         )
+    seen = (step.seen(end) for step in found.state.steps)
+    if any(figure is not None and not figure.blocks for figure in seen):
+        yield (
+            "Steps of no block were decided by single calls; what a first call does once is a part "
+            "of their ratios."
+        )
     for note in found.notes:
         yield f"{note[0].upper()}{note[1:]}."
 

@@ -47,6 +47,7 @@ class Figure(Struct, frozen=True, omit_defaults=False):
     high: float
     """Bounds of the effect, each wrong with a probability of 5 %; of a count the effect itself."""
     blocks: int = 1
+    """0 where single calls have decided."""
     pattern: str = ""
     """The operator as `--ops` takes it."""
     reason: str = ""
@@ -75,7 +76,7 @@ class Figure(Struct, frozen=True, omit_defaults=False):
 
     def estimate(self, sign: float) -> Estimate:
         """Returns what the search takes of it; `sign` is that of BAD's effect."""
-        return Estimate(sign * self.effect, self.error, self.freedom, self.blocks)
+        return Estimate(sign * self.effect, self.error, self.freedom, max(1, self.blocks))
 
 
 class Failure(Struct, frozen=True):
@@ -106,6 +107,8 @@ class Step(Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     broken: str = ""
     """Why the commit runs nothing at all; empty where it does."""
+    call_s: float = 0.0
+    """Seconds of the slowest call of either commit, if it was longer than its time in a process."""
 
     def why_not(self, case: str) -> str:
         """Returns why the commit does not run a case that GOOD runs; empty if it does."""
@@ -146,6 +149,11 @@ class State(Struct, frozen=True):
     """Why commits cannot be measured, by hash."""
     confirmed: dict[str, Step] = {}
     """The answer against the commit before it, by the file of the session."""
+
+    @property
+    def slowest_call_s(self) -> float:
+        """The largest `Step.call_s` of all steps."""
+        return max((step.call_s for step in (*self.steps, *self.confirmed.values())), default=0.0)
 
     @property
     def last(self) -> int:

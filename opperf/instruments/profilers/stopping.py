@@ -56,16 +56,17 @@ class Precision(NamedTuple):
 
 
 class Time(NamedTuple):
-    """Met when the time is spent."""
+    """Met when the time is spent, after the fewest samples."""
 
     seconds: float
+    fewest: int = MIN_RUNS
 
     def met(self, taken: SamplesSoFar) -> bool:
-        return taken.n >= MIN_RUNS and taken.spent_s >= self.seconds
+        return taken.n >= self.fewest and taken.spent_s >= self.seconds
 
     def room(self, taken: SamplesSoFar, sample_s: float) -> int:
         left = int((self.seconds - taken.spent_s) / sample_s)
-        return max(MIN_RUNS - taken.n, left)
+        return max(self.fewest - taken.n, left)
 
 
 class Count(NamedTuple):
@@ -96,11 +97,12 @@ def most_loops(limit: float, call_s: float) -> int:
     return max(1, int(limit / 2 / (MIN_ADAPTIVE_SAMPLES * call_s)))
 
 
-def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:
-    """The criteria of a pass with this share of the case's time."""
+def criteria(settings: Settings, share: float, fewest: int = MIN_RUNS) -> tuple[Criterion, ...]:
+    """The criteria of a pass with this share of the case's time, and the fewest samples in any
+    time."""
     limit = limit_s(settings)
     return (
         *([Precision(settings.precision)] if settings.runs is None else []),
-        *([] if limit is None else [Time(share * limit)]),
+        *([] if limit is None else [Time(share * limit, fewest)]),
         *([] if settings.runs is None else [Count(settings.runs)]),
     )

@@ -68,6 +68,19 @@ def test_both_kinds_measure_the_case_that_decided():
     assert len(judge.asked) == 2, "what is in the state is not measured again"
 
 
+def test_long_calls_are_not_counted_unless_the_search_counts():
+    judge = Judge()
+    bisecting = Fake()
+    step = Step(3, (), call_s=20.0)
+    bisecting.state = msgspec.structs.replace(FOUND.state, steps=(step,))
+    found = confirm(judge, bisecting)
+    assert [kind for *_, kind in judge.asked] == ["times"] and found.confirmed == (END,)
+    (note,) = found.notes
+    assert note.startswith("not measured by instructions: a call takes 20 s")
+    bisecting.state = msgspec.structs.replace(FOUND.state, steps=(step,), kind="counts")
+    assert confirm(judge, bisecting).notes == ()
+
+
 def test_what_cannot_be_measured_is_said():
     found = confirm(Judge({"counts": UsageError("no Valgrind")}), Fake())
     assert found.confirmed == (END,)

@@ -1,10 +1,14 @@
 """What a step of a bisection takes from its session."""
 
+import math
+
 import pytest
 
 from opperf.commands.bisect import bisect
-from opperf.commands.bisect.measuring import Sessions, _without_passes
+from opperf.commands.bisect.measuring import Sessions, _timed, _without_passes
 from opperf.comparison.ab.rehearsal import lacking_pass
+from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
+from opperf.comparison.statistics.data import Verdict
 from opperf.history.bisection.bisecting import Ask
 from opperf.history.bisection.builds import Build
 from opperf.model import DIFFERENT, Check, Difference
@@ -31,3 +35,25 @@ def test_a_step_has_a_value_of_each_option_of_ab(tmp_path, kind):
     # An option that `ab` reads and a step lacks is a KeyError.
     request = Sessions(given, {}, tmp_path, kind)._request(*builds, Ask(1), "1.jsonl", kind)
     assert request.report == tmp_path / "1.jsonl" and request.seed == given["seed"] + 1
+    assert request.deadline.left_s == math.inf and request.loss == 0.0
+
+
+def test_a_limit_is_that_of_a_call_and_of_the_step(tmp_path):
+    words = ["a", "b", "--ops", "exp", "--framework", "numpy", "--timeout", "900", "--quiet"]
+    given = bisect.make_context("bisect", words).params
+    builds = [Build(commit, commit, {"BUILD": commit}) for commit in "ab"]
+    ask = Ask(1, loss=5.0)
+    request = Sessions(given, {}, tmp_path, "times")._request(*builds, ask, "1.jsonl", "times")
+    assert request.selection.settings.timeout_s == 900 and 0 < request.deadline.left_s <= 900
+    assert request.loss == 5.0 and request.watch is None
+
+
+def test_what_single_calls_decided_is_a_figure_without_blocks():
+    one = case("x", passes=("forward",))
+    arms = {"A": ArmCalls({"forward": 0.1}), "B": ArmCalls({"forward": 20.0}, least_s=1.0)}
+    step = _timed(session_of(one, slow={one.id: SlowPair(arms, ("forward",))}))
+    (figure,) = step.figures
+    assert (figure.operator, figure.metric, figure.blocks) == ("x", "forward", 0)
+    assert figure.verdict is Verdict.REGRESSED and figure.ratio == pytest.approx(200)
+    assert figure.interval[0] == pytest.approx(10)
+    assert figure.estimate(1.0).variance == pytest.approx(figure.error**2)

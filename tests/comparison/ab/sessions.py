@@ -116,6 +116,6 @@ class Stub:
     def end_process(self):
         """Its next process begins anew."""
 
-    def measure(self, case, results=None, finds_removed_work=True):
-        self.finds_removed_work = finds_removed_work
+    def measure(self, case, results=None, finds_removed_work=True, few=None):
+        self.finds_removed_work, self.few = finds_removed_work, few
         return self._does(self, self._arm, case)

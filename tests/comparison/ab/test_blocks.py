@@ -9,11 +9,13 @@ from opperf.comparison.ab.blocks import ATTEMPTS, ArmProcesses, Blocks, cases_at
 from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
+from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import (
+    PASSES,
     Case,
     FileTarget,
     OperatorTarget,
@@ -46,9 +48,9 @@ class Counted(Progress):
 def measured(tmp_path):
     """Measures a block of cases; the session, as its file has it."""
 
-    def done(does, *names, arms="AB"):
+    def done(does, *names, arms="AB", **plan):
         path = tmp_path / "s.jsonl"
-        session = session_of(*map(case, names), arms=arms)
+        session = session_of(*map(case, names), arms=arms, **plan)
         progress = Counted()
         with (
             SessionWriter.create(path, session, overwrite=True) as writer,
@@ -111,6 +113,28 @@ def test_removed_work_is_looked_for_in_the_first_process_of_an_arm(measured):
         found[0][0],
         *({"A", "B"} - {found[0][0]}),
     ]
+
+
+def test_a_slow_case_has_few_calls_and_one_that_is_decided_none(measured):
+    names = {case(name).id: name for name in ("slow", "decided", "quick")}
+    slow, decided, _ = names
+    arms = {arm: ArmCalls(dict.fromkeys(PASSES, 20.0), True) for arm in "AB"}
+    found = set()
+
+    def does(worker, arm, case):
+        found.add((case.label, case.passes, worker.few))
+        return ok(case, 20.0)
+
+    plan = {slow: SlowPair(arms), decided: SlowPair(arms, ("forward",))}
+    session = measured(does, *names.values(), slow=plan)
+    few = plan[slow].few_calls("A")
+    assert few.first_s is not None
+    assert found == {
+        ("slow", PASSES, few),
+        ("decided", ("backward",), few),
+        ("quick", PASSES, None),
+    }
+    assert session.decided == {f"{decided} forward"}
 
 
 @pytest.mark.parametrize("status", [Status.CRASHED, Status.TIMEOUT])
@@ -243,7 +267,7 @@ class Measured:
 
     def __init__(self, cases, lost, coarse_lost):
         self._cases, self.lost, self.coarse_lost = cases, lost, coarse_lost
-        self.pairs, self.plan = (), SimpleNamespace(gate=None)
+        self.pairs, self.plan, self.decided = (), SimpleNamespace(gate=None), frozenset()
 
     def cases_of(self, arm):
         return self._cases

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.errors import OutputError, RunFileError, UsageError, WorkerError
+from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
 from opperf.history.bisection.builds import Build, BuildError, Recipe
 from opperf.history.bisection.report import report_for
@@ -46,6 +46,8 @@ def figure(effect, verdict, operator="total", error=0.004):
 class Fake:
     """A builder and a judge of commits of which number 13 made `total` slower, and 5 `other`."""
 
+    failure = WorkerError("the process ended")
+
     def __init__(self, first_bad=13, loss=0.05, broken=(), failing=(), raising=(), state=None):
         self.first_bad, self.loss, self.broken, self.failing = first_bad, loss, broken, failing
         self.raising = raising
@@ -65,7 +67,7 @@ class Fake:
         assert good.commit == COMMITS[0].sha
         self.asked.append((number, ask))
         if number in self.failing:
-            raise WorkerError("the process ended")
+            raise self.failure
         if self.invalid:
             self.invalid -= 1
             return Step(0, (), "A differed from itself")
@@ -130,12 +132,13 @@ def test_steps_measure_what_changed_against_a_part_of_the_loss():
     fake = Fake()
     fake.run()
     (last, ends), *steps = fake.asked
-    assert (last, ends.cases, ends.threshold) == (20, (), None)
+    assert (last, ends.cases, ends.threshold, ends.loss) == (20, (), None, 0.0)
     for number, (_, ask) in enumerate(steps, 1):
         assert ask.number == number
         assert ask.cases == ("other", "total")
         assert ask.threshold == pytest.approx(1.05 ** (1 / 3) - 1)
         assert ask.same_within == pytest.approx(1.05 ** (2 / 3) - 1)
+        assert ask.loss == pytest.approx(math.log(1.05))
 
 
 def test_commits_that_do_not_build_or_fail_leave_a_range(tmp_path):
@@ -145,6 +148,24 @@ def test_commits_that_do_not_build_or_fail_leave_a_range(tmp_path):
     text = str(report_for(found, tmp_path).sections)
     assert "One of 3 commits" in text
     assert "no header" in text
+
+
+@pytest.mark.parametrize("on_error", [None, "skip", "bad"])
+def test_commits_that_take_too_long_are_treated_as_those_that_fail(on_error):
+    fake = Fake(failing=(11, 12))
+    fake.failure = TimeLimitError("not measured in 5 s")
+    found = fake.run(on_error=on_error)
+    assert (found.first, found.last) == ((11, 11) if on_error == "bad" else (11, 13))
+    assert any("not measured in 5 s" in line for line in fake.said)
+
+
+@pytest.mark.parametrize("on_error", [None, "skip", "bad"])
+def test_ends_that_take_too_long_are_not_measured(on_error):
+    fake = Fake(failing=(20,))
+    fake.failure = TimeLimitError("not measured in 5 s")
+    with pytest.raises(TimeLimitError) as raised:
+        fake.run(on_error=on_error)
+    assert raised.value.exit_code == 3 and fake.state.steps == ()
 
 
 def test_ends_that_do_not_differ_are_said(tmp_path):

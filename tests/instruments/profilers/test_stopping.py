@@ -70,6 +70,12 @@ def test_time_has_room_for_what_fits(n, spent_s, room):
     assert Time(10.0).room(taken(n, spent_s), 2.0) == room
 
 
+def test_one_sample_is_enough_in_any_time_where_that_is_asked_for():
+    assert [Time(10.0, 1).met(taken(n, 20.0)) for n in (0, 1)] == [False, True]
+    assert Time(10.0, 1).room(taken(0, 20.0), 30.0) == 1
+    assert set(criteria(Settings(max_time_s=3.0), 0.5, 1)) == {Precision(0.02), Time(1.5, 1)}
+
+
 def test_count_is_met_by_so_many():
     assert [Count(10).met(taken(n)) for n in (9, 10, 11)] == [False, True, True]
     assert Count(10).room(taken(4), 1.0) == 6

@@ -1,0 +1,29 @@
+"""The verdicts that the rehearsal has made."""
+
+import pytest
+
+from opperf.comparison.ab.gate import needs_no_times
+from opperf.comparison.ab.outcome import outcome
+from opperf.comparison.ab.report import report_of
+from opperf.comparison.ab.reports import report_for
+from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
+from opperf.comparison.statistics.verdicts import analyse
+from opperf.model import Closing
+from tests.comparison.ab.sessions import case, session_of
+
+
+@pytest.mark.parametrize(("b", "verdict", "code"), [(20.0, "regressed", 1), (0.11, "same", 0)])
+def test_what_single_calls_decided_is_a_row_without_blocks(b, verdict, code):
+    (one,) = cases = (case("relu", passes=("forward",)),)
+    arms = {"A": ArmCalls({"forward": 0.1}), "B": ArmCalls({"forward": b})}
+    session = session_of(*cases, slow={one.id: SlowPair(arms, ("forward",))})
+    session.closing = Closing("", 0.0, {}, {})
+    assert needs_no_times(session)
+    analysis = analyse(session.replicates, session.plan.thresholds)
+    found = report_of(session, analysis, fail_on=("regressed",))
+    (row,) = found.rows
+    assert (row.verdict.value, row.blocks) == (verdict, 0)
+    assert row.ratio == pytest.approx(b / 0.1) and row.low < row.ratio < row.high
+    assert row.note.startswith("decided by single calls: 100.0 ms in A, ")
+    assert outcome(found)[0] == code
+    assert "decided by single calls" in str(report_for(found).sections)
