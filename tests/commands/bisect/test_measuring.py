@@ -6,7 +6,7 @@ from opperf.commands.bisect import bisect
 from opperf.commands.bisect.measuring import Sessions, _without_passes
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.history.bisection.bisecting import Ask
-from opperf.history.bisection.builds import Build
+from opperf.history.builds import Build
 from opperf.model import DIFFERENT, Check, Difference
 from tests.comparison.ab.sessions import case, session_of
 
