@@ -23,8 +23,18 @@ T = TypeVar("T")
 SOURCE = "history run"
 """Source of an attempt that measured nothing: of no tool whose series might be missing."""
 
-ASKED, LACKS, FAILS = "history.run", "history.lacks", "history.fails"
-"""Labels of an attempt: the key of what was asked, what the commit lacks, why it failed."""
+ASKED, BUILT, LACKS, FAILS = "history.run", "history.build", "history.lacks", "history.fails"
+"""Labels of an attempt: the key of what was asked, or of how the commit was built where that failed
+already; what the commit lacks; why it failed."""
+
+
+class Keys(NamedTuple):
+    """The keys by which the attempts of an earlier command are known."""
+
+    built: str
+    """Of how commits are built, and of the environment without them."""
+    asked: str
+    """Of that, and of what is measured."""
 
 
 class Outcome(str, enum.Enum):
@@ -32,7 +42,7 @@ class Outcome(str, enum.Enum):
 
     MEASURED = "measured"
     THERE = "already there"
-    LACKING = "has none"
+    LACKING = "lacks all"
     FAILED = "failed"
     FAILED_BEFORE = "failed before"
     CUT_SHORT = "interrupted"
@@ -87,11 +97,13 @@ def ends_first(count: int) -> Iterator[int]:
             heapq.heappush(gaps, (first - last, -last, first))
 
 
-def find_attempts(runs: Iterable[StoredRun], asked: str) -> dict[str, StoredRun]:
-    """Returns the latest run of each commit that was asked for in the same way, by the commit's
-    id."""
-    own = (run for run in runs if run.labels.get(ASKED) == asked)
-    return {run.commit.sha: run for run in sorted(own, key=lambda run: (run.added, run.id))}
+def find_attempts(runs: Iterable[StoredRun], keys: Keys) -> dict[str, list[StoredRun]]:
+    """Returns the runs of earlier attempts with these keys, by the commit's id, the latest last."""
+    found: dict[str, list[StoredRun]] = {}
+    for run in sorted(runs, key=lambda run: (run.added, run.id)):
+        if run.labels.get(ASKED) == keys.asked or run.labels.get(BUILT) == keys.built:
+            found.setdefault(run.commit.sha, []).append(run)
+    return found
 
 
 def earlier_attempt(run: StoredRun, figures: int) -> Attempt:
@@ -107,10 +119,11 @@ def earlier_attempt(run: StoredRun, figures: int) -> Attempt:
 def without_points(
     commit: Commit, branch: str, labels: Mapping[str, str], command: str
 ) -> Submission:
-    """Returns the run of an attempt that measured nothing: of the same commit and what was asked
-    always the same one."""
+    """Returns the run of an attempt that measured nothing: of the same commit and key always the
+    same one."""
+    key = labels.get(ASKED) or labels[BUILT]
     return Submission(
-        id=digest([labels[ASKED], commit.sha])[:ID_LENGTH],
+        id=digest([key, commit.sha])[:ID_LENGTH],
         commit=commit,
         branch=branch,
         started=time.time(),

@@ -25,13 +25,14 @@ from opperf.execution.executor import LOCAL
 from opperf.frameworks.user_modules import SEARCHED
 from opperf.history.attempts import (
     Attempt,
+    Keys,
     Outcome,
     earlier_attempt,
     ends_first,
     find_attempts,
     thin_out,
 )
-from opperf.history.builds import Builder, Recipe
+from opperf.history.builds import COMPILING, Builder, Recipe
 from opperf.history.model import Commit
 from opperf.history.reports.attempts import attempts_report
 from opperf.history.repository import (
@@ -101,13 +102,13 @@ def measure_commits(request: Request) -> int:
     what = read_what(request.words)
     recipe = read_recipe(vars(request))
     project = request.project or project_name(repository.path)
-    asked = what_is_asked(request.words, recipe)
+    keys = keys_of(request.words, recipe)
     say = (lambda text: None) if what.quiet else tell
     with Store(request.store or default_store()) as store:
         # Without SQLAlchemy, opening a store says what to install.
         commits_of = read_commits_of(store, project, request.commits_of)
         branch = request.branch or _branch(repository, request.range_)
-        place = Place(store, project, commits_of, branch, asked, request.retry_failed)
+        place = Place(store, project, commits_of, branch, keys, request.retry_failed)
         attempts = _earlier(place, commits)
         order = [commits[at] for at in ends_first(len(commits)) if commits[at].sha not in attempts]
         if request.dry_run:
@@ -200,20 +201,19 @@ def read_what(words: Sequence[str]) -> RunRequest:
     return replace(request, executor=LOCAL, command=shlex.join(["opperf", "run", *words]))
 
 
-def what_is_asked(words: Sequence[str], recipe: Recipe) -> str:
-    """Returns a key of what is measured, how commits are built, and the environment without them:
-    a commit that was measured with the same key has nothing new to measure."""
+def keys_of(words: Sequence[str], recipe: Recipe) -> Keys:
+    """Returns the keys of how commits are built, in this environment, and of what is measured of
+    them: a commit that was measured with the same keys has nothing new to measure."""
     packages = {one.name: one.version for one in importlib.metadata.distributions() if one.metadata}
-    asked = {
-        "words": list(words),
-        "files": _contents(words),
+    built = {
         "recipe": msgspec.to_builtins(recipe),
         "machine": comparability(program_environment()),
         "python": [sys.executable, sys.version],
         "packages": packages,
-        "inherited": {name: os.environ.get(name, "") for name in SEARCHED},
+        "inherited": {name: os.environ.get(name, "") for name in (*SEARCHED, *COMPILING)},
     }
-    return digest(asked)[:ID_LENGTH]
+    asked = [built, list(words), _contents(words)]
+    return Keys(digest(built)[:ID_LENGTH], digest(asked)[:ID_LENGTH])
 
 
 def _contents(words: Sequence[str]) -> dict[str, str]:
@@ -237,8 +237,8 @@ def _earlier(place: Place, commits: Sequence[Commit]) -> dict[str, Attempt]:
     if project is None:
         return {}
     wanted = {commit.sha for commit in commits}
-    stored = find_attempts(read_runs(place.store, project), place.asked)
-    runs = {sha: run for sha, run in stored.items() if sha in wanted}
+    stored = find_attempts(read_runs(place.store, project), place.keys)
+    runs = {sha: own[-1] for sha, own in stored.items() if sha in wanted}
     figures = count_figures(place.store, [run.id for run in runs.values()])
     found = {sha: earlier_attempt(run, figures[run.id]) for sha, run in runs.items()}
     if not place.retry_failed:

@@ -31,7 +31,18 @@ from opperf.execution.run_header import make_folder
 from opperf.execution.workers import Workers, build
 from opperf.folders import unfinished_folder
 from opperf.frameworks.user_modules import OWN_MODULES
-from opperf.history.attempts import ASKED, FAILS, LACKS, Attempt, Outcome, without_points
+from opperf.history.attempts import (
+    ASKED,
+    BUILT,
+    FAILS,
+    LACKS,
+    SOURCE,
+    Attempt,
+    Keys,
+    Outcome,
+    find_attempts,
+    without_points,
+)
 from opperf.history.builds import Build, Builder, BuildError
 from opperf.history.model import OK, Commit, CommitsOf
 from opperf.history.repository import Checkout
@@ -39,7 +50,9 @@ from opperf.history.worktrees import Commit as BuiltCommit
 from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
+from opperf.plurals import pluralize
 from opperf.results.kept import remove
+from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
 from opperf.results.verifications import is_wrong
 from opperf.sources.varying import process_key
@@ -57,8 +70,7 @@ class Place:
     project: str
     commits_of: CommitsOf
     branch: str
-    asked: str
-    """The key of what is measured, by which a commit is known to be done."""
+    keys: Keys
     retry_failed: bool
 
     def find_project(self) -> Project | None:
@@ -79,14 +91,21 @@ class Planned(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """What the commit lacks and why it fails, as labels of its run."""
-        labels = {LACKS: ", ".join(self.lacks), FAILS: "; ".join(self.broken.values())}
+        labels = {LACKS: ", ".join(self.lacks), FAILS: self._failure}
         return {name: text for name, text in labels.items() if text}
+
+    @property
+    def _failure(self) -> str:
+        # Those of one module have the same reason.
+        first = next(iter(self.broken.values()), "")
+        more = len(self.broken) - 1
+        return f"{first}; and {pluralize(more, 'more function')}" if more > 0 else first
 
     @property
     def why(self) -> str:
         """What is missing of the commit's cases; empty if nothing is."""
         lacks = f"lacks {', '.join(self.lacks)}" if self.lacks else ""
-        return "; ".join(filter(None, (lacks, *self.broken.values())))
+        return "; ".join(filter(None, (lacks, self._failure)))
 
 
 class OneCommit:
@@ -107,14 +126,18 @@ class OneCommit:
         """Returns what became of a commit, which the history has then: one that fails, too. Ctrl-C
         ends it with what was measured by then. Raises `OpperfError` for what is wrong whichever
         commit it is."""
-        begun = unfinished_folder() / f"{commit.sha}-{self._place.asked}.jsonl"
+        begun = unfinished_folder() / f"{commit.sha}-{self._place.keys.asked}.jsonl"
         make_folder(begun)
+        if begun.is_file():
+            check_free(begun)
         try:
             self._add_cut_short(commit, begun)
             try:
                 built = self._builder.build(BuiltCommit(commit.sha, subject=commit.subject))
             except (BuildError, InstallationError) as error:
-                return self._failed(commit, f"does not build: {error}")
+                # Whatever is measured.
+                key = {BUILT: self._place.keys.built}
+                return self._failed(commit, f"does not build: {error}", key)
             with _processes_of(built):
                 return self._measure(commit, built, begun)
         except KeyboardInterrupt:
@@ -130,7 +153,7 @@ class OneCommit:
             except OutputError:
                 raise
             except OpperfError as error:
-                return self._failed(commit, str(error))
+                return self._failed(commit, str(error), self._asked)
             if planned.work is None:
                 return self._without_cases(commit, planned)
             there = self._there(commit, workers, planned.work.plan.cases)
@@ -141,7 +164,11 @@ class OneCommit:
             if request.may_compile_ahead:
                 compile_ahead(workers, work.remaining, self._say)
             run = measure_work(work, run_file, request, workers, pinning, started)
-        _check_loaded(run.records, built)
+        try:
+            _check_loaded(run.records, built)
+        except UsageError:
+            remove(run_file)
+            raise
         return self._measured(commit, run, run_file, planned, has_figures=bool(there))
 
     def _measured(
@@ -157,31 +184,36 @@ class OneCommit:
             labels = {**labels, FAILS: why}
         elif failed:
             why = "; ".join(filter(None, (f"{len(failed)} failed: {failed[0].reason}", why)))
-        self._add(commit, run_file, labels | {ASKED: self._place.asked})
+        self._add(commit, run_file, labels | self._asked)
         outcome = Outcome.MEASURED if is_measured else Outcome.FAILED
         return Attempt(outcome, len(records), why, bool(failed or FAILS in labels))
 
-    def _failed(self, commit: Commit, reason: str) -> Attempt:
-        self._keep_empty(commit, {FAILS: reason})
+    @property
+    def _asked(self) -> dict[str, str]:
+        return {ASKED: self._place.keys.asked}
+
+    def _failed(self, commit: Commit, reason: str, key: Mapping[str, str]) -> Attempt:
+        self._keep_empty(commit, {FAILS: reason, **key})
         return Attempt(Outcome.FAILED, why=reason, has_failures=True)
 
     def _without_cases(self, commit: Commit, planned: Planned) -> Attempt:
-        self._keep_empty(commit, planned.labels)
-        outcome = Outcome.FAILED if planned.broken else Outcome.LACKING
-        return Attempt(outcome, why=planned.why, has_failures=bool(planned.broken))
+        self._keep_empty(commit, planned.labels | self._asked)
+        if planned.broken:
+            return Attempt(Outcome.FAILED, why=planned.why, has_failures=True)
+        # A name may be misspelt.
+        return Attempt(Outcome.LACKING, why="; ".join(planned.lacks.values()))
 
     def _keep_empty(self, commit: Commit, labels: Mapping[str, str]) -> None:
         """Adds a run without points, in place of an earlier one of the same commit."""
         from opperf.history.store.adding import add_runs
 
         place = self._place
-        own = {**labels, ASKED: place.asked}
-        found = without_points(commit, place.branch, own, self._what.command)
+        found = without_points(commit, place.branch, labels, self._what.command)
         self._remove_empty(commit)
         add_runs(place.store, place.project, [found], place.commits_of)
 
     def _remove_empty(self, commit: Commit) -> None:
-        """Deletes what an earlier attempt kept of a commit that it could not measure."""
+        """Deletes what earlier attempts kept of a commit that they could not measure."""
         from opperf.history.store.reading import read_runs
         from opperf.history.store.removing import remove_runs
 
@@ -189,8 +221,8 @@ class OneCommit:
         project = place.find_project()
         if project is None:
             return
-        own = without_points(commit, place.branch, {ASKED: place.asked}, "").id
-        empty = [run.id for run in read_runs(place.store, project) if run.identity == own]
+        own = find_attempts(read_runs(place.store, project), place.keys).get(commit.sha, ())
+        empty = [run.id for run in own if run.source == SOURCE]
         if empty:
             remove_runs(place.store, project, empty)
 
