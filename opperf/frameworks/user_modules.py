@@ -124,15 +124,12 @@ def imported(name: str, shown: str, function: str = "") -> ModuleType:
             if _is_beside(module) and _spec_of(name) is None:
                 # A file of the user has imported it, from its own folder.
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    except ImportError as error:
-        # One that it imports itself is another.
-        is_missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(
-            f"{error.name}."
-        )
-        raise (UnknownOperatorError if is_missing else BrokenModuleError)(
-            f"{shown}: {one_line(str(error))}; install it, or name its file: {path}{function}"
-        ) from error
     except Exception as error:
+        # One that it imports itself may be missing, too.
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise UnknownOperatorError(
+                f"{shown}: {one_line(str(error))}; install it, or name its file: {path}{function}"
+            ) from error
         raise BrokenModuleError(
             f"{shown} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
         ) from error

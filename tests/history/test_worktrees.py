@@ -46,6 +46,25 @@ def test_commits_between_are_those_of_first_parents(made, repository):
     assert every[-1] == bad.sha
 
 
+def test_a_range_is_that_of_git(made, repository):
+    first = made.commit("one")
+    made.git("checkout", "--quiet", "-b", "side")
+    side = made.commit("side", side="1")
+    made.git("checkout", "--quiet", "main")
+    second = made.commit("two", file="2")
+
+    def found(text, **more):
+        return [commit.sha for commit in repository.in_range(text, **more)]
+
+    # Of a branch that does not have the other's commits, too.
+    assert found("main..side") == [side]
+    assert found("..side") == [side] and found("side..") == [second]
+    assert found("ALL") == [first, second] and found("side") == [side]
+    made.git("merge", "--quiet", "--no-ff", "-m", "merge", "side")
+    assert found(f"{first}..main")[:-1] == [second]
+    assert set(found(f"{first}..main", all_parents=True)[:-1]) == {second, side}
+
+
 def test_good_is_an_ancestor_of_bad(made, repository):
     good = repository.commit(made.commit("one"))
     bad = repository.commit(made.commit("two"))

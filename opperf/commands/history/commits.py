@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import shlex
 import sys
@@ -61,6 +60,9 @@ REFUSED = (
 )
 """Parameters of `opperf run` that have no meaning here: of its output and resumption, of other
 interpreters and machines than those of a commit's build, of files beside the run's."""
+
+OF_THIS_CALL = ("--quiet", "--strict")
+"""Options of `opperf run` that change nothing of what is measured."""
 
 SPLIT = ":=,"
 """Characters around the name of a file in a word, as in `--inputs=inputs.py:inputs`."""
@@ -209,10 +211,11 @@ def keys_of(words: Sequence[str], recipe: Recipe) -> Keys:
         "recipe": msgspec.to_builtins(recipe),
         "machine": comparability(program_environment()),
         "python": [sys.executable, sys.version],
-        "packages": packages,
+        "packages": sorted(packages),
         "inherited": {name: os.environ.get(name, "") for name in (*SEARCHED, *COMPILING)},
     }
-    asked = [built, list(words), _contents(words)]
+    what = [word for word in words if word not in OF_THIS_CALL]
+    asked = [built, what, _contents(what)]
     return Keys(digest(built)[:ID_LENGTH], digest(asked)[:ID_LENGTH])
 
 
