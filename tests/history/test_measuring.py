@@ -90,7 +90,6 @@ def test_commits_are_measured_once_and_go_on_after_an_interruption(
     series = json.loads(opperf("history", "list", "-f", "json"))["series"]
     counts = {row["operator"]: row["figures"] for row in series if row["metric"] == "forward"}
     assert counts == {"kernels:total": 3, "kernels:mean": 2}
-    assert "in the order of the commits" in opperf("history", "plot", "kernels:total")
     assert "4 commits" in opperf("history", "check")
 
     built, build = [], Builder.build
@@ -131,30 +130,30 @@ def test_a_commit_that_does_not_build_is_tried_once(opperf, made, tmp_path):
     # Built otherwise, the last one is another matter.
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("HEAD..HEAD~1",), "HEAD..HEAD~1 has no commit"),
-        (("HEAD~1...HEAD",), "a range is A..B"),
-        (("nowhere..HEAD",), "nowhere: .* has no such commit"),
-        (("--framework", "numpy", "HEAD"), "RANGE is the first word, and --framework is none"),
-        (("HEAD", "--nonsense", "3"), "No such option '--nonsense'"),
-        (("HEAD", "--resume"), "--resume is of opperf run alone"),
-        (("HEAD", "--steps", "3", "--every", "2"), "give one of them"),
-        (("HEAD", "suite.yaml"), "suites are run by opperf suite run"),
-        (("HEAD", "--commit-env", "PATH"), "write it as NAME=VALUE"),
-        (
-            (*("HEAD", *MEASURE), "--commit-env", "PYTHONPATH=elsewhere"),
-            "kernels is .*elsewhere/kernels.py, and not of the build of",
-        ),
-    ],
-)
-def test_wrong_words_are_one_line_and_add_nothing(opperf, words, message, tmp_path):
+WRONG = {
+    ("HEAD..HEAD~1",): "HEAD..HEAD~1 has no commit",
+    ("HEAD~1...HEAD",): "a range is A..B",
+    ("nowhere..HEAD",): "nowhere: .* has no such commit",
+    ("--framework", "numpy", "HEAD"): "RANGE is the first word, and --framework is none",
+    ("HEAD", "--nonsense", "3"): "No such option '--nonsense'",
+    ("HEAD", "--resume"): "--resume is of opperf run alone",
+    ("HEAD", "--steps", "3", "--every", "2"): "give one of them",
+    ("HEAD", "suite.yaml"): "suites are run by opperf suite run",
+    ("HEAD", "--commit-env", "PATH"): "write it as NAME=VALUE",
+    (*("HEAD", *MEASURE), "--commit-env", "PYTHONPATH=elsewhere"): (
+        "kernels is .*elsewhere/kernels.py, and not of the build of"
+    ),
+}
+"""Messages by the words after the command."""
+
+
+def test_wrong_words_are_one_line_and_add_nothing(opperf, tmp_path):
     Path("elsewhere").mkdir()
     Path("elsewhere/kernels.py").write_text(MEAN)
-    with pytest.raises(OpperfError, match=message) as caught:
-        opperf("history", "run", *words, code=2)
-    assert "\n" not in str(caught.value) and caught.value.exit_code == 2
+    for words, message in WRONG.items():
+        with pytest.raises(OpperfError, match=message) as caught:
+            opperf("history", "run", *words)
+        assert "\n" not in str(caught.value) and caught.value.exit_code == 2
     assert not list((tmp_path / "cache" / "unfinished").glob("*.jsonl"))
-    with pytest.raises(OpperfError, match="no store is there|has no runs yet"):
+    with pytest.raises(OpperfError, match="has no runs yet"):
         opperf("history", "list")
