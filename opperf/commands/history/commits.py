@@ -241,15 +241,18 @@ def _earlier(place: Place, commits: Sequence[Commit]) -> dict[str, Attempt]:
     if project is None:
         return {}
     wanted = {commit.sha for commit in commits}
-    stored = find_attempts(read_runs(place.store, project), place.keys)
+    every = read_runs(place.store, project)
+    stored = find_attempts(every, place.keys)
     runs = {sha: own[-1] for sha, own in stored.items() if sha in wanted}
     figures = count_figures(place.store, [run.id for run in runs.values()])
     found = {sha: earlier_attempt(run, figures[run.id]) for sha, run in runs.items()}
     if not place.retry_failed:
         return found
-    failing = {failure.run for failure in read_failures(place.store, project)}
+    ids = {failure.run for failure in read_failures(place.store, project)}
+    # A commit that was interrupted has several runs.
+    failing = {run.commit.sha for run in every if run.id in ids}
     return {
         sha: attempt
         for sha, attempt in found.items()
-        if not attempt.has_failures and runs[sha].id not in failing
+        if not attempt.has_failures and sha not in failing
     }

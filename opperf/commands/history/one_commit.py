@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -130,18 +130,20 @@ class OneCommit:
         make_folder(begun)
         if begun.is_file():
             check_free(begun)
+        built = None
         try:
-            self._add_cut_short(commit, begun)
             try:
                 built = self._builder.build(BuiltCommit(commit.sha, subject=commit.subject))
             except (BuildError, InstallationError) as error:
                 # Whatever is measured.
                 key = {BUILT: self._place.keys.built}
                 return self._failed(commit, f"does not build: {error}", key)
+            self._add_cut_short(commit, built, begun)
             with _processes_of(built):
                 return self._measure(commit, built, begun)
         except KeyboardInterrupt:
-            return Attempt(Outcome.CUT_SHORT, cases=self._add_cut_short(commit, begun))
+            number = 0 if built is None else self._add_cut_short(commit, built, begun)
+            return Attempt(Outcome.CUT_SHORT, cases=number)
 
     def _measure(self, commit: Commit, built: Build, run_file: Path) -> Attempt:
         python = (Interpreter(built.python),) if built.python else ()
@@ -159,17 +161,13 @@ class OneCommit:
             there = self._there(commit, workers, planned.work.plan.cases)
             work = without(planned.work, there)
             if not work.remaining:
-                return Attempt(Outcome.THERE, why=planned.why, has_failures=bool(planned.broken))
+                return _all_there(planned, any(there.values()))
             build(workers, work.remaining, self._say)
             if request.may_compile_ahead:
                 compile_ahead(workers, work.remaining, self._say)
             run = measure_work(work, run_file, request, workers, pinning, started)
-        try:
-            _check_loaded(run.records, built)
-        except UsageError:
-            remove(run_file)
-            raise
-        return self._measured(commit, run, run_file, planned, has_figures=bool(there))
+        _check_loaded(run.records, built, run_file)
+        return self._measured(commit, run, run_file, planned, any(there.values()))
 
     def _measured(
         self, commit: Commit, run: Run, run_file: Path, planned: Planned, has_figures: bool
@@ -239,38 +237,39 @@ class OneCommit:
         self._remove_empty(commit)
         remove(run_file)
 
-    def _add_cut_short(self, commit: Commit, run_file: Path) -> int:
+    def _add_cut_short(self, commit: Commit, built: Build, run_file: Path) -> int:
         """Adds what a run that was cut short has, now or when a process was killed, and returns the
         number of its records."""
         if not run_file.is_file():
             return 0
-        number = len(read_run(run_file)[0].records)
-        if number:
+        records = read_run(run_file)[0].records
+        _check_loaded(records, built, run_file)
+        if records:
             self._add(commit, run_file, {})
         else:
             remove(run_file)
-        return number
+        return len(records)
 
-    def _there(self, commit: Commit, workers: Workers, cases: Iterable[Case]) -> set[str]:
+    def _there(self, commit: Commit, workers: Workers, cases: Iterable[Case]) -> dict[str, bool]:
         """Returns the ids of the cases that the history has of a commit, measured in the
-        environment of these workers."""
+        environment of these workers, each with whether it has a figure."""
         from opperf.history.store.reading import read_cases
 
         place = self._place
         project = place.find_project()
         known = {} if project is None else read_cases(place.store, project, commit.sha)
         if not known:
-            return set()
+            return {}
         any_build = place.commits_of is CommitsOf.FRAMEWORK
         keys: dict[str, str] = {}
-        found = set()
+        found: dict[str, bool] = {}
         for case in cases:
             process = process_key(case.target.framework, case.settings)
             if process not in keys:
                 keys[process] = comparability(workers.environment(case), any_build)
             statuses = known.get((case.id, keys[process]), frozenset())
             if OK in statuses or statuses and not place.retry_failed:
-                found.add(case.id)
+                found[case.id] = OK in statuses
         return found
 
 
@@ -300,7 +299,15 @@ def plan(workers: Workers, request: Request, say: Callable[[str], None]) -> Plan
     return Planned(plan_work(workers, replace(request, selection=selection), say), lacks, broken)
 
 
-def without(work: Work, there: set[str]) -> Work:
+def _all_there(planned: Planned, has_figures: bool) -> Attempt:
+    """Returns the attempt at a commit of which the history has all cases."""
+    if has_figures:
+        return Attempt(Outcome.THERE, why=planned.why, has_failures=bool(planned.broken))
+    why = "; ".join(filter(None, ("all of its cases failed", planned.why)))
+    return Attempt(Outcome.FAILED_BEFORE, why=why, has_failures=True)
+
+
+def without(work: Work, there: Container[str]) -> Work:
     """Returns work without the cases of these ids."""
     cases = tuple(case for case in work.plan.cases if case.id not in there)
     remaining = tuple(case for case in work.remaining if case.id not in there)
@@ -324,8 +331,9 @@ def _processes_of(built: Build) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _check_loaded(records: Iterable[Record], built: Build) -> None:
-    """Raises `UsageError` if a function was measured that is not of the commit's build."""
+def _check_loaded(records: Iterable[Record], built: Build, run_file: Path) -> None:
+    """Raises `UsageError` if a function was measured that is not of the commit's build, and removes
+    the run file then."""
     roots = [Path(built.folder).resolve()]
     if built.python:
         # Not resolved, as it links to the interpreter that the environment was made with.
@@ -333,6 +341,7 @@ def _check_loaded(records: Iterable[Record], built: Build) -> None:
     files = [one for record in records for one in record.loaded if one.role is Role.MEASURED]
     for one in files:
         if not any(Path(one.file).is_relative_to(root) for root in roots):
+            remove(run_file)
             raise UsageError(
                 f"{one.name} is {one.file}, and not of the build of {built.commit[:10]}; say where "
                 "that has it, for example with --commit-env PYTHONPATH={worktree}/src, or have the "
