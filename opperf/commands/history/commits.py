@@ -78,8 +78,8 @@ class Request:
     commit_env: tuple[str, ...]
     wheel: str | None
     requirements: tuple[str, ...]
-    steps: int | None
-    every: int | None
+    commit_steps: int | None
+    commit_every: int | None
     retry_failed: bool
     store: str | None
     project: str
@@ -166,7 +166,7 @@ def _commits(repository: Repository, request: Request) -> list[Commit]:
             "[OPERATOR...] [OPTIONS] -- BUILD"
         )
     found = repository.in_range(request.range_, request.all_parents)
-    chosen = thin_out(found, request.steps, request.every)
+    chosen = thin_out(found, request.commit_steps, request.commit_every)
     facts = read_commits(repository.path, [commit.sha for commit in chosen])
     return [facts[commit.sha] for commit in chosen]
 

@@ -29,13 +29,17 @@ from opperf.parameters import count_option, debug, report_output
         ),
     },
 )
-@click.argument("range_", metavar="RANGE")
+@click.argument("range_", metavar="RANGE [OPERATOR]... [-- BUILD]")
 @repository
 @commit_options
 @count_option(
-    "--steps", "steps", help="Measure this many commits, evenly spaced from the first to the last."
+    "--steps",
+    "commit_steps",
+    help="Measure this many commits, evenly spaced from the first to the last.",
 )
-@count_option("--every", "every", help="Measure every so many-th commit, the last one among them.")
+@count_option(
+    "--every", "commit_every", help="Measure every so many-th commit, the last one among them."
+)
 @click.option(
     "--retry-failed",
     is_flag=True,

@@ -161,30 +161,30 @@ class OneCommit:
             there = self._there(commit, workers, planned.work.plan.cases)
             work = without(planned.work, there)
             if not work.remaining:
-                return _all_there(planned, any(there.values()))
+                return _all_there(planned, there)
             build(workers, work.remaining, self._say)
             if request.may_compile_ahead:
                 compile_ahead(workers, work.remaining, self._say)
             run = measure_work(work, run_file, request, workers, pinning, started)
         _check_loaded(run.records, built, run_file)
-        return self._measured(commit, run, run_file, planned, any(there.values()))
+        return self._measured(commit, run, run_file, planned, there)
 
     def _measured(
-        self, commit: Commit, run: Run, run_file: Path, planned: Planned, has_figures: bool
+        self, commit: Commit, run: Run, run_file: Path, planned: Planned, there: Mapping[str, bool]
     ) -> Attempt:
         records = run.records
         labels = planned.labels
         failed = [one for one in records if one.status in FAILURES or is_wrong(one)]
-        why = planned.why
-        is_measured = has_figures or any(one.status is Status.OK for one in records)
+        before = _failed_before(there)
+        now = f"{len(failed)} failed: {failed[0].reason}" if failed else ""
+        why = "; ".join(filter(None, (now, before, planned.why)))
+        is_measured = any(there.values()) or any(one.status is Status.OK for one in records)
         if not is_measured:
             why = nothing_measured(records).removeprefix("opperf: ")
             labels = {**labels, FAILS: why}
-        elif failed:
-            why = "; ".join(filter(None, (f"{len(failed)} failed: {failed[0].reason}", why)))
         self._add(commit, run_file, labels | self._asked)
         outcome = Outcome.MEASURED if is_measured else Outcome.FAILED
-        return Attempt(outcome, len(records), why, bool(failed or FAILS in labels))
+        return Attempt(outcome, len(records), why, bool(failed or before or FAILS in labels))
 
     @property
     def _asked(self) -> dict[str, str]:
@@ -299,12 +299,19 @@ def plan(workers: Workers, request: Request, say: Callable[[str], None]) -> Plan
     return Planned(plan_work(workers, replace(request, selection=selection), say), lacks, broken)
 
 
-def _all_there(planned: Planned, has_figures: bool) -> Attempt:
-    """Returns the attempt at a commit of which the history has all cases."""
-    if has_figures:
-        return Attempt(Outcome.THERE, why=planned.why, has_failures=bool(planned.broken))
-    why = "; ".join(filter(None, ("all of its cases failed", planned.why)))
-    return Attempt(Outcome.FAILED_BEFORE, why=why, has_failures=True)
+def _failed_before(there: Mapping[str, bool]) -> str:
+    """Returns how many cases of a history have no figure; empty if none."""
+    number = sum(not has_figure for has_figure in there.values())
+    return f"{pluralize(number, 'case')} failed before" if number else ""
+
+
+def _all_there(planned: Planned, there: Mapping[str, bool]) -> Attempt:
+    """Returns the attempt at a commit of which the history has all cases, each with whether it has
+    a figure."""
+    before = _failed_before(there)
+    why = "; ".join(filter(None, (before, planned.why)))
+    outcome = Outcome.THERE if any(there.values()) else Outcome.FAILED_BEFORE
+    return Attempt(outcome, why=why, has_failures=bool(before or planned.broken))
 
 
 def without(work: Work, there: Container[str]) -> Work:
