@@ -106,14 +106,14 @@ def find_attempts(runs: Iterable[StoredRun], keys: Keys) -> dict[str, list[Store
     return found
 
 
-def earlier_attempt(run: StoredRun, figures: int) -> Attempt:
-    """Returns what a stored run with so many figures was."""
+def earlier_attempt(run: StoredRun, figures: int, has_failures: bool) -> Attempt:
+    """Returns what a stored run with so many figures was; `has_failures` if a case failed in it."""
     lacks = run.labels.get(LACKS, "")
     why = run.labels.get(FAILS, "") or (f"lacks {lacks}" if lacks else "")
     if FAILS in run.labels and not figures:
         return Attempt(Outcome.FAILED_BEFORE, why=why, has_failures=True)
     outcome = Outcome.THERE if figures or not lacks else Outcome.LACKING
-    return Attempt(outcome, why=why, has_failures=FAILS in run.labels)
+    return Attempt(outcome, why=why, has_failures=has_failures or FAILS in run.labels)
 
 
 def without_points(

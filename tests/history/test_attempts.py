@@ -86,7 +86,9 @@ def test_attempts_are_found_by_what_was_asked_or_how_it_was_built():
     ],
 )
 def test_an_earlier_attempt_is_what_its_run_says(labels, figures, attempt):
-    assert earlier_attempt(stored(1, "a", labels), figures) == attempt
+    run = stored(1, "a", labels)
+    assert earlier_attempt(run, figures, False) == attempt
+    assert earlier_attempt(run, figures, True) == attempt._replace(has_failures=True)
 
 
 def test_attempts_without_points_are_one_run_for_each_commit_and_key():

@@ -17,6 +17,7 @@ from opperf.commands.commit_builds import read_recipe
 from opperf.commands.history.adding import read_commits_of
 from opperf.commands.history.one_commit import OneCommit, Place
 from opperf.commands.run import run as run_command
+from opperf.commands.run.experiments import FAILURES
 from opperf.commands.run.request import Request as RunRequest
 from opperf.commands.run.request import read_request
 from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, UsageError, one_line
@@ -60,6 +61,9 @@ REFUSED = (
 )
 """Parameters of `opperf run` that have no meaning here: of its output and resumption, of other
 interpreters and machines than those of a commit's build, of files beside the run's."""
+
+FAILED_STATUSES = ("wrong", *(status.value for status in FAILURES))
+"""Statuses of points that a case failed with; one that was skipped is none."""
 
 OF_THIS_CALL = ("--quiet", "--strict")
 """Options of `opperf run` that change nothing of what is measured."""
@@ -245,12 +249,18 @@ def _earlier(place: Place, commits: Sequence[Commit]) -> dict[str, Attempt]:
     stored = find_attempts(every, place.keys)
     runs = {sha: own[-1] for sha, own in stored.items() if sha in wanted}
     figures = count_figures(place.store, [run.id for run in runs.values()])
-    found = {sha: earlier_attempt(run, figures[run.id]) for sha, run in runs.items()}
+    failed = {
+        failure.run
+        for failure in read_failures(place.store, project)
+        if failure.status in FAILED_STATUSES
+    }
+    found = {
+        sha: earlier_attempt(run, figures[run.id], run.id in failed) for sha, run in runs.items()
+    }
     if not place.retry_failed:
         return found
-    ids = {failure.run for failure in read_failures(place.store, project)}
     # A commit that was interrupted has several runs.
-    failing = {run.commit.sha for run in every if run.id in ids}
+    failing = {run.commit.sha for run in every if run.id in failed}
     return {
         sha: attempt
         for sha, attempt in found.items()
