@@ -135,6 +135,7 @@ HISTORY = {
     "gc": ["--dirty"],
     **dict.fromkeys(["bless", "confirm"], ["1", "--why", "faster"]),
     "bisect": ["1"],
+    "run": ["HEAD", "add", "--framework", "numpy"],
     **dict.fromkeys(["list", "plot", "check"], []),
 }
 

@@ -69,7 +69,7 @@ OF_THIS_CALL = ("--quiet", "--strict")
 """Options of `opperf run` that change nothing of what is measured."""
 
 SPLIT = ":=,"
-"""Characters around the name of a file in a word, as in `--inputs=inputs.py:inputs`."""
+"""Characters around the name of a file in a word such as `--inputs=inputs.py:inputs`."""
 
 
 @dataclass(frozen=True)
@@ -118,25 +118,25 @@ def measure_commits(request: Request) -> int:
         attempts = _earlier(place, commits)
         order = [commits[at] for at in ends_first(len(commits)) if commits[at].sha not in attempts]
         if request.dry_run:
+            code = 0
             attempts |= {commit.sha: Attempt(Outcome.PLANNED) for commit in order}
-            interrupted = False
             for commit in order:
                 say(f"would measure {commit.sha[:10]} ({commit.subject})")
         else:
             builder = Builder(repository, recipe, say)
             one = OneCommit(place, builder, what, is_shallow(repository.path), say)
             interrupted = _measure_each(one, order, attempts, say)
+            code = INTERRUPTED if interrupted else _exit_code(attempts, what.strict)
         write_reports(attempts_report(commits, attempts, project), [output])
         say(f"store: {display(store.name)}")
-    if interrupted:
+    if code == INTERRUPTED:
         tell("interrupted; what was measured is in the history, and the same command goes on")
-        return INTERRUPTED
-    return _exit_code(attempts, what.strict)
+    return code
 
 
 def _exit_code(attempts: Mapping[str, Attempt], strict: bool) -> int:
     outcomes = {attempt.outcome for attempt in attempts.values()}
-    if not outcomes & {Outcome.MEASURED, Outcome.THERE, Outcome.PLANNED}:
+    if not outcomes & {Outcome.MEASURED, Outcome.THERE}:
         return INCONCLUSIVE
     failed = any(attempt.has_failures for attempt in attempts.values())
     return FOUND if strict and failed else 0

@@ -76,7 +76,7 @@ def run(ctx: click.Context, /, debug: bool, **options: Any) -> None:
 
     The newest commit is first, then the oldest, then the middle of the largest gap: wherever it is
     interrupted, the measured ones span the range. The same command goes on then. Commits whose
-    cases the history has, of this machine and environment, are left out.
+    cases the history has, of this machine and environment, are omitted.
 
     The exit code is 3 if the history has a figure of no commit then; with --strict 1 if a commit or
     a case failed."""

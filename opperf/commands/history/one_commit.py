@@ -90,7 +90,7 @@ class Planned(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        """What the commit lacks and why it fails, as labels of its run."""
+        """The labels of the commit's run: what it lacks and why it fails."""
         labels = {LACKS: ", ".join(self.lacks), FAILS: self._failure}
         return {name: text for name, text in labels.items() if text}
 
@@ -103,7 +103,7 @@ class Planned(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What is missing of the commit's cases; empty if nothing is."""
+        """The reasons why cases of the commit are missing; empty if none are."""
         lacks = f"lacks {', '.join(self.lacks)}" if self.lacks else ""
         return "; ".join(filter(None, (lacks, self._failure)))
 
@@ -174,11 +174,11 @@ class OneCommit:
     ) -> Attempt:
         records = run.records
         labels = planned.labels
-        failed = [one for one in records if one.status in FAILURES or is_wrong(one)]
+        failed = [made for made in records if made.status in FAILURES or is_wrong(made)]
         before = _failed_before(there)
         now = f"{len(failed)} failed: {failed[0].reason}" if failed else ""
         why = "; ".join(filter(None, (now, before, planned.why)))
-        is_measured = any(there.values()) or any(one.status is Status.OK for one in records)
+        is_measured = any(there.values()) or any(made.status is Status.OK for made in records)
         if not is_measured:
             why = nothing_measured(records).removeprefix("opperf: ")
             labels = {**labels, FAILS: why}
@@ -345,12 +345,12 @@ def _check_loaded(records: Iterable[Record], built: Build, run_file: Path) -> No
     if built.python:
         # Not resolved, as it links to the interpreter that the environment was made with.
         roots.append(Path(built.python).parents[1].resolve())
-    files = [one for record in records for one in record.loaded if one.role is Role.MEASURED]
-    for one in files:
-        if not any(Path(one.file).is_relative_to(root) for root in roots):
+    files = [file for record in records for file in record.loaded if file.role is Role.MEASURED]
+    for loaded in files:
+        if not any(Path(loaded.file).is_relative_to(root) for root in roots):
             remove(run_file)
             raise UsageError(
-                f"{one.name} is {one.file}, and not of the build of {built.commit[:10]}; say where "
-                "that has it, for example with --commit-env PYTHONPATH={worktree}/src, or have the "
-                "build leave a wheel"
+                f"{loaded.name} is {loaded.file}, and not of the build of {built.commit[:10]}; say "
+                "where that has it, for example with --commit-env PYTHONPATH={worktree}/src, or "
+                "have the build leave a wheel"
             )

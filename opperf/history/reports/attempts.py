@@ -1,4 +1,4 @@
-"""What became of the commits of `history run`, as a report."""
+"""The report of `history run`: a row for each commit."""
 
 from __future__ import annotations
 
