@@ -1,8 +1,8 @@
 """Attempts to measure commits: which ones, in what order, and what a history keeps of each.
 
 An attempt is a run of the history with labels: what was asked, which functions its commit lacks,
-and why it failed. One that measured nothing is a run without points, which says nothing of any
-series.
+and why it failed. One that measured nothing is a run without points: of a commit that fails it says
+nothing of any series, and of one that lacks all that the command asks for, that these are missing.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def without_points(
     commit: Commit, branch: str, labels: Mapping[str, str], command: str
 ) -> Submission:
     """Returns the run of an attempt that measured nothing: of the same commit and key always the
-    same one."""
+    same one. By its command, series would be missing: one that fails has none."""
     key = labels.get(ASKED) or labels[BUILT]
     return Submission(
         id=digest([key, commit.sha])[:ID_LENGTH],
@@ -129,6 +129,6 @@ def without_points(
         started=time.time(),
         entries=(),
         source=SOURCE,
-        command=command,
+        command="" if FAILS in labels else command,
         labels=labels,
     )

@@ -18,7 +18,13 @@ from opperf.history.attempts import (
     without_points,
 )
 from opperf.history.model import Commit
+from opperf.history.stopped import find_stopped
+from opperf.history.store.adding import add_runs
+from opperf.history.store.opening import Store
+from opperf.history.store.reading import find_project
 from opperf.history.store.rows import StoredRun
+from opperf.history.timelines import read_history, read_outcomes
+from tests.history.submissions import entry, submission
 
 KEYS = Keys("built", "asked")
 
@@ -93,8 +99,26 @@ def test_an_earlier_attempt_is_what_its_run_says(labels, figures, attempt):
 
 def test_attempts_without_points_are_one_run_for_each_commit_and_key():
     def made(sha, labels):
-        return without_points(Commit(sha), "main", labels, "opperf run f").id
+        return without_points(Commit(sha), "main", labels, "opperf run f")
 
-    ids = {made(sha, labels) for sha in "ab" for labels in ({ASKED: "1"}, {BUILT: "2"})}
+    ids = {made(sha, labels).id for sha in "ab" for labels in ({ASKED: "1"}, {BUILT: "2"})}
     assert len(ids) == 4
-    assert made("a", {ASKED: "1", LACKS: "f"}) == made("a", {ASKED: "1", LACKS: "g"})
+    assert made("a", {ASKED: "1", LACKS: "f"}).id == made("a", {ASKED: "1", FAILS: "g"}).id
+
+
+def test_commits_that_lack_what_was_asked_stop_its_series_and_those_that_fail_do_not(tmp_path):
+    for labels, stopped in (({LACKS: "f"}, ["missing"]), ({FAILS: "no"}, [])):
+        with Store(str(tmp_path / f"{len(stopped)}.sqlite")) as store:
+            measured = submission(1, entry(), command="opperf run f")
+            later = [
+                without_points(
+                    submission(day).commit, "main", labels | {ASKED: "1"}, measured.command
+                )
+                for day in (2, 3, 4)
+            ]
+            add_runs(store, "p", [measured, *later])
+            history = read_history(store, find_project(store))
+            found = find_stopped(
+                history, read_outcomes(store, find_project(store), history), "main"
+            )
+        assert [stop.event.method for stop in found.standing] == stopped
