@@ -32,6 +32,10 @@ class UnknownOperatorError(OpperfError):
     """A name that no operator of the framework has."""
 
 
+class BrokenModuleError(UnknownOperatorError):
+    """A function's module that is there, and fails when it is imported."""
+
+
 class RuleError(OpperfError):
     """A rule for an operator's inputs that cannot be registered, or whose code fails."""
 

@@ -136,6 +136,7 @@ HISTORY = {
     "publish": ["public"],
     **dict.fromkeys(["bless", "confirm"], ["1", "--why", "faster"]),
     "bisect": ["1"],
+    "run": ["HEAD", "add", "--framework", "numpy"],
     **dict.fromkeys(["list", "plot", "check"], []),
 }
 

@@ -19,7 +19,7 @@ SECTIONS: dict[str, str] = {
         "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
-    "Commits": "changed_since git_folder all_parents commit_env wheel",
+    "Commits": "changed_since git_folder all_parents commit_steps commit_every commit_env wheel",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
@@ -65,7 +65,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Plan, resumption and exit code": (
         "list_only dry_run resume no_resume no_skip experiment_config "
-        "model_config print_subprocess retry strict fail_on"
+        "model_config print_subprocess retry retry_failed strict fail_on"
     ),
 }
 """Names of parameters, in the order of the help, by the title of their section."""

@@ -17,7 +17,13 @@ from types import ModuleType
 from typing import Any
 
 from opperf.decoding import place_in
-from opperf.errors import OpperfError, UnknownOperatorError, UsageError, one_line
+from opperf.errors import (
+    BrokenModuleError,
+    OpperfError,
+    UnknownOperatorError,
+    UsageError,
+    one_line,
+)
 from opperf.frameworks.object_parts import is_users
 from opperf.model import (
     CallableTarget,
@@ -108,7 +114,8 @@ def _without_folders_beside() -> Iterator[None]:
 
 def imported(name: str, shown: str, function: str = "") -> ModuleType:
     """Returns the module of a name, which Python finds by itself. Raises `UnknownOperatorError` for
-    a module that is missing, or fails when it is loaded, which is `shown` there."""
+    a module that is missing, and `BrokenModuleError` for one that fails when it is loaded, which is
+    `shown` there."""
     here = _in_working_directory(name)
     path = here or f"path/to/{name.rpartition('.')[2]}.py"
     try:
@@ -116,13 +123,14 @@ def imported(name: str, shown: str, function: str = "") -> ModuleType:
             module = importlib.import_module(name)
             if _is_beside(module) and _spec_of(name) is None:
                 # A file of the user has imported it, from its own folder.
-                raise ImportError(f"No module named {name!r}")
-    except ImportError as error:
-        raise UnknownOperatorError(
-            f"{shown}: {one_line(str(error))}; install it, or name its file: {path}{function}"
-        ) from error
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     except Exception as error:
-        raise UnknownOperatorError(
+        # One that it imports itself may be missing, too.
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise UnknownOperatorError(
+                f"{shown}: {one_line(str(error))}; install it, or name its file: {path}{function}"
+            ) from error
+        raise BrokenModuleError(
             f"{shown} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
         ) from error
     return module

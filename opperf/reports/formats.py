@@ -45,7 +45,7 @@ LISTINGS = frozenset({"list", "show", "coverage"})
 SUITE_REPORTS = frozenset({"suite report", "suite validate", "suite compare"})
 """Commands on the results of suites."""
 
-HISTORY_REPORTS = frozenset({"history list", "history show", "history check"})
+HISTORY_REPORTS = frozenset({"history list", "history show", "history check", "history run"})
 """Commands on the results of many commits."""
 
 REPORTS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.errors import UnknownOperatorError, UsageError
+from opperf.errors import BrokenModuleError, UnknownOperatorError, UsageError
 from opperf.frameworks import user_modules
 from opperf.frameworks.user_code import function_of, target_at
 from opperf.frameworks.user_modules import OWN_MODULES, import_module, loaded_for, module_of
@@ -72,6 +72,25 @@ def test_an_arm_imports_what_its_own_python_would(path, monkeypatch):
     assert called() == "installed"
     assert import_module("opperf_pkg.k").total(1) == "installed"
     assert called(f"{Path.cwd() / 'opperf_pkg' / 'k.py'}:total") == "here"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import opperf_no_such", "ModuleNotFoundError: No module named 'opperf_no_such'"),
+        ("from math import no_such", "ImportError: cannot import name 'no_such'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_module_that_fails_is_no_missing_one(path, monkeypatch, text, reason):
+    monkeypatch.setenv(OWN_MODULES, "1")
+    install(path, text)
+    with pytest.raises(BrokenModuleError, match=f"cannot be loaded: {reason}"):
+        called()
+    for missing in ("opperf_pkg.other:total", "opperf_no_such.k:total", "opperf_pkg:total"):
+        with pytest.raises(UnknownOperatorError) as caught:
+            called(missing)
+        assert type(caught.value) is UnknownOperatorError
 
 
 def test_what_is_beside_the_inputs_is_not_measured(path, monkeypatch):

@@ -10,6 +10,7 @@ import click
 from opperf.commands.ab import parse_threads
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
+from opperf.commands.commit_builds import commit_options
 from opperf.defaults import BLOCK_CAP
 from opperf.parameters import (
     argument_options,
@@ -64,32 +65,7 @@ from opperf.parsing import parse_share
     metavar="FOLDER",
     help="A folder of the git repository.",
 )
-@click.option(
-    "--all-parents",
-    is_flag=True,
-    help="Try the commits of merged branches too, and not those of first parents alone.",
-)
-@click.option(
-    "--commit-env",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Environment variable of the processes that measure a commit, by which they find what was "
-    "built; {worktree} stands for the commit's folder. Repeat it for several.  "
-    "[default: PYTHONPATH={worktree}, unless a wheel is installed]",
-)
-@click.option(
-    "--wheel",
-    metavar="GLOB",
-    help="The wheel that a build leaves, in the commit's folder: it is installed in an environment "
-    "of its own, whose interpreter measures.  [default: dist/*.whl, if there is one]",
-)
-@click.option(
-    "--with",
-    "requirements",
-    multiple=True,
-    metavar="REQUIREMENTS",
-    help="Requirements that are installed beside the wheel, e.g. 'numpy<2'.",
-)
+@commit_options
 @names_option(
     "--ops",
     help="Operators: names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or your own "

@@ -31,8 +31,8 @@ from opperf.comparison.statistics.data import SAME_FACTOR
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
-from opperf.history.bisection.builds import Build
 from opperf.history.bisection.results import Failure, Figure, Kind, Step
+from opperf.history.builds import Build
 from opperf.model import INSTRUCTIONS, Role
 from opperf.reports.model import Report
 from opperf.results.runfile import read_run

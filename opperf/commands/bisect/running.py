@@ -13,18 +13,11 @@ import click
 import msgspec
 
 from opperf.commands.bisect.measuring import Sessions
+from opperf.commands.commit_builds import read_recipe
 from opperf.comparison.weighted import check_format
 from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, OutputError, UsageError
 from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
-from opperf.history.bisection.builds import (
-    WHEELS,
-    Build,
-    Builder,
-    Recipe,
-    variables_of,
-)
 from opperf.history.bisection.report import report_for
-from opperf.history.bisection.repository import Commit, Repository
 from opperf.history.bisection.results import (
     STATE,
     VERSION,
@@ -35,6 +28,8 @@ from opperf.history.bisection.results import (
     read_state,
     write_state,
 )
+from opperf.history.builds import Build, Builder
+from opperf.history.worktrees import Commit, Repository
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import INSTRUCTIONS
 from opperf.parameters import explicit_options
@@ -115,15 +110,7 @@ def _begun(given: Given, arguments: tuple[str, ...]) -> State:
     repository = Repository(given["git_folder"])
     good, bad = map(repository.commit, (given["good"], given["bad"]))
     commits = repository.between(good, bad, given["all_parents"])
-    variables = variables_of(given["commit_env"])
-    recipe = Recipe(
-        command=tuple(given["build"]),
-        wheel=given["wheel"] or WHEELS,
-        requirements=tuple(given["requirements"]),
-        keeps_worktrees=given["keep"],
-    )
-    if variables:
-        recipe = msgspec.structs.replace(recipe, variables=variables)
+    recipe = msgspec.structs.replace(read_recipe(given), keeps_worktrees=given["keep"])
     kind: Kind = "counts" if given["profiler"] == INSTRUCTIONS else "times"
     if kind == "counts":
         installed()

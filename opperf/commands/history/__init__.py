@@ -8,6 +8,7 @@ from opperf.commands.group import Group
 
 HISTORY_COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("adding:add", "Add runs, each as the figures of a commit."),
+    "run": ("measuring:run", "Measure commits, and add their runs."),
     "import": ("importing:import_results", "Add results of other tools."),
     "export": ("exporting:export_history", "Write a history in another tool's form."),
     "list": ("listing:list_history", "List series, runs or projects."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opperf.commands.command import command
-from opperf.commands.history.options import repository, store
+from opperf.commands.history.options import commits_of_option, repository, store
 from opperf.parameters import debug
 from opperf.parsing import KeptPath
 
@@ -83,13 +83,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Add what a run that was not finished, or whose file was cut short, has.",
 )
-@click.option(
-    "--commits-of",
-    type=click.Choice(("code", "framework"), case_sensitive=False),
-    help="What the project's commits are of: your own code, for which another version of a "
-    "framework is another environment, or the framework that is measured.  [default: code; of a "
-    "project that is there, as it was made]",
-)
+@commits_of_option
 @debug
 @click.pass_context
 def add(ctx: click.Context, /, debug: bool, **options: Any) -> None:
@@ -120,7 +114,6 @@ class Request:
 def _add(request: Request) -> int:
     # Help and completion do without the imports.
     from opperf.errors import UsageError
-    from opperf.history.model import CommitsOf
     from opperf.history.repository import project_name, read_checkout
     from opperf.history.store.opening import Store, default_store, display
     from opperf.results import kept
@@ -144,18 +137,13 @@ def _add(request: Request) -> int:
     project = request.project or project_name(request.repository)
     # One of a session alone has to have figures of its cases.
     with Store(request.store or default_store(), must_exist=not runs) as store:
-        from opperf.history.store.reading import read_projects
         from opperf.history.store.verdicts import add_all
 
-        known = {found.name: found.commits_of for found in read_projects(store)}
-        wanted = CommitsOf(request.commits_of or known.get(project, CommitsOf.CODE))
-        if known.get(project, wanted) is not wanted:
-            raise UsageError(
-                f"--commits-of {wanted.value}: {project} was made with --commits-of "
-                f"{known[project].value}, and its series have keys of that; name another project"
-            )
+        wanted = read_commits_of(store, project, request.commits_of)
         submissions = (
-            [] if checkout is None else _read_runs(runs, checkout, wanted, request.may_be_partial)
+            []
+            if checkout is None
+            else read_submissions(runs, checkout, wanted, request.may_be_partial)
         )
         cases = {entry.key.case for submission in submissions for entry in submission.entries}
         if (request.commit_a or request.commit_b) and not sessions:
@@ -175,9 +163,28 @@ def _add(request: Request) -> int:
     return 0
 
 
-def _read_runs(
+def read_commits_of(store: Store, project: str, asked: str | None) -> CommitsOf:
+    """Returns what a project's commits are of. Raises `UsageError` for one that is there and was
+    made otherwise than asked."""
+    from opperf.errors import UsageError
+    from opperf.history.model import CommitsOf
+    from opperf.history.store.reading import read_projects
+
+    known = {found.name: found.commits_of for found in read_projects(store)}
+    wanted = CommitsOf(asked or known.get(project, CommitsOf.CODE))
+    if known.get(project, wanted) is not wanted:
+        raise UsageError(
+            f"--commits-of {wanted.value}: {project} was made with --commits-of "
+            f"{known[project].value}, and its series have keys of that; name another project"
+        )
+    return wanted
+
+
+def read_submissions(
     paths: list[Path], checkout: Checkout, commits_of: CommitsOf, may_be_partial: bool
 ) -> list[Submission]:
+    """Returns the figures of run files, and says what is doubtful about them. Raises
+    `RunFileError`."""
     from opperf.history.intake.runs import read_submission
     from opperf.results.messages import tell
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opperf.commands.command import Command
+from opperf.commands.commit_builds import BUILD, SEPARATOR, TAKES_OTHERS, WithBuild
 from opperf.commands.history.options import project, store
 from opperf.parameters import debug
 
@@ -16,25 +16,11 @@ if TYPE_CHECKING:
     from opperf.history.store.opening import Store
     from opperf.history.store.rows import Project
 
-BUILD = f"{__name__}.build"
-"""Key of the words behind `--` in the context's `meta`."""
-
-SEPARATOR = "--"
-
-
-class WithBuild(Command):
-    """Keeps the words behind `--`, and takes the options of `opperf bisect` besides its own."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        end = args.index(SEPARATOR) if SEPARATOR in args else len(args)
-        ctx.meta[BUILD] = tuple(args[end + 1 :])
-        return super().parse_args(ctx, args[:end])
-
 
 @click.command(
     "bisect",
     cls=WithBuild,
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    context_settings=TAKES_OTHERS,
     examples={
         "The commit behind a change": "opperf history bisect 12 -- make",
         "With options of opperf bisect, whose wheels need NumPy 1": (

@@ -21,6 +21,14 @@ branch = click.option(
     "--branch", default="", metavar="NAME", help="Only runs of this branch.  [default: all]"
 )
 
+commits_of_option = click.option(
+    "--commits-of",
+    type=click.Choice(("code", "framework"), case_sensitive=False),
+    help="What the project's commits are of: your own code, for which another version of a "
+    "framework is another environment, or the framework that is measured.  [default: code; of a "
+    "project that is there, as it was made]",
+)
+
 repository = click.option(
     "--repository",
     default=".",

@@ -12,9 +12,7 @@ import msgspec
 
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OpperfError, OutputError, UsageError
-from opperf.history.bisection.builds import Build, BuildError
 from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
-from opperf.history.bisection.repository import Commit
 from opperf.history.bisection.results import (
     BUILDS,
     RUNS,
@@ -28,6 +26,8 @@ from opperf.history.bisection.results import (
     State,
     Step,
 )
+from opperf.history.builds import Build, BuildError
+from opperf.history.worktrees import Commit
 from opperf.plurals import pluralize
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)

@@ -10,9 +10,9 @@ import msgspec
 
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import RunFileError
-from opperf.history.bisection.builds import Recipe
 from opperf.history.bisection.posterior import Estimate
-from opperf.history.bisection.repository import Commit
+from opperf.history.builds import Recipe
+from opperf.history.worktrees import Commit
 from opperf.model import Struct
 from opperf.results.output import replace
 

@@ -180,6 +180,29 @@ def read_failures(store: Store, project: Project) -> list[Failure]:
         return [Failure(*row) for row in connection.execute(query)]
 
 
+def read_cases(store: Store, project: Project, sha: str) -> dict[tuple[str, str], frozenset[str]]:
+    """Returns the cases that runs of a commit have, each with the key of its environment, and the
+    statuses of their points; of a case with an alias under the id that goes on. Runs of trees with
+    uncommitted changes do not count."""
+    points, runs, series = schema.points, schema.runs, schema.series
+    query = (
+        select(series.c.case_id, schema.environments.c.key, points.c.status)
+        .join(points, points.c.series_id == series.c.id)
+        .join(schema.environments, series.c.environment_id == schema.environments.c.id)
+        .join(runs, points.c.run_id == runs.c.id)
+        .join(schema.commits, runs.c.commit_id == schema.commits.c.id)
+        .where(runs.c.project == project.id, schema.commits.c.sha == sha, ~runs.c.is_dirty)
+        .distinct()
+    )
+    names = read_aliases(store, project)
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    with store.reading() as connection:
+        for case, key, status in connection.execute(query):
+            place = (names.get(case, case), key)
+            found[place] = found.get(place, frozenset()) | {status}
+    return found
+
+
 class StoredEnvironment(NamedTuple):
     """An environment of a store."""
 

@@ -10,7 +10,7 @@ from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.bisection.bisecting import Ask
-from opperf.history.bisection.builds import Build
+from opperf.history.builds import Build
 from opperf.model import DIFFERENT, Check, Difference
 from tests.comparison.ab.sessions import case, session_of
 

@@ -9,9 +9,7 @@ import pytest
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
-from opperf.history.bisection.builds import Build, BuildError, Recipe
 from opperf.history.bisection.report import report_for
-from opperf.history.bisection.repository import Commit
 from opperf.history.bisection.results import (
     VERSION,
     Failure,
@@ -21,6 +19,8 @@ from opperf.history.bisection.results import (
     read_state,
     write_state,
 )
+from opperf.history.builds import Build, BuildError, Recipe
+from opperf.history.worktrees import Commit
 from opperf.reports.formats import formats_of
 
 COMMITS = tuple(Commit(f"{number:040x}", "A", "2026", f"Revision {number}") for number in range(21))

@@ -25,7 +25,7 @@ from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import OpperfError, UsageError, with_last_output
 from opperf.folders import cache_folder
-from opperf.history.bisection.repository import Commit, Repository
+from opperf.history.worktrees import Commit, Repository
 from opperf.model import Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.results.output import replace

@@ -1,4 +1,4 @@
-"""A git repository: the commits between two, and worktrees of single ones."""
+"""A git repository: the commits between two or of a range, and worktrees of single ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ FIELDS = "%H%x00%an%x00%aI%x00%s"
 
 SHORT = 10
 """Digits of a commit's hash that are shown."""
+
+
+ALL = "ALL"
+"""The range of all commits that lead to the one that is checked out, as asv has it."""
 
 
 class Commit(Struct, frozen=True):
@@ -78,6 +82,27 @@ class Repository:
         found = self._commits("--reverse", *parents, f"{good.sha}..{bad.sha}")
         # Of all parents, those that do not come from GOOD lack its changes too.
         return self._descendants(good, found) if all_parents else found
+
+    def in_range(self, text: str, all_parents: bool = False) -> list[Commit]:
+        """Returns the commits of `A..B`, those that lead to B and not to A, of `ALL`, or the one
+        that a name means, the oldest first: of a merge those of its first parent, or with
+        `all_parents` every one. Without A or B that is `HEAD`. Raises `UsageError`."""
+        parents = ["--topo-order"] if all_parents else ["--first-parent"]
+        if text == ALL:
+            return self._commits("--reverse", *parents, self.commit("HEAD").sha)
+        first, dots, last = text.partition("..")
+        if not dots:
+            return [self.commit(text)]
+        if last.startswith("."):
+            raise UsageError(
+                f"{text}: a range is A..B, the commits that lead to B and not to A; A...B has "
+                "those of both sides"
+            )
+        a, b = (self.commit(name or "HEAD") for name in (first, last))
+        found = self._commits("--reverse", *parents, f"{a.sha}..{b.sha}")
+        if not found:
+            raise UsageError(f"{text} has no commit: {a} has all of {b}; name the older one first")
+        return found
 
     def _descendants(self, good: Commit, commits: list[Commit]) -> list[Commit]:
         path = self.git("rev-list", "--ancestry-path", f"{good.sha}..{commits[-1].sha}").split()

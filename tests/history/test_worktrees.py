@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.history.bisection.repository import Repository
+from opperf.history.worktrees import Repository
 
 
 def test_a_folder_without_a_repository_is_refused(tmp_path):
@@ -44,6 +44,25 @@ def test_commits_between_are_those_of_first_parents(made, repository):
     assert along == [second, bad.sha]
     assert set(every) == {second, side, bad.sha}
     assert every[-1] == bad.sha
+
+
+def test_a_range_is_that_of_git(made, repository):
+    first = made.commit("one")
+    made.git("checkout", "--quiet", "-b", "side")
+    side = made.commit("side", side="1")
+    made.git("checkout", "--quiet", "main")
+    second = made.commit("two", file="2")
+
+    def found(text, **more):
+        return [commit.sha for commit in repository.in_range(text, **more)]
+
+    # Of a branch that does not have the other's commits, too.
+    assert found("main..side") == [side]
+    assert found("..side") == [side] and found("side..") == [second]
+    assert found("ALL") == [first, second] and found("side") == [side]
+    made.git("merge", "--quiet", "--no-ff", "-m", "merge", "side")
+    assert found(f"{first}..main")[:-1] == [second]
+    assert set(found(f"{first}..main", all_parents=True)[:-1]) == {second, side}
 
 
 def test_good_is_an_ancestor_of_bad(made, repository):

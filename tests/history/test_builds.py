@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opperf.errors import UsageError
-from opperf.history.bisection.builds import (
+from opperf.history.builds import (
     Builder,
     BuildError,
     Recipe,
@@ -106,7 +106,7 @@ def test_a_wheel_is_installed_in_an_environment(made, repository, builder, monke
         asked.append(spec.requirements)
         return Installed
 
-    monkeypatch.setattr("opperf.history.bisection.builds.build_environment", build_environment)
+    monkeypatch.setattr("opperf.history.builds.build_environment", build_environment)
     name = "alpha-1.0-py3-none-any.whl"
     command = f"mkdir dist && touch dist/{name}"
     found = builder(command, requirements=("numpy<2",)).build(commit)
