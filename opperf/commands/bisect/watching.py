@@ -10,7 +10,7 @@ from typing import TextIO
 
 from opperf.commands.ab.request import Watch, Work
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
-from opperf.history.bisection.repository import SHORT
+from opperf.history.worktrees import SHORT
 from opperf.model import Record
 
 
