@@ -76,7 +76,7 @@ def case_s(case: Case, is_soon_precise: bool = False) -> float:
 
 
 class Seconds(NamedTuple):
-    """How long cases take: the least, what is expected, and the most."""
+    """How long cases take: the minimum, what is expected, and the maximum."""
 
     least: float
     expected: float

@@ -77,11 +77,11 @@ class Paces(Struct, frozen=True):
         if len(taken) >= FEWEST_RECORDS:
             usual, low, high = (pace / slowed for pace in paces_of(taken))
         cases = dict(self.cases)
-        for one in taken:
-            longest = OUTLYING * max(usual or 1.0, self.cases.get(one.id, 0.0))
+        for id, taken_s, expected_s in taken:
+            longest = OUTLYING * max(usual or 1.0, self.cases.get(id, 0.0))
             # The latest ones stay.
-            cases.pop(one.id, None)
-            cases[one.id] = min(longest, one.taken_s / one.expected_s / slowed)
+            cases.pop(id, None)
+            cases[id] = min(longest, taken_s / expected_s / slowed)
         return Paces(dict(list(cases.items())[-MOST_CASES:]), usual, low, high)
 
 
@@ -105,12 +105,13 @@ def paces_of(taken: Sequence[Taken]) -> tuple[float, float, float]:
 
 def _pace(taken: Sequence[Taken], longest: float) -> float:
     """Returns the pace of all cases together, of which none counts with a longer one."""
-    counted_s = sum(min(one.taken_s, longest * one.expected_s) for one in taken)
-    return counted_s / sum(one.expected_s for one in taken)
+    counted_s = sum(min(taken_s, longest * expected_s) for _, taken_s, expected_s in taken)
+    return counted_s / sum(expected_s for _, _, expected_s in taken)
 
 
 class Learnt(Struct, frozen=True):
-    """What earlier runs of a framework's build say of a later one, on a quiet machine."""
+    """The paces of earlier runs of a framework's build, and what these took beside their cases, on a
+    quiet machine."""
 
     paces: dict[str, Paces] = {}
     """By the kind of cases."""
