@@ -9,17 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
-from opperf.execution.paces import (
-    FEWEST_RECORDS,
-    KINDS,
-    TIMED,
-    Learnt,
-    Paces,
-    Taken,
-    kind_of,
-    paces_of,
-    times_by_kind,
-)
+from opperf.execution.paces import KINDS, TIMED, Learnt, Paces, Taken, kind_of, times_by_kind
 from opperf.execution.progress import Pace
 from opperf.model import Case, Record, identity_of
 from opperf.plurals import pluralize
@@ -108,13 +98,10 @@ def seconds_of(
 
 
 def _paces_now(paces: Paces, slowed: float, records: Sequence[Taken]) -> Paces:
-    """Returns the paces on the machine as it is, and those of records, which are made on it."""
+    """Returns the paces on the machine as it is, with those of records, which are made on it."""
     usual, low, high = (slowed * pace for pace in (paces.usual, paces.low, paces.high))
-    if len(records) >= FEWEST_RECORDS:
-        usual, low, high = paces_of(records)
     cases = {id: slowed * pace for id, pace in paces.cases.items()}
-    cases |= {record.id: record.taken_s / record.expected_s for record in records}
-    return Paces(cases, usual, low, high)
+    return Paces(cases, usual, low, high).learn(records, 1.0)
 
 
 def _case_seconds(case: Case, paces: Paces, slowed: float) -> Seconds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
@@ -34,6 +35,10 @@ takes two fifths of a stall, so that a millionfold one is gone after sixteen."""
 PARTS = 4
 """Parts of a run, in its order, in which like operators follow each other. Their paces say how much
 those of other operators may differ."""
+
+MANY_RECORDS = 200
+"""Fewest records whose parts say how much other operators may differ: those of one category may
+take a thirtieth of what is expected, and those of another all of it."""
 
 MOST_VISIT_S = 0.02
 """Most seconds between two cases: writing a record, asking for the next. They were 3 ms on a quiet
@@ -68,7 +73,7 @@ class Paces(Struct, frozen=True):
     """Of all cases of a run; 0 if no run was long enough."""
     low: float = 0.0
     high: float = 0.0
-    """The lowest and highest of a part of the run."""
+    """The lowest and highest that other cases may have."""
 
     def learn(self, taken: Sequence[Taken], slowed: float) -> Paces:
         """Returns the paces with those of a run on a machine that was so much slower than when it
@@ -76,9 +81,12 @@ class Paces(Struct, frozen=True):
         usual, low, high = self.usual, self.low, self.high
         if len(taken) >= FEWEST_RECORDS:
             usual, low, high = (pace / slowed for pace in paces_of(taken))
+            if len(taken) < MANY_RECORDS:
+                # Others may take what is expected of them where nothing is known.
+                low, high = min(low, 1.0), max(high, 1.0)
         cases = dict(self.cases)
         for id, taken_s, expected_s in taken:
-            longest = OUTLYING * max(usual or 1.0, self.cases.get(id, 0.0))
+            longest = OUTLYING * max(usual or math.inf, self.cases.get(id, 0.0))
             # The latest ones stay.
             cases.pop(id, None)
             cases[id] = min(longest, taken_s / expected_s / slowed)
@@ -88,7 +96,7 @@ class Paces(Struct, frozen=True):
 def paces_of(taken: Sequence[Taken]) -> tuple[float, float, float]:
     """Returns the pace of all cases together, and the lowest and highest of a part of them. What a
     stall took does not count."""
-    pace = _pace(taken, float("inf"))
+    pace = _pace(taken, math.inf)
     for _ in range(NARROWING):
         narrower = _pace(taken, OUTLYING * pace)
         if narrower >= pace:
@@ -110,8 +118,8 @@ def _pace(taken: Sequence[Taken], longest: float) -> float:
 
 
 class Learnt(Struct, frozen=True):
-    """The paces of earlier runs of a framework's build, and what these took beside their cases, on a
-    quiet machine."""
+    """The paces of earlier runs of a framework's build, and what these took beside their cases, at
+    the pace of the quiet machine."""
 
     paces: dict[str, Paces] = {}
     """By the kind of cases."""

@@ -121,6 +121,9 @@ def test_what_a_run_takes_beside_its_cases_is_added_once_to_its_own_records(case
     learnt = Learnt({COUNTED: Paces(usual=9.0, low=9.0, high=9.0)}, beside_s=30.0)
     # The pace of what was measured here is that of the machine now, whatever the gauge says.
     assert total_s(cases[:20], own, learnt) == pytest.approx(30.0 + 10.0)
+    # Nor does a stalled one make the visits of the next round as long.
+    stalled = [*own[:-1], msgspec.structs.replace(own[-1], wall_s=600.0)]
+    assert total_s(cases[:20], stalled, learnt) < 30.0 + 20.0
     pace = 10.0 / sum(map(case_s, cases[:20]))
     assert total_s(cases, own, learnt) == pytest.approx(30.0 + pace * sum(map(case_s, cases)))
 

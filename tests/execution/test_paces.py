@@ -74,7 +74,7 @@ def test_the_run_after_takes_what_is_forecast(run, number, stalled, beside_s, na
 def test_a_run_says_how_long_its_cases_and_others_take(records):
     own = records(FEWEST_RECORDS)
     found = learn(Learnt(), own, 90.0, QUIET, expected)
-    assert found.of(COUNTED) == Paces({record.id: 1.5 for record in own}, 1.5, 1.5, 1.5)
+    assert found.of(COUNTED) == Paces({record.id: 1.5 for record in own}, 1.5, 1.0, 1.5)
     assert found.visit_s == MOST_VISIT_S and found.gauge_s == 0.01
     assert found.beside_s == pytest.approx(30.0 - FEWEST_RECORDS * MOST_VISIT_S)
     # What workers do side by side takes its time once.
@@ -99,9 +99,12 @@ def test_what_cases_with_a_number_of_calls_take_says_nothing_of_those_without(re
 
 
 def test_parts_of_a_run_say_how_much_other_operators_may_differ(records):
-    own = [*records(10, 1.0), *records(10, 4.0, first=11), *records(20, 2.0, first=21)]
+    own = [*records(50, 4.0), *records(50, 6.0, first=51), *records(100, 5.0, first=101)]
     paces = learn(Learnt(), own, 90.0, QUIET, expected).of(COUNTED)
-    assert (paces.usual, paces.low, paces.high) == pytest.approx((1.125, 0.5, 2.0))
+    assert (paces.usual, paces.low, paces.high) == pytest.approx((2.5, 2.0, 3.0))
+    # Few of them do not: others may then take what is expected without them.
+    few = learn(Learnt(), own[::2], 90.0, QUIET, expected).of(COUNTED)
+    assert (few.usual, few.low, few.high) == pytest.approx((2.5, 1.0, 3.0))
 
 
 def test_a_stall_is_no_pace_and_a_slow_case_is_known_when_it_is_seen_again(records):
