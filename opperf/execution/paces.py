@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from opperf.execution.cache import cache_file, load, store
+from opperf.execution.executor import ISOLATED, LOCAL
 from opperf.model import Case, Record, Status
 from opperf.model.base import Struct
 
@@ -142,10 +144,14 @@ class Learnt(Struct, frozen=True):
         return self.paces.get(kind, Paces())
 
 
-def load_learnt(framework: str) -> Learnt:
-    """Returns what earlier runs of a framework's build say."""
+def load_learnt(framework: str, executor: str = LOCAL) -> Learnt:
+    """Returns what earlier runs of a framework's build by this executor say."""
     # A file that cannot be read is made again after the run, and said by nobody: it only forecasts.
-    return load(cache_file(KIND, framework), Learnt)[0] or Learnt()
+    return load(_file(framework, executor), Learnt)[0] or Learnt()
+
+
+def _file(framework: str, executor: str) -> Path | None:
+    return cache_file(KIND if executor == LOCAL else f"{KIND}-{executor}", framework)
 
 
 def times_by_kind(
@@ -167,19 +173,24 @@ def learn(
     gauges_s: Sequence[float],
     cost_s: Callable[[Case], float],
     lanes: int = 1,
+    most_visit_s: float = MOST_VISIT_S,
 ) -> Learnt:
     """Returns what is known after a run, which took `elapsed_s` for its records, measured in so
     many `lanes` side by side. `gauges_s` are the gauge's seconds before it and after it."""
     quietest = min(filter(None, (learnt.gauge_s, *gauges_s)), default=0.0)
     slowed = Learnt(gauge_s=quietest).slowed(fmean(gauges_s))
+    cases_s = sum(record.wall_s for record in records) / lanes
+    # Of a cluster, how many nodes measure at once shows in this alone.
+    faster = max(1.0, cases_s / elapsed_s)
     taken = times_by_kind(records, cost_s)
-    paces = learnt.paces | {kind: learnt.of(kind).learn(own, slowed) for kind, own in taken.items()}
+    paces = learnt.paces | {
+        kind: learnt.of(kind).learn(own, slowed * faster) for kind, own in taken.items()
+    }
     visit_s, beside_s = learnt.visit_s, learnt.beside_s
     if sum(map(len, taken.values())) >= FEWEST_RECORDS:
         visits = sum(record.rounds for record in records)
-        other_s = elapsed_s - sum(record.wall_s for record in records) / lanes
-        other_s = max(0.0, other_s) / slowed
-        visit_s = min(MOST_VISIT_S, other_s / visits)
+        other_s = max(0.0, elapsed_s - cases_s) / slowed
+        visit_s = min(most_visit_s, other_s / visits)
         beside_s = other_s - visits * visit_s
     return Learnt(paces, visit_s, beside_s, quietest)
 
@@ -190,6 +201,7 @@ def keep_learnt(
     gauges_s: Sequence[float],
     cost_s: Callable[[Case], float],
     lanes: int = 1,
+    executor: str = LOCAL,
 ) -> list[str]:
     """Adds what a run says to the cache, as `learn`; returns warnings if that fails."""
     by_framework: dict[str, list[Record]] = {}
@@ -199,5 +211,8 @@ def keep_learnt(
         # How much of the elapsed time is whose, nobody knows.
         return []
     ((framework, own),) = by_framework.items()
-    learnt = learn(load_learnt(framework), own, elapsed_s, gauges_s, cost_s, lanes)
-    return store(cache_file(KIND, framework), learnt, "the pace of the run")
+    # A process for each case starts between all of them.
+    most_visit_s = math.inf if executor == ISOLATED else MOST_VISIT_S
+    before = load_learnt(framework, executor)
+    learnt = learn(before, own, elapsed_s, gauges_s, cost_s, lanes, most_visit_s)
+    return store(_file(framework, executor), learnt, "the pace of the run")

@@ -4,6 +4,7 @@ what the cache keeps."""
 import pytest
 
 from opperf.execution import paces as module
+from opperf.execution.executor import ISOLATED
 from opperf.execution.forecast import case_s, seconds_of
 from opperf.execution.paces import (
     COUNTED,
@@ -81,6 +82,8 @@ def test_a_run_says_how_long_its_cases_and_others_take(records):
     halves = learn(Learnt(), own, 30.1, QUIET, expected, lanes=2)
     assert halves.visit_s == pytest.approx(0.1 / FEWEST_RECORDS)
     assert halves.beside_s == pytest.approx(0.0)
+    nodes = learn(Learnt(), own, 15.0, QUIET, expected)
+    assert (nodes.of(COUNTED).usual, nodes.beside_s) == (pytest.approx(0.375), 0.0)
     # A short run says how long its own cases take.
     before = Learnt({COUNTED: Paces(usual=0.5)})
     few = learn(before, records(3), 90.0, QUIET, expected)
@@ -131,7 +134,7 @@ def test_what_a_busy_machine_took_is_less_on_a_quiet_one(records):
 
 def test_the_cache_has_the_latest_paces(records, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        module, "cache_file", lambda kind, framework: tmp_path / f"{framework}.json"
+        module, "cache_file", lambda kind, framework: tmp_path / f"{kind}-{framework}.json"
     )
     monkeypatch.setattr(module, "MOST_CASES", 30)
     own = records(40)
@@ -144,7 +147,13 @@ def test_the_cache_has_the_latest_paces(records, tmp_path, monkeypatch):
     kept = load_learnt(framework).of(COUNTED)
     assert list(kept.cases) == [record.id for record in (*own[11:], own[10])]
     assert kept.usual == 1.5
+    # A process for each case takes its time beside each.
+    assert load_learnt(framework, ISOLATED) == Learnt()
+    assert keep_learnt(own, 130.0, QUIET, expected, executor=ISOLATED) == []
+    alone = load_learnt(framework, ISOLATED)
+    assert (alone.visit_s, alone.beside_s) == (pytest.approx(0.25), 0.0)
+    assert load_learnt(framework).of(COUNTED) == kept
     # One of another form, or that is damaged, is begun anew.
     for text in ('{"cases": {"a": 1.5}, "usual": 63.0}', '{"paces": 1}', "{"):
-        (tmp_path / f"{framework}.json").write_text(text)
+        (tmp_path / f"pace-{framework}.json").write_text(text)
         assert load_learnt(framework) == Learnt()

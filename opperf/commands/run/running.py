@@ -135,11 +135,11 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
         lacks_quick = request.files or request.resuming or request.quick or chosen
         quick = None if lacks_quick else quick_settings(request.explicit)
         frameworks = {case.target.framework for case in work.remaining} - {PROGRAM}
-        learnt = load_learnt(frameworks.pop()) if len(frameworks) == 1 else Learnt()
-        # How long a program takes, only its own limit says; what a cluster's nodes take says
-        # nothing of this machine.
-        learns = request.suite is None and request.executor in OWN
-        learns = learns and len(work.remaining) >= FEWEST_RECORDS
+        learnt = Learnt()
+        if len(frameworks) == 1:
+            learnt = load_learnt(frameworks.pop(), request.executor)
+        # How long a program takes, only its own limit says.
+        learns = request.suite is None and len(work.remaining) >= FEWEST_RECORDS
         gauge_s = read_gauge() if learns else 0.0
         lanes = lane_count(work.remaining, pinning) if request.executor == LOCAL else 1
         expected = ""
@@ -176,7 +176,9 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
     if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
         elapsed_s, gauges_s = time.monotonic() - begun, (gauge_s, read_gauge())
-        for warning in keep_learnt(result.records, elapsed_s, gauges_s, case_s, lanes):
+        for warning in keep_learnt(
+            result.records, elapsed_s, gauges_s, case_s, lanes, request.executor
+        ):
             print_line(request, f"warning: {warning}", error=True)
     code, written = finish(result, run_file, request, time.monotonic() - started)
     return code if finished is None else max(code, finished(written))
