@@ -103,10 +103,10 @@ def test_what_cases_with_a_number_of_calls_take_says_nothing_of_those_without(re
 
 def test_parts_of_a_run_say_how_much_other_operators_may_differ(records):
     own = [*records(50, 4.0), *records(50, 6.0, first=51), *records(100, 5.0, first=101)]
-    paces = learn(Learnt(), own, 90.0, QUIET, expected).of(COUNTED)
+    paces = learn(Learnt(), own, 1000.0, QUIET, expected).of(COUNTED)
     assert (paces.usual, paces.low, paces.high) == pytest.approx((2.5, 2.0, 3.0))
     # Few of them do not: others may then take what is expected without them.
-    few = learn(Learnt(), own[::2], 90.0, QUIET, expected).of(COUNTED)
+    few = learn(Learnt(), own[::2], 500.0, QUIET, expected).of(COUNTED)
     assert (few.usual, few.low, few.high) == pytest.approx((2.5, 1.0, 3.0))
 
 
@@ -140,7 +140,7 @@ def test_the_cache_has_the_latest_paces(records, tmp_path, monkeypatch):
     own = records(40)
     framework = own[0].case.target.framework
     assert load_learnt(framework) == Learnt()
-    assert keep_learnt(own[:25], 60.0, QUIET, expected) == []
+    assert keep_learnt(own[:25], 80.0, QUIET, expected) == []
     assert keep_learnt(own[25:], 60.0, QUIET, expected) == []
     # What is measured again is the latest.
     assert keep_learnt(own[10:11], 60.0, QUIET, expected) == []
