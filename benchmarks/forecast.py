@@ -1,10 +1,13 @@
 """The forecast of runs against what they take, on the machine as it is and beside busy processes.
 
-Measures a few selections one after the other, first with an empty cache of paces, and prints for
-each the forecast before the run, the time that measuring took, and their ratio: the model's, then
-that of the earlier run's pace, then that beside busy processes.
+Measures selections of operators one after the other, each group first with an empty cache of paces,
+and prints for each run the forecast that it shows first, how long it took from then on, and the
+ratio of the two. The first group is one selection: for the first time, again, beside busy
+processes, and after them. In the second, a case of a short run stalls: its process is stopped for
+as long as a swapping machine is; the same run follows, and one of other operators. In the third, a
+long run follows a short one; in the fourth, one of a few calls comes before one to a precision.
 
-Run: python -m benchmarks.forecast [--framework numpy] [--busy 2]
+Run: python -m benchmarks.forecast [--framework numpy] [--busy N]
 """
 
 from __future__ import annotations
@@ -14,34 +17,100 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+import psutil
 from tabulate import tabulate
 
 from benchmarks.busy_ranking import busy_processes
-from opperf.execution.forecast import load_paces, total_s
+from opperf.execution.forecast import Seconds, seconds_of
+from opperf.execution.paces import load_learnt
 from opperf.machine.core_use import read_gauge
 from opperf.results.runfile import read_run
 from opperf.results.text import duration
 
-SELECTIONS = (
-    ("--category", "unary", "--max-configs", "2"),
-    ("--category", "reduction", "--max-configs", "1", "-w", "2", "-r", "20"),
+COUNTED = ("--category", "reduction", "--max-configs", "1", "-w", "2", "-r", "20")
+SHORT = ("--category", "unary", "--max-configs", "1", "--size", "small")
+OTHERS = ("--category", "reduction", "--max-configs", "1", "--size", "small")
+LONG = (
+    "--size",
+    "small",
 )
-"""Options of the runs: one whose cases end as they are precise, and one with fixed counts."""
+QUICK = ("--quick", "--size", "small", "--max-configs", "2")
+
+STALL_S = 60.0
+"""Seconds that a worker is stopped: twenty times as long as the whole short run takes."""
 
 
-def measured(framework: str, words: tuple[str, ...], folder: Path) -> tuple[float, float]:
-    """Returns the seconds of a run by its forecast, and those that it took."""
-    command = [sys.executable, "-m", "opperf", "run", "--framework", framework, *words]
+class Planned(NamedTuple):
+    """A run to measure."""
+
+    when: str
+    words: tuple[str, ...]
+    busy: bool = False
+    """Whether processes are busy on all cores meanwhile."""
+    stalls: bool = False
+    """Whether a case stalls."""
+
+
+GROUPS = (
+    *(
+        tuple(
+            Planned(when, words, busy=when == "busy")
+            for when in ("first", "again", "busy", "after busy")
+        )
+        for words in (SHORT, COUNTED)
+    ),
+    (
+        Planned("stalled", SHORT, stalls=True),
+        Planned("after stalled", SHORT),
+        Planned("others after stalled", OTHERS),
+    ),
+    (Planned("short", SHORT), Planned("long after short", LONG)),
+    (Planned("few calls", QUICK), Planned("to a precision, after", LONG)),
+)
+"""Runs by the cache of paces that they share, which is empty before the first one."""
+
+
+def stop_a_worker(process: subprocess.Popen[bytes], output: Path) -> None:
+    """Stops the processes that a run has started, once its file has records, for a while."""
+    while process.poll() is None:
+        if output.is_file() and len(read_run(output)[0].records) > 1:
+            break
+        time.sleep(0.05)
+    stopped = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    for one in stopped:
+        one.suspend()
+    time.sleep(STALL_S if stopped else 0.0)
+    for one in stopped:
+        one.resume()
+
+
+def measured(framework: str, planned: Planned, folder: Path) -> tuple[Seconds, float]:
+    """Returns the forecast of a run, and the seconds that it took after it was made."""
+    command = [sys.executable, "-m", "opperf", "run", "--framework", framework, *planned.words]
     listed, output = folder / "listed.jsonl", folder / "run.jsonl"
     with listed.open("w") as file:
         subprocess.run([*command, "--list", "-f", "jsonl"], check=True, stdout=file)
     cases = read_run(listed)[0].cases
-    forecast = total_s(cases, (), load_paces(framework), read_gauge())
-    begun = time.monotonic()
-    subprocess.run([*command, "--quiet", "-f", "jsonl", "-o", str(output), "--overwrite"])
+    forecast = seconds_of(cases, (), load_learnt(framework), read_gauge())
+    output.unlink(missing_ok=True)
+    options = ["-f", "jsonl", "-o", str(output)]
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=log) as process,
+    ):
+        assert process.stdout is not None
+        # Its first line has the number of cases, and the forecast follows.
+        process.stdout.readline()
+        begun = time.monotonic()
+        if planned.stalls:
+            stopping = threading.Thread(target=stop_a_worker, args=(process, output))
+            stopping.start()
+        process.stdout.read()
     return forecast, time.monotonic() - begun
 
 
@@ -49,21 +118,26 @@ def main() -> None:
     """Prints a row for each run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--framework", default="numpy", help="framework to measure")
-    parser.add_argument("--busy", type=int, default=2, help="number of busy processes")
+    parser.add_argument(
+        "--busy", type=int, default=os.cpu_count(), help="number of busy processes, one a core"
+    )
     given = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        # Paces of other runs are left alone.
-        os.environ["OPPERF_CACHE"] = os.environ["OPPERF_DATA"] = folder
-        for words in SELECTIONS:
-            for name, busy in (("first", 0), ("again", 0), ("busy", given.busy), ("after", 0)):
-                with busy_processes(busy):
-                    forecast, taken = measured(given.framework, words, Path(folder))
-                text = " ".join(words)
-                ratio = f"{taken / forecast:.2f}"
-                rows.append((text, name, duration(forecast), duration(taken), ratio))
-                print(rows[-1], file=sys.stderr)
-    print(tabulate(rows, headers=("run", "when", "forecast", "took", "took/forecast")))
+    for group in GROUPS:
+        with tempfile.TemporaryDirectory() as folder:
+            # Paces of other runs are left alone.
+            os.environ["OPPERF_CACHE"] = os.environ["OPPERF_DATA"] = folder
+            os.environ["PYTHONUNBUFFERED"] = "1"
+            for planned in group:
+                with busy_processes(given.busy if planned.busy else 0):
+                    seconds, taken = measured(given.framework, planned, Path(folder))
+                shown = map(duration, (seconds.least, seconds.expected, seconds.most))
+                ratio = f"{seconds.expected / taken:.2f}"
+                row = (" ".join(planned.words), planned.when, *shown, duration(taken), ratio)
+                print(row, file=sys.stderr, flush=True)
+                rows.append(row)
+    headers = ("run", "when", "from", "forecast", "up to", "took", "forecast/took")
+    print(tabulate(rows, headers=headers))
 
 
 if __name__ == "__main__":

@@ -3,100 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
-from opperf.execution.cache import cache_file, load, store
+from opperf.execution.paces import KINDS, TIMED, Learnt, Paces, Taken, kind_of, times_by_kind
 from opperf.execution.progress import Pace
-from opperf.model import Case, Record, Status, identity_of
-from opperf.model.base import Struct
+from opperf.model import Case, Record, identity_of
 from opperf.plurals import pluralize
 from opperf.results.text import duration
-
-KIND = "pace"
-
-FEWEST_RECORDS = 20
-"""Fewest records that say something of other cases: times of cases differ a thousandfold."""
-
-MOST_CASES = 20_000
-"""Most cases whose pace is kept: those of several whole registries, in about a megabyte."""
-
-MOST_SLOWED = 4.0
-"""Most that the gauge counts: beyond it, cases end by their time limit."""
-
-
-class Paces(Struct, frozen=True):
-    """Seconds that cases took over those expected, at the pace of the quiet machine."""
-
-    cases: dict[str, float] = {}
-    usual: float = 0.0
-    """Of all cases of a run; 0 if there was none that is long enough."""
-    beside: float = 1.0
-    """Seconds of a whole run over those of its cases: starts of workers, second measurements."""
-    gauge_s: float = 0.0
-    """Seconds of the gauge on the quiet machine; 0 if it was never read."""
-
-    def slowed(self, gauge_s: float) -> float:
-        """Returns the factor by which the machine is slower than when it was quiet."""
-        if not self.gauge_s or not gauge_s:
-            return 1.0
-        return min(MOST_SLOWED, max(1.0, gauge_s / self.gauge_s))
-
-
-def load_paces(framework: str) -> Paces:
-    """Returns the paces of earlier runs of a framework's build."""
-    # A file that cannot be read is made again after the run, and said by nobody: it only forecasts.
-    return load(cache_file(KIND, framework), Paces)[0] or Paces()
-
-
-def learn(
-    paces: Paces,
-    records: Sequence[Record],
-    elapsed_s: float,
-    gauge_s: float,
-    cost_s: Callable[[Case], float],
-) -> Paces:
-    """Returns the paces with those of a run's records."""
-    taken, expected = _times(records, cost_s)
-    quietest = min(filter(None, (paces.gauge_s, gauge_s)), default=0.0)
-    slowed = Paces(gauge_s=quietest).slowed(gauge_s)
-    cases = paces.cases | {id: taken[id] / expected[id] / slowed for id in taken}
-    usual, beside = paces.usual, paces.beside
-    if len(taken) >= FEWEST_RECORDS:
-        usual = sum(taken.values()) / sum(expected.values()) / slowed
-        beside = elapsed_s / sum(record.wall_s for record in records)
-    # The latest ones stay.
-    return Paces(dict(list(cases.items())[-MOST_CASES:]), usual, beside, quietest)
-
-
-def _times(
-    records: Iterable[Record], cost_s: Callable[[Case], float]
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns the seconds that a round of each case took, and was expected to take."""
-    measured = [record for record in records if record.status is Status.OK and record.wall_s > 0]
-    return (
-        {record.id: record.wall_s / record.rounds for record in measured},
-        {record.id: cost_s(record.case) for record in measured},
-    )
-
-
-def keep_paces(
-    records: Iterable[Record], elapsed_s: float, gauge_s: float, cost_s: Callable[[Case], float]
-) -> list[str]:
-    """Adds a run's records to the paces in the cache; returns warnings if that fails."""
-    by_framework: dict[str, list[Record]] = {}
-    for record in records:
-        by_framework.setdefault(record.case.target.framework, []).append(record)
-    if len(by_framework) != 1:
-        # How much of the elapsed time is whose, nobody knows.
-        return []
-    ((framework, own),) = by_framework.items()
-    learnt = learn(load_paces(framework), own, elapsed_s, gauge_s, cost_s)
-    return store(cache_file(KIND, framework), learnt, "the pace of the run")
-
 
 CASE_S = 0.04
 """Seconds of a case beside the calls of its operator: inputs, reading the profiler, memory."""
@@ -116,9 +33,13 @@ forecast."""
 WORTH_SAYING_S = 120.0
 """Shortest forecast that is printed: a shorter run is waited for."""
 
+UNCERTAIN = 2.0
+"""Ratio of the longest to the shortest that a run may take from which both are said: forecasts of
+runs that are known are off by a quarter, and by more on a busy machine."""
+
 MINUTE, HOUR = 60, 3600
 
-NO_PACES = Paces()
+NOTHING = Learnt()
 
 
 PRECISE_CALLS = 50
@@ -144,23 +65,54 @@ def case_s(case: Case, is_soon_precise: bool = False) -> float:
     return CASE_S + FIRST_CALLS * call_s + max(timed_s, MIN_RUNS * call_s)
 
 
-def total_s(
-    cases: Iterable[Case],
+class Seconds(NamedTuple):
+    """How long cases take: the minimum, what is expected, and the maximum."""
+
+    least: float
+    expected: float
+    most: float
+
+
+NONE = Seconds(0.0, 0.0, 0.0)
+
+
+def seconds_of(
+    cases: Sequence[Case],
     earlier: Sequence[Record] = (),
-    paces: Paces = NO_PACES,
+    learnt: Learnt = NOTHING,
     gauge_s: float = 0.0,
-) -> float:
-    """Returns the seconds that cases are expected to take. Earlier records correct them: a case's
-    own one, and all of them together the others, if they are enough; else the paces of earlier runs
-    here, by how much slower the machine is now."""
-    taken, expected = _times(earlier, case_s)
-    slowed = paces.slowed(gauge_s)
-    usual = slowed * (paces.usual or 1.0)
-    if len(taken) >= FEWEST_RECORDS:
-        usual = sum(taken.values()) / sum(expected.values())
-    factors = {id: slowed * pace for id, pace in paces.cases.items()}
-    factors |= {id: taken[id] / expected[id] for id in taken}
-    return paces.beside * sum(case_s(case) * factors.get(case.id, usual) for case in cases)
+    lanes: int = 1,
+) -> Seconds:
+    """Returns how long a run of these cases takes, in so many `lanes` side by side. Earlier records
+    correct what is expected of a case: its own one, and of its kind all of them together, if they
+    are enough; else what earlier runs here say, by how much slower the machine is now than then,
+    which `gauge_s` says."""
+    slowed = learnt.slowed(gauge_s)
+    records = times_by_kind(earlier, case_s)
+    paces = {kind: _paces_now(learnt.of(kind), slowed, records.get(kind, [])) for kind in KINDS}
+    found = [_case_seconds(case, paces[kind_of(case)], slowed) for case in cases]
+    least, expected, most = (sum(seconds) / lanes for seconds in zip(NONE, *found, strict=True))
+    # What a run takes beside its cases is no part of their paces, and counts once.
+    other_s = slowed * (learnt.beside_s + learnt.visit_s * len(cases))
+    return Seconds(other_s + least, other_s + expected, other_s + most)
+
+
+def _paces_now(paces: Paces, slowed: float, records: Sequence[Taken]) -> Paces:
+    """Returns the paces on the machine as it is, with those of records, which are made on it."""
+    usual, low, high = (slowed * pace for pace in (paces.usual, paces.low, paces.high))
+    cases = {id: slowed * pace for id, pace in paces.cases.items()}
+    return Paces(cases, usual, low, high).learn(records, 1.0)
+
+
+def _case_seconds(case: Case, paces: Paces, slowed: float) -> Seconds:
+    expected_s, own = case_s(case), paces.cases.get(case.id)
+    if own is not None:
+        return Seconds(*(own * expected_s for _ in Seconds._fields))
+    if paces.usual:
+        return Seconds(paces.low * expected_s, paces.usual * expected_s, paces.high * expected_s)
+    # Of a case with a number of calls both are the same.
+    soon_s = case_s(case, is_soon_precise=True)
+    return Seconds(slowed * soon_s, slowed * expected_s, slowed * expected_s)
 
 
 def pace_of(cases: Sequence[Case]) -> Pace:
@@ -185,30 +137,30 @@ class Forecast(NamedTuple):
     """How long a run takes."""
 
     cases: int
-    seconds: float
-    least_s: float | None
-    """Seconds of a run whose cases are soon precise, where no run here says when they are; None of
-    one that is known, or has a number of calls."""
+    seconds: Seconds
     quick_cases: int = 0
     """Number of cases with --quick; 0 if that cannot be chosen."""
     quick_s: float = 0.0
+    may_be_precise: bool = False
+    """Whether cases end as soon as they are precise."""
 
     def text(self) -> str:
         """Returns the forecast in one sentence; empty for a short run."""
-        if self.seconds <= WORTH_SAYING_S:
+        least, expected, most = self.seconds
+        is_range = most > UNCERTAIN * least
+        longest = most if is_range else expected
+        if longest <= WORTH_SAYING_S:
             return ""
-        takes = f"about {rough_duration(self.seconds)}"
-        if self.least_s is not None:
-            takes = (
-                f"from about {rough_duration(self.least_s)}, if its cases are soon precise, up to "
-                f"{takes}"
-            )
+        takes = rough_duration(longest)
+        if is_range:
+            condition = ", if its cases are soon precise," if self.may_be_precise else ""
+            takes = f"from {rough_duration(least)}{condition} up to {takes}"
         line = f"{pluralize(self.cases, 'case')}: the run takes {takes}"
-        if self.quick_s >= self.seconds or not self.quick_cases:
+        if self.quick_s >= longest or not self.quick_cases:
             return line
         return (
             f"{line}; --quick measures {self.quick_cases} of them, the first of each operator, in "
-            f"about {rough_duration(self.quick_s)}"
+            f"{rough_duration(self.quick_s)}"
         )
 
 
@@ -217,26 +169,30 @@ def forecast(
     rounds: int,
     quick: Mapping[str, Any] | None,
     earlier: Sequence[Record] = (),
-    paces: Paces = NO_PACES,
+    learnt: Learnt = NOTHING,
     gauge_s: float = 0.0,
+    lanes: int = 1,
 ) -> Forecast:
     """Returns the forecast of the visits that remain. `quick` are the settings of --quick, None if
-    it cannot be chosen; `earlier` are records of the run so far, or of files."""
+    it cannot be chosen; `earlier` are records of the run so far, or of files; the others are those
+    of `seconds_of`."""
     distinct = list({case.id: case for case in remaining}.values())
     fewer = [] if quick is None else quick_cases(distinct, quick)
-    is_limit = not paces.usual and any(case.settings.runs is None for case in distinct)
-    soon_s = sum(case_s(case, is_soon_precise=True) for case in remaining)
     return Forecast(
         cases=len(distinct),
-        seconds=total_s(remaining, earlier, paces, gauge_s),
-        least_s=soon_s if is_limit else None,
+        seconds=seconds_of(remaining, earlier, learnt, gauge_s, lanes),
         quick_cases=len(fewer),
-        quick_s=rounds * total_s(fewer, (), msgspec.structs.replace(paces, cases={}), gauge_s),
+        quick_s=seconds_of(fewer * rounds, (), learnt, gauge_s, lanes).expected if fewer else 0.0,
+        may_be_precise=any(kind_of(case) == TIMED for case in distinct),
     )
 
 
 def rough_duration(seconds: float) -> str:
-    """Returns a duration, rounded up to minutes, or to ten of them if it is hours."""
+    """Returns a duration, rounded up to minutes, or to ten of them if it is hours; one of at most
+    half a minute is said to be less than one."""
+    if seconds <= MINUTE / 2:
+        return "less than 1 min"
     unit = MINUTE if seconds <= HOUR else 10 * MINUTE
     rounded = unit * math.ceil(seconds / unit)
-    return f"{rounded // MINUTE} min" if rounded < HOUR else duration(rounded)
+    text = f"{rounded // MINUTE} min" if rounded < HOUR else duration(rounded)
+    return f"about {text}"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from opperf.execution.paces import OUTLYING
 from opperf.model import Case, Record, Status
 from opperf.results.messages import wrap_message
 from opperf.results.text import duration
@@ -49,6 +50,8 @@ class Pace:
         """Expected seconds of the cases that are done."""
         self._taken_s = self._counted_s = 0.0
         """Seconds that cases took, and that they were expected to take, the latest ones most."""
+        self._was_outlying = False
+        """Whether the last case took much longer than the others."""
         self._begun = self._last = time.monotonic()
 
     @property
@@ -67,6 +70,12 @@ class Pace:
         if not self.done and not self._starts and record.wall_s:
             # A worker's start, which for a counting one takes half a minute, is no case's.
             taken_s = min(taken_s, record.wall_s)
+        if self.done >= LEAST_CASES and self._counted_s:
+            longest_s = OUTLYING * cost_s * self._taken_s / self._counted_s
+            is_outlying = taken_s > longest_s
+            # A stall says nothing of other cases; two long ones in a row are a slower machine.
+            taken_s = longest_s if is_outlying and not self._was_outlying else taken_s
+            self._was_outlying = is_outlying
         self.done += 1
         self._last = now
         span_s = max(MEMORY * self._expected_s, LEAST_CASES * self._mean_s)

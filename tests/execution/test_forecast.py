@@ -8,18 +8,18 @@ from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.forecast import (
     CALL_S,
     CASE_S,
-    FEWEST_RECORDS,
     FIRST_CALLS,
     FORWARD_SHARE,
     WORTH_SAYING_S,
     Forecast,
-    Paces,
+    Seconds,
     case_s,
     forecast,
     quick_cases,
     rough_duration,
-    total_s,
+    seconds_of,
 )
+from opperf.execution.paces import COUNTED, FEWEST_RECORDS, TIMED, Learnt, Paces
 from opperf.model import Record, Status
 
 BOTH = ("forward", "backward")
@@ -37,6 +37,10 @@ def case(make_case):
         return make_case(name, shape, passes, **settings)
 
     return made
+
+
+def total_s(*given):
+    return seconds_of(*given).expected
 
 
 @pytest.mark.parametrize(
@@ -95,15 +99,50 @@ def test_a_cases_own_record_corrects_its_forecast(case):
 
 def test_paces_of_earlier_runs_are_those_of_the_forecast_and_of_the_machine_as_it_is_now(case):
     known, other = case("relu", max_time_s=1.0), case("add", max_time_s=1.0)
-    paces = Paces({known.id: 0.5}, usual=0.2, beside=1.5, gauge_s=0.01)
+    paces = Paces({known.id: 0.5}, usual=0.2, low=0.1, high=0.6)
+    learnt = Learnt({TIMED: paces}, visit_s=0.01, beside_s=7.0, gauge_s=0.01)
     expected = case_s(known)
-    assert total_s([known, other], (), paces) == pytest.approx(1.5 * 0.7 * expected)
-    assert total_s([known], (), paces, 0.02) == pytest.approx(1.5 * 2 * 0.5 * expected)
+    found = seconds_of([known, other], (), learnt)
+    assert found == pytest.approx([7.02 + pace * expected for pace in (0.6, 0.7, 1.1)])
+    assert seconds_of([known], (), learnt, 0.02) == pytest.approx([2 * (7.01 + 0.5 * expected)] * 3)
     # A machine that is quieter than before is none that takes less.
-    assert total_s([known], (), paces, 0.005) == total_s([known], (), paces, 0.01)
+    assert total_s([known], (), learnt, 0.005) == total_s([known], (), learnt, 0.01)
+    # Side by side.
+    assert total_s([known] * 4, (), learnt, 0.0, 2) == pytest.approx(7.04 + expected)
+    # Cases with a number of calls have other paces.
+    counted = case("relu", runs=1000)
+    assert total_s([counted], (), learnt) == pytest.approx(7.01 + case_s(counted))
+    assert total_s([], (), learnt) == 7.0
+
+
+def test_what_a_run_takes_beside_its_cases_is_added_once_to_its_own_records(case):
+    cases = [case(shape=(number, 10**5), runs=10) for number in range(101, 141)]
+    own = [Record(case=one, id=one.id, status=Status.OK, wall_s=0.5) for one in cases[:20]]
+    learnt = Learnt({COUNTED: Paces(usual=9.0, low=9.0, high=9.0)}, beside_s=30.0)
+    # The pace of what was measured here is that of the machine now, whatever the gauge says.
+    assert total_s(cases[:20], own, learnt) == pytest.approx(30.0 + 10.0)
+    # Nor does a stalled one make the visits of the next round as long.
+    stalled = [*own[:-1], msgspec.structs.replace(own[-1], wall_s=600.0)]
+    assert total_s(cases[:20], stalled, learnt) < 30.0 + 20.0
+    pace = 10.0 / sum(map(case_s, cases[:20]))
+    assert total_s(cases, own, learnt) == pytest.approx(30.0 + pace * sum(map(case_s, cases)))
+
+
+def test_a_pace_that_other_operators_may_not_have_makes_a_range(case):
     many = [case("add", (1000 + n, 1000), max_time_s=1.0) for n in range(900)]
-    assert forecast(many, 1, None).text().startswith("900 cases: the run takes from about 6 min")
-    assert forecast(many, 1, None, (), paces).text().startswith("900 cases: the run takes about ")
+
+    def text(**values):
+        learnt = Learnt({TIMED: Paces(**values)} if values else {})
+        return forecast(many, 1, None, (), learnt).text()
+
+    precise = "if its cases are soon precise,"
+    assert text() == f"900 cases: the run takes from about 6 min, {precise} up to about 19 min"
+    sure = text(usual=0.5, low=0.4, high=0.6)
+    assert sure == "900 cases: the run takes about 10 min"
+    unsure = text(usual=0.5, low=0.2, high=0.78)
+    assert unsure == f"900 cases: the run takes from about 4 min, {precise} up to about 15 min"
+    # What the cases themselves took is known.
+    assert text(cases={one.id: 0.5 for one in many}, usual=0.5, low=0.2, high=0.78) == sure
 
 
 def test_quick_measures_the_first_case_of_each_operator_and_combination(case):
@@ -136,15 +175,17 @@ def test_the_forecast_of_a_plan(case):
     made = forecast([*limited, *limited], 2, quick_settings({}))
     assert (made.cases, made.quick_cases) == (200, 2)
     soon_s = sum(case_s(one, is_soon_precise=True) for one in limited)
-    assert made.least_s == pytest.approx(2 * soon_s) and soon_s < made.seconds / 4
+    assert made.seconds.least == pytest.approx(2 * soon_s) and soon_s < made.seconds.most / 4
     counted = [case(shape=(1000, 1000 + n), runs=5) for n in range(100)]
-    assert forecast(counted, 1, None).least_s is None
-    assert made.seconds == pytest.approx(2 * total_s(limited))
+    known = forecast(counted, 1, None)
+    assert len(set(known.seconds)) == 1 and not known.may_be_precise
+    assert made.seconds.expected == made.seconds.most == pytest.approx(2 * total_s(limited))
     assert made.quick_s == pytest.approx(
         2 * total_s(quick_cases([limited[0], limited[100]], quick_settings({})))
     )
     assert made.text().endswith(
-        "up to about 9 min; --quick measures 2 of them, the first of each operator, in about 1 min"
+        "up to about 9 min; --quick measures 2 of them, the first of each operator, in less "
+        "than 1 min"
     )
     without = forecast(limited, 1, None)
     assert without.text() == (
@@ -156,17 +197,25 @@ def test_the_forecast_of_a_plan(case):
 @pytest.mark.parametrize(
     "made, text",
     [
-        (Forecast(9, WORTH_SAYING_S, 9.0, 1, 1.0), ""),
-        (Forecast(1, 121.0, None), "1 case: the run takes about 3 min"),
+        (Forecast(9, Seconds(9.0, 9.0, WORTH_SAYING_S), 1, 1.0), ""),
+        (Forecast(9, Seconds(61.0, 119.0, 121.0)), ""),
+        (Forecast(1, Seconds(121.0, 121.0, 121.0)), "1 case: the run takes about 3 min"),
         (
-            Forecast(9, 121.0, 61.0),
-            "9 cases: the run takes from about 2 min, if its cases are soon precise, up to about "
-            "3 min",
+            Forecast(9, Seconds(60.0, 90.0, 121.0)),
+            "9 cases: the run takes from about 1 min up to about 3 min",
+        ),
+        (
+            Forecast(9, Seconds(30.0, 121.0, 121.0), may_be_precise=True),
+            "9 cases: the run takes from less than 1 min, if its cases are soon precise, up to "
+            "about 3 min",
         ),
         # What is no shorter is no advice.
-        (Forecast(9, 121.0, None, 9, 121.0), "9 cases: the run takes about 3 min"),
         (
-            Forecast(1960, 870.0, None, 608, 97.0),
+            Forecast(9, Seconds(121.0, 121.0, 121.0), 9, 121.0),
+            "9 cases: the run takes about 3 min",
+        ),
+        (
+            Forecast(1960, Seconds(870.0, 870.0, 870.0), 608, 97.0),
             "1960 cases: the run takes about 15 min; --quick measures 608 of them, the first "
             "of each operator, in about 2 min",
         ),
@@ -179,13 +228,14 @@ def test_the_forecast_in_words(made, text):
 @pytest.mark.parametrize(
     "seconds, text",
     [
-        (1.0, "1 min"),
-        (60.0, "1 min"),
-        (61.0, "2 min"),
-        (59 * 60.0, "59 min"),
-        (59.5 * 60, "1 h 00 min"),
-        (61 * 60.0, "1 h 10 min"),
-        (10 * 3600.0, "10 h 00 min"),
+        (30.0, "less than 1 min"),
+        (31.0, "about 1 min"),
+        (60.0, "about 1 min"),
+        (61.0, "about 2 min"),
+        (59 * 60.0, "about 59 min"),
+        (59.5 * 60, "about 1 h 00 min"),
+        (61 * 60.0, "about 1 h 10 min"),
+        (10 * 3600.0, "about 10 h 00 min"),
     ],
 )
 def test_a_rough_duration_is_rounded_up(seconds, text):

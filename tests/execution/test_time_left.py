@@ -68,6 +68,11 @@ def test_load_that_triples_halfway_shows_within_a_tenth_of_the_run(left, seed):
     assert all(0.5 < ratio < 1.7 for ratio in found[240:360])
 
 
+def test_a_stalled_case_says_nothing_of_what_is_left(left):
+    found = left([1.0] * 20 + [1000.0] + [1.0] * 39)
+    assert found[20] < 2.5 and all(1.0 <= ratio < 1.5 for ratio in found[30:59])
+
+
 def test_cases_that_are_expected_to_take_longer_count_for_more(left):
     costs = [1.0] * 30 + [20.0] * 10
     assert left([3 * cost for cost in costs], costs)[5] == pytest.approx(1.0)

@@ -39,15 +39,8 @@ from opperf.errors import INTERRUPTED, OutputError, UsageError
 from opperf.execution.ahead import compile_ahead
 from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
-from opperf.execution.forecast import (
-    FEWEST_RECORDS,
-    Paces,
-    case_s,
-    forecast,
-    keep_paces,
-    load_paces,
-    pace_of,
-)
+from opperf.execution.forecast import case_s, forecast, pace_of
+from opperf.execution.paces import FEWEST_RECORDS, Learnt, keep_learnt, load_learnt
 from opperf.execution.planning import check_names, framework_axes, plan_run, process_of
 from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import make_progress
@@ -142,14 +135,17 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
         lacks_quick = request.files or request.resuming or request.quick or chosen
         quick = None if lacks_quick else quick_settings(request.explicit)
         frameworks = {case.target.framework for case in work.remaining} - {PROGRAM}
-        paces = load_paces(frameworks.pop()) if len(frameworks) == 1 else Paces()
+        learnt = Learnt()
+        if len(frameworks) == 1:
+            learnt = load_learnt(frameworks.pop(), request.executor)
         # How long a program takes, only its own limit says.
         learns = request.suite is None and len(work.remaining) >= FEWEST_RECORDS
         gauge_s = read_gauge() if learns else 0.0
+        lanes = lane_count(work.remaining, pinning) if request.executor == LOCAL else 1
         expected = ""
         if request.suite is None:
             expected = forecast(
-                work.remaining, work.rounds, quick, work.plan.earlier, paces, gauge_s
+                work.remaining, work.rounds, quick, work.plan.earlier, learnt, gauge_s, lanes
             ).text()
         for text in filter(None, (line, expected)):
             print_line(request, text if width is None else wrap(text, width))
@@ -179,7 +175,10 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
             print_line(request, text)
     if not request.resuming and gauge_s:
         # Of a run that was resumed, some records are of another time.
-        for warning in keep_paces(result.records, time.monotonic() - begun, gauge_s, case_s):
+        elapsed_s, gauges_s = time.monotonic() - begun, (gauge_s, read_gauge())
+        for warning in keep_learnt(
+            result.records, elapsed_s, gauges_s, case_s, lanes, request.executor
+        ):
             print_line(request, f"warning: {warning}", error=True)
     code, written = finish(result, run_file, request, time.monotonic() - started)
     return code if finished is None else max(code, finished(written))

@@ -132,8 +132,8 @@ def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
     assert first.startswith("3 cases of 2 operators: ")
     # A minute and a fifth of it for each of three cases; --max-time counts before --quick.
     assert second == (
-        "3 cases: the run takes from about 1 min, if its cases are soon precise, up to about "
-        "4 min; --quick measures 2 of them, the first of each operator, in about 1 min"
+        "3 cases: the run takes from less than 1 min, if its cases are soon precise, up to "
+        "about 4 min; --quick measures 2 of them, the first of each operator, in less than 1 min"
     )
     for other in (("--quick",), ("--max-configs", "2")):
         assert "; --quick" not in opperf(*long, *other)[1]
