@@ -38,7 +38,9 @@ def second(variables, folder, tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("output", [("-f", "jsonl", "-o", "out.jsonl"), ("-o", "out.json")])
-def test_a_run_file_that_is_being_written_is_left_to_its_writer(start, folder, tmp_path, second, output):
+def test_a_run_file_that_is_being_written_is_left_to_its_writer(
+    start, folder, tmp_path, second, output
+):
     with start("run", "add", "hangs", "--max-configs", "1", "--quiet", *output) as first:
         path = wait_for_a_record("out*.jsonl", tmp_path)
         before = path.read_bytes()
