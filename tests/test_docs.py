@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -89,12 +90,41 @@ NEEDS_A_SHELL = re.compile(r"[|<>;&$`]|\A(?!opperf )")
 """What is in a command that is more than opperf and its words."""
 
 
+OF_A_USER = re.compile(r"opperf .*(\.py\b|my_package|--import|--replay)")
+"""Commands whose workers import or run what the page's own folder has."""
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    """The repository that every page begins with, and is given a copy of."""
+    folder = tmp_path_factory.mktemp("job")
+    make_job(folder, ("base", "head"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def module_worker():
+    """In place of `Worker`, for the pages that measure operators alone."""
+    with sharing() as worker:
+        yield worker
+
+
 @pytest.fixture
-def paste(tmp_path, monkeypatch, capsys):
+def page_worker(page, module_worker):
+    """In place of `Worker`, for the commands of a page."""
+    if not any(OF_A_USER.search(one) for _, block, _ in blocks(page) for one in commands(block)):
+        yield module_worker
+        return
+    with sharing() as worker:
+        yield worker
+
+
+@pytest.fixture
+def paste(job, page_worker, tmp_path, monkeypatch, capsys):
     """Carries out code of a page in a repository of its own; returns what is printed. Commands of
     opperf are given in this process and share their workers, as starting these would take most of
     the time."""
-    make_job(tmp_path, ("base", "head"))
+    shutil.copytree(job, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -121,9 +151,8 @@ def paste(tmp_path, monkeypatch, capsys):
         assert not ended.value.code, f"{place}: {out}{err}"
         return out
 
-    with sharing() as worker:
-        replace_workers(monkeypatch, worker)
-        yield pasted
+    replace_workers(monkeypatch, page_worker)
+    return pasted
 
 
 def commands(block):

@@ -6,6 +6,7 @@ import json
 import msgspec
 import pytest
 
+from opperf.execution import execute
 from opperf.execution.execute import execute_to_file
 from opperf.execution.progress import Progress
 from opperf.execution.remeasuring import (
@@ -323,7 +324,9 @@ class Busy(InProcess):
         )
 
 
-def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path):
+def test_a_run_ranks_by_the_time_of_one_thread(fake, make_case, tmp_path, monkeypatch):
+    # In tests it is off: see `waits_are_measured_once`.
+    monkeypatch.setattr(execute, "find_contended", find_contended)
     cases = tuple(make_case(name) for name in ("relu", "negative"))
     worker = Busy(fake)
     head = make_header(Plan(cases, {}), Selection(), "run")

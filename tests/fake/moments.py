@@ -53,8 +53,9 @@ class Moments:
     def start(self, *arguments):
         return self._start(*arguments, variables=variables_for(self._path))
 
-    def drawn(self, count, seed):
-        """Random calls: half of them anywhere, half between the first record and the last."""
+    def drawn(self, part, seed):
+        """A part of the random calls: half of them anywhere, half between the first record and the
+        last."""
         draw = random.Random(seed)
         ranges = (1, self.last), (self.first, self.latest)
-        return [draw.randrange(*ranges[number % 2]) for number in range(count)]
+        return [draw.randrange(*ranges[number % 2]) for number in range(part.stop)][part]

@@ -25,10 +25,15 @@ SIZE, LARGE = 64 * 1024, 16 * 1024**2
 LITTLE = 1024
 """Bytes that are left where nothing fits: no header, and no output."""
 
-CASES = ("--framework", "numpy", "--category", "unary", "--size", "small", "--max-configs", "1",
-         "-w", "0", "-r", "1", "--no-memory", "--quiet")  # fmt: skip
-"""A run of 70 cases, in two seconds. No single call is taken for a stall, which would be measured
-again."""
+BRIEFLY = ("--framework", "numpy", "--size", "small", "--max-configs", "1",
+           "-w", "0", "-r", "1", "--no-memory", "--quiet")  # fmt: skip
+"""No single call is taken for a stall, which would be measured again."""
+
+CASES = (*BRIEFLY, "--category", "unary")
+"""A run of 70 cases, in two seconds, which does not fit on the disk."""
+
+FEW = ("abs", "exp", *BRIEFLY)
+"""A run for a disk that has no room for a header, or for an output."""
 
 
 class Mounted:
@@ -205,12 +210,12 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
     output = ("-f", "jsonl", "-o", disk.folder / "run.jsonl")
     if where == "cache":
         shell.cache, output = disk.folder, ("-o", "out.json")
-    err = shell("run", *CASES, *output, code=2)
+    err = shell("run", *FEW, *output, code=2)
     assert f".jsonl cannot be written: {disk.error}" in err and "Resume with" not in err
     assert ("OPPERF_CACHE" in err) is (where == "cache")
     assert list(disk.folder.rglob("*.jsonl")) == [] and shell.files() == []
     disk.grow()
-    shell("run", *CASES, *output)
+    shell("run", *FEW, *output)
     assert where == "cache" or check_whole(disk.folder / "run.jsonl")
 
 
@@ -249,7 +254,7 @@ def test_an_output_that_does_not_fit(shell, disk, output_format, files):
         disk.grow()
         program = ("-c", FULL_WHEN_DONE)
     before = sorted(disk.folder.iterdir())
-    err = shell("run", *CASES, "-f", output_format, "-o", output, code=2, program=program)
+    err = shell("run", *FEW, "-f", output_format, "-o", output, code=2, program=program)
     assert f"opperf: {disk.folder / files[0]} cannot be written: {disk.error}; " in err
     (records,) = shell.cache.rglob("unfinished/*.jsonl")
     assert f"the records are in {records}. " in err

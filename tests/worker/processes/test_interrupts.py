@@ -148,7 +148,11 @@ def test_other_signals_leave_no_process_behind(start, folder, number, moment):
         assert warnings == [] and len(run.records) == 1
 
 
-@pytest.mark.parametrize("interrupts", [4, pytest.param(12, marks=pytest.mark.sweep)])
+INTERRUPTS = [slice(0, 4), pytest.param(slice(4, 12), marks=pytest.mark.sweep)]
+"""Which of the random moments: the sweep has those that are left."""
+
+
+@pytest.mark.parametrize("interrupts", INTERRUPTS, ids=str)
 def test_at_random_moments(start, folder, tmp_path, interrupts):
     new = ("run", *QUICK, *COUNTS, "--quiet", "-f", "jsonl", "-o")
 
@@ -158,7 +162,8 @@ def test_at_random_moments(start, folder, tmp_path, interrupts):
     moments = Moments("manager", tmp_path, started)
     number, cut_short = 0, 0
     path, arguments = folder / "run0.jsonl", ()
-    for moment in moments.drawn(interrupts, seed=13):
+    drawn = moments.drawn(interrupts, seed=13)
+    for moment in drawn:
         before = path.read_bytes() if path.exists() else None
         moments.ask(signal.SIGINT, moment)
         with moments.start(*(arguments or (*new, path.name))) as process:
@@ -184,4 +189,4 @@ def test_at_random_moments(start, folder, tmp_path, interrupts):
             number, arguments = number + 1, ()
             path = folder / f"run{number}.jsonl"
     # Every other moment is between two records, of a run that has that many left.
-    assert cut_short >= interrupts / 4
+    assert cut_short >= len(drawn) / 4
