@@ -18,6 +18,7 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_modules import OWN_MODULES
+from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
@@ -107,25 +108,24 @@ class RequestProcess:
             return
         if process.poll() is None:
             # Its session is its own, and its forks are in its process group.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
         with suppress(subprocess.TimeoutExpired):
             # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
             process.wait(timeout=KILL_WAIT_S)
+        # First, as what is left of it may have its output open.
+        self._program.process_ended()
         stdin, stdout = process.stdin, process.stdout
         assert stdin is not None and stdout is not None
         stdin.close()
         with stdout:
             _await_end(stdout)
-        self._program.process_ended()
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one start."""
         self._killed = True
         process = self._process
         if process is not None and process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
 
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None

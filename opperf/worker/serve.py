@@ -18,9 +18,8 @@ import contextlib
 import gc
 import os
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,28 +27,22 @@ import msgspec
 import numpy as np
 
 from opperf import errors
-from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
 from opperf.frameworks.user_modules import import_module, loaded_for
 from opperf.instruments.instrument import Conditions
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.times import BACKWARD
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
-from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
-    Case,
-    ModelTarget,
     Record,
     Role,
     Settings,
     Status,
-    TraceTarget,
     process_settings,
 )
 from opperf.rules.engine import rules_module
@@ -58,73 +51,16 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
 from opperf.suites.base import models_of
 from opperf.worker import protocol
-from opperf.worker.ahead import compile_cases, uncompiled
+from opperf.worker.ahead import build_cases, compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap
-from opperf.worker.binding import bound_of, check_models
+from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
-
-
-def trace(
-    framework: Framework,
-    cases: Sequence[Case],
-    chrome: Path | None,
-    execution: Path | None,
-    least_s: float = 0.0,
-) -> dict[str, str]:
-    """Writes the framework's traces of the cases to these files, and returns those that could not
-    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`, that
-    of a replay its name. Raises `UnsupportedError` if the framework writes none."""
-    failed: dict[str, str] = {}
-    # A replay has tried its calls before, which are no part of its iteration.
-    replays = {case.id: case for case in cases if isinstance(case.target, TraceTarget)}
-    ready: dict[str, Bound] = {}
-    for case in replays.values():
-        with _failures(case, failed), case_scope(case, framework):
-            ready[case.id] = bound_of(case, framework)
-    with framework.tracing(chrome, execution) as label:
-        for case in cases:
-            if case.id in failed:
-                continue
-            is_replay = case.id in replays
-            name = case.label if is_replay else f"[param|{case.source_id or case.id}]"
-            with _failures(case, failed), case_scope(case, framework), label(name):
-                # A model is built in the scope that it runs in.
-                is_model = isinstance(case.target, ModelTarget)
-                made = bound_of(case, framework) if is_model else NOTHING_BOUND
-                _call(framework, case, ready.get(case.id, made), least_s)
-    return failed
-
-
-@contextlib.contextmanager
-def _failures(case: Case, failed: dict[str, str]) -> Iterator[None]:
-    """Adds the reason why a case cannot be called."""
-    try:
-        yield
-    except Exception as error:
-        failed[case.id] = one_line(f"{type(error).__name__}: {error}")
-
-
-def _call(framework: Framework, case: Case, bound: Bound, least_s: float) -> None:
-    prepared = PreparedCase(case, framework, bound)
-    end = time.monotonic() + least_s
-    prepared.call()
-    while time.monotonic() < end:
-        framework.synchronize(case.settings.device)
-        prepared.call()
-    if BACKWARD.name in case.passes:
-        try:
-            gradient = prepared.make_gradient()
-        except NoGradientError:
-            return
-        gradient.record()
-        gradient.backward()
-    framework.synchronize(case.settings.device)
-
+from opperf.worker.tracing import trace
 
 PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
@@ -172,29 +108,6 @@ def measure_case(
     return msgspec.structs.replace(record, loaded=loaded_for(case.target))
 
 
-def build_cases(framework: Framework, request: protocol.BuildRequest) -> None:
-    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
-    with on_usable_cores():
-        framework.build(request.cases)
-
-
-@contextlib.contextmanager
-def on_usable_cores() -> Iterator[None]:
-    """Has what this thread starts run on all cores that opperf may use."""
-    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
-    if not usable:
-        yield
-        return
-    pinned = os.sched_getaffinity(0)
-    try:
-        # A control group may have lost them.
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, usable)
-        yield
-    finally:
-        os.sched_setaffinity(0, pinned)
-
-
 UNUSABLE = 1
 """Exit code of a process that ends because it can use its device no longer."""
 
@@ -228,7 +141,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
     protocol.CompleteRequest: lambda framework, asked: complete(
         framework, asked.cases, asked.batch_factor
     ),
-    protocol.BuildRequest: build_cases,
+    protocol.BuildRequest: lambda framework, asked: build_cases(framework, asked.cases),
     protocol.UncompiledRequest: lambda framework, asked: uncompiled(framework, asked.cases),
     protocol.CompileRequest: lambda framework, asked: compile_cases(framework, asked.cases),
     protocol.ScriptRequest: lambda framework, asked: [
