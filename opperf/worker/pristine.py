@@ -34,6 +34,7 @@ from typing import BinaryIO
 import msgspec
 
 from opperf.frameworks import Framework, load
+from opperf.frameworks.user_modules import Imports
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
@@ -41,6 +42,7 @@ from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
 from opperf.worker.process import begin_child, child_variables, fork, module_command
+from opperf.worker.process_state import ProcessState, seed_case
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
@@ -233,8 +235,17 @@ class Fork:
 
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
+            # The manager is told of imports by the process that makes the timed calls.
+            Imports.watch = contextlib.nullcontext
+            state = ProcessState(framework)
             for line in lines:
-                found = measure_case_peaks(CASES.decode(line), framework, bound_of)
+                state.begin()
+                case = CASES.decode(line)
+                seed_case(case)
+                found = measure_case_peaks(case, framework, bound_of)
+                if state.settle(case).lost:
+                    state.end_processes()
+                    found = msgspec.structs.replace(found, clean=False)
                 out.write(msgspec.json.encode(found) + b"\n")
                 out.flush()
 

@@ -24,11 +24,25 @@ PR_SET_PDEATHSIG = 1
 def end_with_parent() -> None:
     """Makes the kernel kill this process when its parent dies, even in the middle of a call.
     Without prctl, the end of standard input ends it between requests."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+PR_SET_CHILD_SUBREAPER = 36
+"""prctl's option for becoming the parent of orphans, from linux/prctl.h."""
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of those among its descendants whose own has ended: those that
+    a case has left running are seen then. Without prctl they end with the run."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
     try:
         prctl = ctypes.CDLL(None).prctl
     except (AttributeError, OSError):
         return
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(option, value, 0, 0, 0)
 
 
 def parent_is_gone() -> bool:
@@ -49,6 +63,7 @@ def fork(run: Callable[[], None]) -> int:
     code = 1
     try:
         end_with_parent()
+        adopt_orphans()
         if os.getppid() == parent:
             run()
         code = 0
@@ -81,8 +96,11 @@ def begin_child() -> BinaryIO:
     if parent_is_gone():
         # It ended while this process started, and the kernel signals later ends only.
         sys.exit(1)
+    adopt_orphans()
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Where it is ignored, as a program that starts opperf may have it, no child can be awaited.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What else is printed goes to standard error.
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     sys.stdout.flush()

@@ -19,7 +19,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,7 +29,7 @@ import numpy as np
 from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import import_module, loaded_for
+from opperf.frameworks.user_modules import Imports, import_module, loaded_for
 from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
@@ -39,6 +39,7 @@ from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
+    Case,
     Record,
     Role,
     Settings,
@@ -60,6 +61,7 @@ from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
+from opperf.worker.process_state import Left, ProcessState, seed_case
 from opperf.worker.tracing import trace
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -73,9 +75,10 @@ def measure_case(
     framework: Framework,
     request: protocol.MeasureRequest,
     keep: Callable[[Record], object] = lambda record: None,
+    settle: Callable[[Case], Left] = lambda case: Left(),
 ) -> Record:
-    """Returns the record of a case, which `keep` gets before what may end this process. Raises
-    `WorkerError` for other process settings."""
+    """Returns the record of a case, which `keep` gets before what may end this process. `settle`
+    restores what the case has left changed. Raises `WorkerError` for other process settings."""
     case = request.case
     wanted = process_settings(case.settings)
     if wanted != PROCESS_SETTINGS:
@@ -83,6 +86,7 @@ def measure_case(
             f"{case.label} needs a process with {wanted}, and this one was started with "
             f"{PROCESS_SETTINGS}"
         )
+    seed_case(case)
     try:
         record = measure(
             case,
@@ -105,7 +109,9 @@ def measure_case(
         record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
     # A fault in a backward pass may have left a record that is ok, too.
     end_without(framework, case.settings.device)
-    return msgspec.structs.replace(record, loaded=loaded_for(case.target))
+    note = settle(case).note
+    notes = record.notes if note is None else (*record.notes, note)
+    return msgspec.structs.replace(record, notes=notes, loaded=loaded_for(case.target))
 
 
 UNUSABLE = 1
@@ -176,6 +182,10 @@ def load_framework(name: str) -> Framework:
     return framework
 
 
+CALLS = (protocol.TryRequest, protocol.ObserveRequest)
+"""Requests for calls of a case that is not measured."""
+
+
 class Server:
     """Answers requests in this process or in a fork of it."""
 
@@ -184,12 +194,16 @@ class Server:
     ) -> None:
         self._requests, self._responses = requests, responses
         self._measures_memory = measures_memory
+        self._state: ProcessState | None = None
+        self._is_spoiled = False
+        """Whether something that cannot be restored was left changed."""
         self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
             protocol.AnyRequest
         )
 
     def start(self, framework_name: str, forks: protocol.ForkRequest | None = None) -> None:
         """Imports the framework, prepares forks, and answers requests until there are no more."""
+        Imports.watch = self._importing
         try:
             framework = load_framework(framework_name)
             self._begin_process(framework)
@@ -215,8 +229,26 @@ class Server:
     def _keep(self, record: Record) -> None:
         self._respond(msgspec.json.encode(protocol.Kept(record)) + b"\n")
 
+    @contextlib.contextmanager
+    def _importing(self, name: str) -> Iterator[None]:
+        """Tells the manager that a user's module is imported, and keeps what it sets up."""
+        self._respond(msgspec.json.encode(protocol.Importing(name)) + b"\n")
+        try:
+            with contextlib.nullcontext() if self._state is None else self._state.importing():
+                yield
+        finally:
+            self._respond(msgspec.json.encode(protocol.Importing("")) + b"\n")
+
     def _answer_requests(self, framework: Framework) -> None:
+        state = self._state = ProcessState(framework)
+
+        def settle(case: Case | None = None) -> Left:
+            left = state.settle(case)
+            self._is_spoiled = self._is_spoiled or bool(left.lost)
+            return left
+
         for asked in self._requests:
+            state.begin()
             try:
                 request = self._decoder.decode(asked)
                 if isinstance(request, protocol.EndRequest):
@@ -224,10 +256,14 @@ class Server:
                 if isinstance(request, protocol.ForkRequest):
                     line = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
-                    line = protocol.encode_answer(measure_case(framework, request, self._keep))
+                    record = measure_case(framework, request, self._keep, settle)
+                    line = protocol.encode_answer(record, self._is_spoiled)
                 else:
-                    line = protocol.encode_answer(ANSWERS[type(request)](framework, request))
+                    answer = ANSWERS[type(request)](framework, request)
+                    settle(request.case if isinstance(request, CALLS) else None)
+                    line = protocol.encode_answer(answer, self._is_spoiled)
             except Exception as error:
+                settle()
                 line = refuse(error)
             self._respond(line)
 
