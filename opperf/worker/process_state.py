@@ -43,7 +43,7 @@ STREAMS = (0, 1, 2)
 
 DESCRIPTORS = Path("/proc/self/fd") if Path("/proc/self/fd").is_dir() else Path("/dev/fd")
 
-CHILDREN = Path("/proc/thread-self/children")
+CHILDREN = "/proc/thread-self/children"
 """Linux's list of the processes that the thread has started, or adopted, which is here the first
 one: another thread's would take a read each."""
 
@@ -61,7 +61,7 @@ DENORMAL = sys.float_info.min
 
 def _working_directory() -> str:
     try:
-        return str(Path.cwd())
+        return os.getcwd()  # noqa: PTH109 - six times as fast
     except OSError:
         # It was removed.
         return ""
@@ -75,7 +75,7 @@ def _umask() -> int:
 
 
 def _limits() -> list[tuple[int, int]]:
-    return [resource.getrlimit(limit) for limit in LIMITS]
+    return list(map(resource.getrlimit, LIMITS))
 
 
 def _set_limits(before: Sequence[tuple[int, int]]) -> None:
@@ -154,7 +154,8 @@ def _children() -> frozenset[int]:
     try:
         # It raises if there is none, which takes less time than the list.
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return frozenset(map(int, CHILDREN.read_text().split()))
+        with open(CHILDREN, "rb", 0) as file:  # noqa: PTH123 - twice as fast
+            return frozenset(map(int, file.read().split()))
     except OSError:
         return frozenset()
 
@@ -322,15 +323,13 @@ class ProcessState:
         """Restores what was left changed, by a case or by another request. Of a framework's own
         operator, what it sets up at its first use stays."""
         self.begin()
-        stays = {
-            "is_set_up": case is None or isinstance(case.target, OperatorTarget),
-            "compiler_adds": case is None or compiles(case, self._framework),
-        }
-        kept = [name for name, does in stays.items() if does]
+        stays_set_up = case is None or isinstance(case.target, OperatorTarget)
+        has_compiled = case is None or compiles(case, self._framework)
         restored, lost = [], []
         for place, part in enumerate(self._parts):
             before, now = self._before[place], part.read()
-            if not part.is_changed(before, now) or any(getattr(part, name) for name in kept):
+            stays = (part.is_set_up and stays_set_up) or (part.compiler_adds and has_compiled)
+            if stays or not part.is_changed(before, now):
                 self._before[place] = now
             elif _restores(part, before):
                 restored.append(part.left)
