@@ -21,4 +21,4 @@ class ProcessPart(NamedTuple):
     """Whether a module may set it for all that it has, when it is imported, and a framework when it
     is first used: such a change stays."""
     compiler_adds: bool = False
-    """Whether a compiler adds to it what it keeps, as the processes that compile for it."""
+    """Whether a compiler changes it for itself, as by the processes that compile for it."""

@@ -249,7 +249,13 @@ PARTS = (
     ProcessPart("Python's streams changed", _python_streams, _set_python_streams),
     ProcessPart("a tracer set", _tracers, _set_tracers),
     ProcessPart("garbage collection changed", _collection, _set_collection),
-    ProcessPart("the recursion limit changed", sys.getrecursionlimit, sys.setrecursionlimit),
+    ProcessPart(
+        "the recursion limit changed",
+        sys.getrecursionlimit,
+        sys.setrecursionlimit,
+        is_set_up=True,
+        compiler_adds=True,
+    ),
     ProcessPart("denormal numbers flushed", lambda: DENORMAL * 0.5 == 0.0, is_set_up=True),
     ProcessPart("environment variables changed", _environment, _set_environment, is_set_up=True),
     ProcessPart(

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError
-from opperf.history.intake.documents import label
+from opperf.history.intake.documents import label, wrong
 from opperf.history.intake.units import Known, kind_of, known_unit
 from opperf.history.model import (
     WHOLE,
@@ -27,6 +27,7 @@ from opperf.instruments.profilers.summary import median_interval
 from opperf.model import MetricKind, Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
+from opperf.results.possible import refused_order
 
 KEYED = (
     *("machine", "cpu", "cores", "architecture", "gpus", "framework", "versions", "python"),
@@ -211,6 +212,7 @@ def submit(
     """Returns a run, whose copies have the same identity. Of several figures of one series the last
     counts, which is added to the warnings."""
     listed = list(entries)
+    check_possible(listed, path)
     kept = {entry.key: entry for entry in listed}
     if len(kept) < len(listed):
         counts = Counter(entry.key for entry in listed)
@@ -257,6 +259,22 @@ def submit_value(
         warnings,
     )
     return Intake((submission,), tuple(warnings))
+
+
+def check_possible(entries: Iterable[Entry], path: Path) -> None:
+    """Raises `RunFileError` for the first figure that cannot be: a time that is not above zero, or
+    a median outside of its bounds."""
+    for entry in entries:
+        point, unit = entry.point, entry.facts.unit
+        is_time = entry.facts.kind in (MetricKind.KERNEL, MetricKind.WALL)
+        why = (
+            f"{point.median:g} {unit} is no time, which is above zero"
+            if is_time and point.median <= 0
+            else refused_order("the lower bound", point.low, "the figure", point.median)
+            or refused_order("the figure", point.median, "the upper bound", point.high)
+        )
+        if why:
+            raise wrong(path, f"{entry.facts.name}.{entry.key.metric}", why)
 
 
 UNKNOWN_MACHINE = (
