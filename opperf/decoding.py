@@ -26,11 +26,18 @@ TOO_DEEP = f"nested more than {DEEPEST} deep"
 KEYS = re.compile(rb'"\s*:')
 """Ends of keys in a text of JSON, and of what looks like one in a string."""
 
+NAMES = re.compile(rb'"([^"]*)"\s*:')
+"""Keys in a text of JSON that has no escape, and what looks like one in a string."""
+
+
+class EqualKeysError(ValueError):
+    """An object of JSON has a key twice."""
+
 
 def read_json(text: str | bytes, **options: Any) -> Any:
     """Returns the value of a text of JSON, as `json.loads`. Raises `json.JSONDecodeError`, and
-    `ValueError` for bytes that are no text, for a value that is nested too deep, and for a key that
-    an object has twice."""
+    `ValueError` for bytes that are no text and for a value that is nested too deep, and
+    `EqualKeysError` for a key that an object has twice."""
     try:
         made = json.loads(text, **options)
     except RecursionError:
@@ -43,12 +50,22 @@ def read_json(text: str | bytes, **options: Any) -> Any:
 
 
 def _check_keys(text: str | bytes, made: Any) -> None:
-    """Raises `ValueError` if an object of a text of JSON, whose value is `made`, has a key twice.
+    """Raises `EqualKeysError` if an object of a text of JSON, whose value is `made`, has one twice.
     Of two equal ones readers of JSON drop one, and say nothing."""
-    raw = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
     # Rarely more: where a string looks like a key.
-    if len(KEYS.findall(raw)) > _count_keys(made):
+    if len(KEYS.findall(_as_bytes(text))) > _count_keys(made):
         json.loads(text, object_pairs_hook=_without_twins)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+
+
+def are_distinct(text: bytes) -> bool:
+    """Whether no two keys of a text of JSON are equal, in whatever objects; quick to see for a
+    small one. False if that is not known."""
+    names = NAMES.findall(text)
+    return b"\\" not in text and len(set(names)) == len(names)
 
 
 def _count_keys(value: Any) -> int:
@@ -69,7 +86,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} is there twice in one object")
+        raise EqualKeysError(f"the key {twice!r} is there twice in one object")
     return made
 
 
@@ -103,9 +120,7 @@ def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
         _check_keys(text, msgspec.json.decode(text))
     except RecursionError:
         raise msgspec.DecodeError(TOO_DEEP) from None
-    except msgspec.DecodeError:
-        raise
-    except ValueError as error:
+    except EqualKeysError as error:
         raise msgspec.DecodeError(str(error)) from None
     return made
 

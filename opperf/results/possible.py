@@ -3,6 +3,7 @@ its interval, is refused where a file is read, and nothing is computed with it."
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from opperf.metrics import metrics_by_name
@@ -48,6 +49,6 @@ def _refused(summary: Summary, metric: Metric | None) -> str:
 def refused_order(low: str, below: float, high: str, above: float) -> str:
     """Returns why two statistics cannot be, of which the first is not above the second; empty if
     they can be. NaN is unknown."""
-    if below - above > ROUNDING * max(abs(below), abs(above)):
+    if below > above and not math.isclose(below, above, rel_tol=ROUNDING):
         return f"{low} is {below:g}, which is above {high}, {above:g}"
     return ""

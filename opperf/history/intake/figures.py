@@ -212,7 +212,7 @@ def submit(
     """Returns a run, whose copies have the same identity. Of several figures of one series the last
     counts, which is added to the warnings."""
     listed = list(entries)
-    check_possible(listed, path)
+    check_bounds(listed, path)
     kept = {entry.key: entry for entry in listed}
     if len(kept) < len(listed):
         counts = Counter(entry.key for entry in listed)
@@ -247,6 +247,8 @@ def submit_value(
     warnings = [f"{path}: it has no time; that of the file is taken"]
     if not given.machine:
         warnings.append(UNKNOWN_MACHINE.format(path))
+    entries = list(entries_of(machine))
+    check_times(entries, path)
     submission = submit(
         source,
         [commit.sha, digest(value)],
@@ -254,27 +256,31 @@ def submit_value(
         commit,
         given.branch,
         file_time(path),
-        entries_of(machine),
+        entries,
         [machine],
         warnings,
     )
     return Intake((submission,), tuple(warnings))
 
 
-def check_possible(entries: Iterable[Entry], path: Path) -> None:
-    """Raises `RunFileError` for the first figure that cannot be: a time that is not above zero, or
-    a median outside of its bounds."""
+def check_bounds(entries: Iterable[Entry], path: Path) -> None:
+    """Raises `RunFileError` for the first figure outside of its bounds, which cannot be."""
     for entry in entries:
-        point, unit = entry.point, entry.facts.unit
-        is_time = entry.facts.kind in (MetricKind.KERNEL, MetricKind.WALL)
-        why = (
-            f"{point.median:g} {unit} is no time, which is above zero"
-            if is_time and point.median <= 0
-            else refused_order("the lower bound", point.low, "the figure", point.median)
-            or refused_order("the figure", point.median, "the upper bound", point.high)
-        )
+        point = entry.point
+        why = refused_order("the lower bound", point.low, "the figure", point.median)
+        why = why or refused_order("the figure", point.median, "the upper bound", point.high)
         if why:
             raise wrong(path, f"{entry.facts.name}.{entry.key.metric}", why)
+
+
+def check_times(entries: Iterable[Entry], path: Path) -> None:
+    """Raises `RunFileError` for the first time of a single run that is not above zero. In a file of
+    many commits it is an outcome of one of them, which `history check` reports."""
+    for entry in entries:
+        if entry.facts.kind is MetricKind.WALL and entry.point.median <= 0:
+            figure = f"{entry.point.median:g} {entry.facts.unit}"
+            at = f"{entry.facts.name}.{entry.key.metric}"
+            raise wrong(path, at, f"{figure} is no time, which is above zero")
 
 
 UNKNOWN_MACHINE = (
