@@ -238,10 +238,11 @@ TIMES = ("total_time", "per_iter_time", "mean_total_time")
 def _below_zero(metrics: Mapping[str, Any]) -> str:
     """Returns the key path of a time that cannot be; empty without one."""
     for key in TIMES:
-        found = metrics.get(key)
-        for one in found if isinstance(found, list) else (found,):
-            if is_number(one) and one < 0:
-                return f"metrics.{key} has {one:g}, and no time is below zero"
+        value = metrics.get(key)
+        times: list[Any] = value if isinstance(value, list) else [value]
+        for time in times:
+            if is_number(time) and time < 0:
+                return f"metrics.{key} has {time:g}, and no time is below zero"
     return ""
 
 

@@ -11,7 +11,7 @@ class ProcessPart(NamedTuple):
     """A part of a process: how it is read, compared and restored."""
 
     left: str
-    """What a call that changed it has left, in words: `the working directory changed`."""
+    """Says what a call has left that changed it: `the working directory changed`."""
     read: Callable[[], Any]
     restore: Callable[[Any], object] | None = None
     """Is given what was read before; None if only another process has it as it was."""
@@ -21,4 +21,4 @@ class ProcessPart(NamedTuple):
     """Whether a module may set it for all that it has, when it is imported, and a framework when it
     is first used: such a change stays."""
     compiler_adds: bool = False
-    """Whether a compiler changes it for itself, as by the processes that compile for it."""
+    """Whether a compiler changes it for itself: it starts processes that compile for it."""

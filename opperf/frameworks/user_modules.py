@@ -50,7 +50,8 @@ Watcher = Callable[[str], AbstractContextManager[object]]
 
 
 class Imports:
-    """Who is told of imports of users' modules: a worker's manager, which limits their time."""
+    """Where imports of users' modules are announced: to a worker's manager, which limits their
+    time."""
 
     watch: Watcher = staticmethod(nullcontext)
 

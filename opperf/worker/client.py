@@ -142,7 +142,9 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 silent = error.__cause__
                 if not isinstance(silent, WorkerTimeout) or not silent.importing:
                     raise
-                self._not_imported[silent.importing] = f"{error}; raise --timeout, or mend it"
+                self._not_imported[silent.importing] = (
+                    f"{error}; raise --timeout, or correct the file"
+                )
                 if not any(map(self._why_not_imported, left)):
                     raise
             else:

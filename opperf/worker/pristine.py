@@ -235,7 +235,7 @@ class Fork:
 
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
-            # The manager is told of imports by the process that makes the timed calls.
+            # The process that makes the timed calls announces imports to the manager.
             Imports.watch = contextlib.nullcontext
             state = ProcessState(framework)
             for line in lines:

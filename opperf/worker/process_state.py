@@ -272,20 +272,20 @@ PARTS = (
         "NumPy's errors changed", np.geterr, lambda before: np.seterr(**before), is_set_up=True
     ),
 )
-"""What is read after each case, in this order. Reading all of it takes some 50 us
-(`benchmarks/process_state.py`)."""
+"""Parts of any process, in the order in which they are read after each case. All of them take some
+80 us (`benchmarks/process_state.py`)."""
 
 
 class Left(NamedTuple):
-    """What a call has left changed, in words."""
+    """Parts that a call has left changed, in words."""
 
     restored: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    """What cannot be restored, so that the process is to be replaced."""
+    """Parts that cannot be restored, so that the process is to be replaced."""
 
     @property
     def note(self) -> Note | None:
-        """What the record of the case says of it."""
+        """The note on it in the record of the case; None if nothing was left changed."""
         said = [
             f"left {', '.join(what)}: {then}"
             for what, then in ((self.restored, "restored"), (self.lost, "its worker was replaced"))
@@ -311,7 +311,7 @@ class ProcessState:
     @contextlib.contextmanager
     def importing(self) -> Iterator[None]:
         """Keeps what a module sets up while it is imported inside: its later cases rely on that.
-        What is otherwise than it was already, as in a case's scope, is not the module's."""
+        A part that has changed already, by a case's scope, is not the module's."""
         kept = [
             (place, part, before)
             for place, part in enumerate(self._parts if self._before else ())

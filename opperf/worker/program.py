@@ -107,7 +107,7 @@ class WorkerProgram:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def process_ended(self) -> None:
-        """Is told of the end of its process, and ends what that has left running."""
+        """Ends what its process has left running, which has ended."""
         kill_marked(MARK, self.mark)
         if self._launcher is not None:
             self._launcher.process_ended()

@@ -219,7 +219,7 @@ def test_an_import_that_hangs_costs_its_own_cases(tmp_path):
         plan = worker.plan(selection)
         assert [case.target.file for case in plan.cases] == [str(good)]
         assert plan.excluded == {
-            names[0]: f"importing {hanging} took over 1 s; raise --timeout, or mend it"
+            names[0]: f"importing {hanging} took over 1 s; raise --timeout, or correct the file"
         }
         # It is not awaited twice.
         launches = worker.launches

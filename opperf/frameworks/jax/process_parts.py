@@ -1,4 +1,4 @@
-"""What a call may change in JAX for all later calls of the process."""
+"""Parts of JAX that a call may leave changed for all later calls of the process."""
 
 from __future__ import annotations
 

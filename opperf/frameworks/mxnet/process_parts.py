@@ -1,4 +1,4 @@
-"""What a call may change in MXNet for all later calls of the process."""
+"""Parts of MXNet that a call may leave changed for all later calls of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call may change in PyTorch for all later calls of the process."""
+"""Parts of PyTorch that a call may leave changed for all later calls of the process."""
 
 from __future__ import annotations
 
