@@ -294,6 +294,10 @@ class Left(NamedTuple):
         return Note("", NoteCode.LEFT_CHANGED, "; ".join(said)) if said else None
 
 
+UNREADABLE = object()
+"""Stands for a part that cannot be read, as a case has replaced what is read by something else."""
+
+
 class ProcessState:
     """The state of this process, as it was read first, and is to be for each case."""
 
@@ -333,9 +337,9 @@ class ProcessState:
         has_compiled = case is None or compiles(case, self._framework)
         restored, lost = [], []
         for place, part in enumerate(self._parts):
-            before, now = self._before[place], part.read()
+            before, now = self._before[place], _read(part)
             stays = (part.is_set_up and stays_set_up) or (part.compiler_adds and has_compiled)
-            if stays or not part.is_changed(before, now):
+            if now is not UNREADABLE and (stays or not part.is_changed(before, now)):
                 self._before[place] = now
             elif _restores(part, before):
                 restored.append(part.left)
@@ -356,9 +360,18 @@ def _restores(part: ProcessPart, before: Any) -> bool:
     if part.restore is None:
         return False
     # What it refuses, as a limit that only an administrator may raise, is seen when it is read.
-    with contextlib.suppress(OSError, TypeError, ValueError, RuntimeError):
+    with contextlib.suppress(Exception):
         part.restore(before)
-    return not part.is_changed(before, part.read())
+    now = _read(part)
+    return now is not UNREADABLE and not part.is_changed(before, now)
+
+
+def _read(part: ProcessPart) -> Any:
+    try:
+        return part.read()
+    except Exception:
+        # It costs the process, and not the run.
+        return UNREADABLE
 
 
 def seed_case(case: Case) -> None:

@@ -118,6 +118,17 @@ def test_what_cannot_be_restored_costs_the_process(fake, users_case, monkeypatch
     assert found.note.message == "left a part changed: its worker was replaced"
 
 
+def test_what_a_case_has_made_unreadable_is_restored_or_costs_the_process(
+    state, users_case, monkeypatch
+):
+    state.begin()
+    path = sys.path
+    monkeypatch.setattr(sys, "path", None)
+    found = state.settle(users_case)
+    monkeypatch.setattr(sys, "path", path)
+    assert found.lost == ("sys.path changed",)
+
+
 @pytest.mark.parametrize(
     "before, now, many",
     [
