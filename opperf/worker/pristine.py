@@ -41,8 +41,8 @@ from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
-from opperf.worker.process import begin_child, child_variables, fork, module_command
-from opperf.worker.process_state import ProcessState, seed_case
+from opperf.worker.process import KEPT_PROCESSES, begin_child, child_variables, fork, module_command
+from opperf.worker.process_state import ProcessState, seed_afresh
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
@@ -82,6 +82,7 @@ class PristineServer:
             env=child_variables(os.environ),
             start_new_session=True,
         )
+        KEPT_PROCESSES.add(self._process.pid)
         self._has_imported = False
         self._asked = None
 
@@ -186,6 +187,7 @@ class Child:
                 answer(lines, out)
 
         self.pid = fork(run)
+        KEPT_PROCESSES.add(self.pid)
         os.close(requests)
         os.close(answers)
         self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
@@ -241,7 +243,7 @@ class Fork:
             for line in lines:
                 state.begin()
                 case = CASES.decode(line)
-                seed_case(case)
+                seed_afresh()
                 found = measure_case_peaks(case, framework, bound_of)
                 if state.settle(case).lost:
                     state.end_processes()

@@ -17,6 +17,9 @@ from typing import BinaryIO, NoReturn
 
 from opperf.worker.launch import BASE
 
+KEPT_PROCESSES: set[int] = set()
+"""Ids of the processes that opperf itself starts in this one and keeps for later cases."""
+
 PR_SET_PDEATHSIG = 1
 """prctl's option for a signal on the parent's death, from linux/prctl.h."""
 

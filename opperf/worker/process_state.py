@@ -2,8 +2,8 @@
 would be measured under other conditions, is restored; what cannot be costs the process. The table
 is `PARTS`; a framework adds its own (`Processes.process_parts`).
 
-Random numbers are no part of it: each case begins with those of its seed. What a user's layer keeps
-is restored beside this (`object_state.py`)."""
+Random numbers are no part of it: each case begins with others (`seed_afresh`). What a user's layer
+keeps is restored beside this (`object_state.py`)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.user_modules import BESIDE
 from opperf.instruments.prepared import compiles
 from opperf.model import Case, Note, NoteCode, OperatorTarget
+from opperf.worker.process import KEPT_PROCESSES
 
 LIMITS = tuple(
     sorted(value for name, value in vars(resource).items() if name.startswith("RLIMIT_"))
@@ -168,7 +169,7 @@ def _is_running(process: int) -> bool:
 
 
 def _have_more(before: frozenset[int], now: frozenset[int]) -> bool:
-    return any(map(_is_running, now - before))
+    return any(map(_is_running, now - before - KEPT_PROCESSES))
 
 
 def _environment() -> dict[str, str]:
@@ -350,7 +351,7 @@ class ProcessState:
     def end_processes(self) -> None:
         """Kills the processes that were started since the state was read."""
         place = [part.read for part in self._parts].index(_children)
-        for process in _children() - self._before[place]:
+        for process in _children() - self._before[place] - KEPT_PROCESSES:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
@@ -374,8 +375,9 @@ def _read(part: ProcessPart) -> Any:
         return UNREADABLE
 
 
-def seed_case(case: Case) -> None:
-    """Seeds the random numbers of Python and NumPy, of which a user's function may draw: each case
-    begins with the same ones, whatever was measured before. A framework's scope seeds its own."""
-    random.seed(case.settings.seed)
-    np.random.seed(case.settings.seed % 2**32)
+def seed_afresh() -> None:
+    """Seeds the random numbers of Python and NumPy, of which a user's function may draw, as a new
+    process does: what a case has seeded decides none of a later one's. A framework's scope seeds
+    its own."""
+    random.seed()
+    np.random.seed()

@@ -61,7 +61,7 @@ from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import begin_child, end_like, fork
-from opperf.worker.process_state import Left, ProcessState, seed_case
+from opperf.worker.process_state import Left, ProcessState, seed_afresh
 from opperf.worker.tracing import trace
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def measure_case(
             f"{case.label} needs a process with {wanted}, and this one was started with "
             f"{PROCESS_SETTINGS}"
         )
-    seed_case(case)
+    seed_afresh()
     try:
         record = measure(
             case,
