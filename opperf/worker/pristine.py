@@ -41,7 +41,14 @@ from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
-from opperf.worker.process import KEPT_PROCESSES, begin_child, child_variables, fork, module_command
+from opperf.worker.process import (
+    KEPT_PROCESSES,
+    adopt_orphans,
+    begin_child,
+    child_variables,
+    fork,
+    module_command,
+)
 from opperf.worker.process_state import ProcessState, seed_afresh
 
 TIME_SHARE = 0.25
@@ -240,6 +247,7 @@ class Fork:
             # The process that makes the timed calls announces imports to the manager.
             Imports.watch = contextlib.nullcontext
             state = ProcessState(framework)
+            adopt_orphans()
             for line in lines:
                 state.begin()
                 case = CASES.decode(line)

@@ -66,7 +66,6 @@ def fork(run: Callable[[], None]) -> int:
     code = 1
     try:
         end_with_parent()
-        adopt_orphans()
         if os.getppid() == parent:
             run()
         code = 0
@@ -99,7 +98,6 @@ def begin_child() -> BinaryIO:
     if parent_is_gone():
         # It ended while this process started, and the kernel signals later ends only.
         sys.exit(1)
-    adopt_orphans()
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Where it is ignored, as a program that starts opperf may have it, no child can be awaited.

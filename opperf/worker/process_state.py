@@ -132,7 +132,7 @@ def _streams() -> list[tuple[int, int] | None]:
 class Descriptors(NamedTuple):
     """Number of open files, and of those that can be open."""
 
-    count: int
+    opened: int
     most: int
 
 
@@ -146,8 +146,8 @@ def _descriptors() -> Descriptors:
 
 
 def _are_many(before: Descriptors, now: Descriptors) -> bool:
-    grown = now.count - before.count
-    return grown > MOST_OPENED or (grown > 0 and now.most - now.count < LEAST_FREE)
+    grown = now.opened - before.opened
+    return grown > MOST_OPENED or (grown > 0 and now.most - now.opened < LEAST_FREE)
 
 
 def _children() -> frozenset[int]:

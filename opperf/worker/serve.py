@@ -60,7 +60,7 @@ from opperf.worker.listing import list_operators, script
 from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
-from opperf.worker.process import begin_child, end_like, fork
+from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
 from opperf.worker.tracing import trace
 
@@ -195,6 +195,7 @@ class Server:
         self._requests, self._responses = requests, responses
         self._measures_memory = measures_memory
         self._state: ProcessState | None = None
+        self._adopts = False
         self._is_spoiled = False
         """Whether something that cannot be restored was left changed."""
         self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
@@ -256,6 +257,10 @@ class Server:
                 if isinstance(request, protocol.ForkRequest):
                     line = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
+                    if not self._adopts:
+                        # Not in a process that is forked, which awaits its forks alone.
+                        adopt_orphans()
+                        self._adopts = True
                     record = measure_case(framework, request, self._keep, settle)
                     line = protocol.encode_answer(record, self._is_spoiled)
                 else:
