@@ -1,10 +1,12 @@
-"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, and
-Python's warnings about it are not printed; and says where in it an error came from."""
+"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, as is a
+key that an object has twice, and Python's warnings about it are not printed; and says where in it
+an error came from."""
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import traceback
 import warnings
 from collections.abc import Callable
@@ -21,10 +23,21 @@ Python follows fewer than a thousand."""
 
 TOO_DEEP = f"nested more than {DEEPEST} deep"
 
+KEYS = re.compile(rb'"\s*:')
+"""Ends of keys in a text of JSON, and of what looks like one in a string."""
+
+NAMES = re.compile(rb'"([^"]*)"\s*:')
+"""Keys in a text of JSON that has no escape, and what looks like one in a string."""
+
+
+class EqualKeysError(ValueError):
+    """An object of JSON has a key twice."""
+
 
 def read_json(text: str | bytes, **options: Any) -> Any:
     """Returns the value of a text of JSON, as `json.loads`. Raises `json.JSONDecodeError`, and
-    `ValueError` for bytes that are no text and for a value that is nested too deep."""
+    `ValueError` for bytes that are no text and for a value that is nested too deep, and
+    `EqualKeysError` for a key that an object has twice."""
     try:
         made = json.loads(text, **options)
     except RecursionError:
@@ -32,6 +45,48 @@ def read_json(text: str | bytes, **options: Any) -> Any:
     # Counting is much quicker than looking at all values.
     if may_be_deep(text) and is_deep(made):
         raise ValueError(TOO_DEEP)
+    _check_keys(text, made)
+    return made
+
+
+def _check_keys(text: str | bytes, made: Any) -> None:
+    """Raises `EqualKeysError` if an object of a text of JSON, whose value is `made`, has one twice.
+    Of two equal ones readers of JSON drop one, and say nothing."""
+    # Rarely more: where a string looks like a key.
+    if len(KEYS.findall(_as_bytes(text))) > _count_keys(made):
+        json.loads(text, object_pairs_hook=_without_twins)
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+
+
+def are_distinct(text: bytes) -> bool:
+    """Whether no two keys of a text of JSON are equal, in whatever objects; quick to see for a
+    small one. False if that is not known."""
+    names = NAMES.findall(text)
+    return b"\\" not in text and len(set(names)) == len(names)
+
+
+def _count_keys(value: Any) -> int:
+    count, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            count += len(one)
+            one = one.values()
+        elif not isinstance(one, list):
+            continue
+        waiting += [inner for inner in one if isinstance(inner, (dict, list))]
+    return count
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise EqualKeysError(f"the key {twice!r} is there twice in one object")
     return made
 
 
@@ -58,11 +113,16 @@ def is_deep(value: Any) -> bool:
 
 
 def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
-    """Returns what a decoder makes of a text. Raises `msgspec.DecodeError`, if too deep too."""
+    """Returns what a decoder makes of a text of JSON. Raises `msgspec.DecodeError`, for a text that
+    is nested too deep and for a key that an object has twice too."""
     try:
-        return decoder(text)
+        made = decoder(text)
+        _check_keys(text, msgspec.json.decode(text))
     except RecursionError:
         raise msgspec.DecodeError(TOO_DEEP) from None
+    except EqualKeysError as error:
+        raise msgspec.DecodeError(str(error)) from None
+    return made
 
 
 def parse_python(

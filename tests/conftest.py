@@ -22,7 +22,7 @@ from opperf.worker.call_outputs import observe
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
-from opperf.worker.serve import trace
+from opperf.worker.tracing import trace
 from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"

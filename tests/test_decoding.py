@@ -1,4 +1,5 @@
-"""Text that is nested too deep is refused by every reader, and nothing warns."""
+"""Text that is nested too deep, or has a key twice, is refused by every reader, and nothing
+warns."""
 
 import json
 import warnings
@@ -7,7 +8,14 @@ import msgspec
 import pytest
 
 from opperf.comparison.files.reading import read
-from opperf.decoding import DEEPEST, decode, parse_python, read_json
+from opperf.decoding import (
+    DEEPEST,
+    EqualKeysError,
+    are_distinct,
+    decode,
+    parse_python,
+    read_json,
+)
 from opperf.errors import OpperfError
 from opperf.sources.base import is_source, open_source
 from opperf.sources.logged_arguments import read_arguments
@@ -80,3 +88,27 @@ def test_every_reader_refuses_a_file_that_is_nested_too_deep(tmp_path, name):
         assert str(path) in str(caught.value) and "\n" not in str(caught.value)
         assert caught.value.exit_code == 2
     is_source(path)
+
+
+@pytest.mark.parametrize(
+    "text, twice",
+    [
+        ('{"a": 1, "b": {"a": 2}}', ""),
+        ('{"a": 1, "a": 2}', "a"),
+        ('[{"b": [{"c": 1, "c" : 1}]}]', "c"),
+        # The same key, written in another way.
+        ('{"a": 1, "\\u0061": 2}', "a"),
+        # What looks like a key in a string is none.
+        ('{"a": "\\"a\\": 1", "b": "c\\":"}', ""),
+    ],
+)
+def test_a_key_that_an_object_has_twice_is_an_error(text, twice):
+    if not twice:
+        assert read_json(text) == json.loads(text)
+        assert decode(msgspec.json.decode, text.encode()) == json.loads(text)
+        return
+    with pytest.raises(EqualKeysError, match=f"the key '{twice}' is there twice"):
+        read_json(text)
+    with pytest.raises(msgspec.DecodeError, match="twice"):
+        decode(msgspec.json.decode, text.encode())
+    assert not are_distinct(text.encode())

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.decoding import read_json
+from opperf.decoding import EqualKeysError, are_distinct, read_json
 from opperf.errors import RunFileError
 from opperf.model.verification import WRONG
 
@@ -162,13 +162,18 @@ def read_lines(path: Path, content: bytes) -> Iterator[Line]:
         if record is not None:
             yield Line(number, record)
             continue
-        value, warning = _decode(text)
+        try:
+            value, warning = _decode(text)
+        except EqualKeysError as error:
+            raise RunFileError(f"{place}: {error}") from error
         record = None if value is None else record_of(value, place)
         yield Line(number, record, f"{place}: {warning}" if warning else "")
 
 
 def _usual_record(text: bytes, place: str) -> ModelRecord | None:
     """Returns the record of a line that has known keys and values alone; None of any other."""
+    if not are_distinct(text):
+        return None
     try:
         line = LINE.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -176,7 +181,7 @@ def _usual_record(text: bytes, place: str) -> ModelRecord | None:
     model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
     if model.model_name is None or (at is not None and not in_range(at)):
         return None
-    if any(key in metrics for key in VERIFICATION):
+    if any(key in metrics for key in VERIFICATION) or _below_zero(metrics):
         return None
     return ModelRecord(
         model.suite_name or "",
@@ -218,16 +223,27 @@ def _decode(text: bytes) -> tuple[Any, str]:
 
 def _value(text: bytes) -> Any:
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        pass
-    except RecursionError:
-        return None
-    try:
         # Python also writes NaN and Infinity, which JSON lacks.
         return read_json(text)
+    except EqualKeysError:
+        raise
     except ValueError:
         return None
+
+
+TIMES = ("total_time", "per_iter_time", "mean_total_time")
+"""Metrics that are measured times, of which none is below zero."""
+
+
+def _below_zero(metrics: Mapping[str, Any]) -> str:
+    """Returns the key path of a time that cannot be; empty without one."""
+    for key in TIMES:
+        value = metrics.get(key)
+        times: list[Any] = value if isinstance(value, list) else [value]
+        for time in times:
+            if is_number(time) and time < 0:
+                return f"metrics.{key} has {time:g}, and no time is below zero"
+    return ""
 
 
 def record_of(value: Any, place: str) -> ModelRecord:
@@ -251,6 +267,9 @@ def record_of(value: Any, place: str) -> ModelRecord:
     if at is not None and not in_range(at):
         raise RunFileError(_wrong(at, NUMBER, "timestamp", place))
     metrics = found["metrics"]
+    refused = _below_zero(metrics)
+    if refused:
+        raise RunFileError(f"{place}: {refused}; correct or remove the record")
     for key in VERIFICATION:
         one = metrics.get(key)
         if type(one) in TOP[key]:

@@ -36,6 +36,7 @@ from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
 from opperf.frameworks.models import Model, RunnableModel
 from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
+from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
@@ -540,6 +541,11 @@ class Processes(Core):
         """Imports what each fork would import at its first use; with `rehearsed`, only what calls
         of operators and their backward passes do."""
         # All is imported with the framework.
+
+    def process_parts(self) -> tuple[ProcessPart, ...]:
+        """Returns what a call may change in the process for all later ones, as its default dtype,
+        beside what any process has."""
+        return ()
 
     def seed(self, seed: int) -> None:
         """Seeds the framework's own random numbers, of which a user's code may draw."""

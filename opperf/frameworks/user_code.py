@@ -7,7 +7,9 @@ import ast
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 from opperf.decoding import parse_python
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
 from opperf.frameworks.literals import literal
-from opperf.frameworks.user_modules import file_here, file_named, imported, module_of
+from opperf.frameworks.user_modules import Imports, file_here, file_named, imported, module_of
 from opperf.model import (
     CallableTarget,
     FileTarget,
@@ -87,8 +89,10 @@ def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> C
     first = re.split("[.:]", target.path)[0]
     if first in names and ":" not in target.path:
         return find(target.path)
+    watch = nullcontext if first in sys.modules else Imports.watch
     try:
-        found: Callable[..., Any] = pkgutil.resolve_name(target.path)
+        with watch(first):
+            found: Callable[..., Any] = pkgutil.resolve_name(target.path)
     except ModuleNotFoundError as error:
         package = (error.name or first).partition(".")[0]
         raise UnsupportedError(

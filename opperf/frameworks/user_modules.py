@@ -9,8 +9,8 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +49,21 @@ SEARCHED = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
 BESIDE: list[str] = []
 """Folders of users' files, at the end of the path, so that the files can import what is beside
 them."""
+
+
+Watcher = Callable[[str], AbstractContextManager[object]]
+"""Returns a context in which a user's module is imported, by its name or file."""
+
+
+def _unwatched(name: str) -> AbstractContextManager[object]:
+    return nullcontext()
+
+
+class Imports:
+    """Where imports of users' modules are announced: to a worker's manager, which limits their
+    time."""
+
+    watch: Watcher = staticmethod(_unwatched)
 
 
 def file_here(name: str) -> Path | None:
@@ -119,7 +134,9 @@ def imported(name: str, shown: str, function: str = "") -> ModuleType:
     here = _in_working_directory(name)
     path = here or f"path/to/{name.rpartition('.')[2]}.py"
     try:
-        with _without_folders_beside():
+        # One that is loaded already takes no time.
+        watch = nullcontext if name in sys.modules else Imports.watch
+        with watch(name), _without_folders_beside():
             module = importlib.import_module(name)
             if _is_beside(module) and _spec_of(name) is None:
                 # A file of the user has imported it, from its own folder.
@@ -158,7 +175,8 @@ def module_of(path: str) -> ModuleType:
         BESIDE.append(str(file.parent))
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        with Imports.watch(path):
+            spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[spec.name]
         raise UsageError(

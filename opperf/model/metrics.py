@@ -107,6 +107,8 @@ class NoteCode(str, enum.Enum):
     """The compiler removed most of a pass's work: the figure is that of the rest."""
     WRITTEN = "written"
     """Calls after the first have inputs that earlier ones wrote to."""
+    LEFT_CHANGED = "left_changed"
+    """The case left its process changed for later ones: restored, or the process was replaced."""
     INCOMPLETE = "incomplete"
     """A program made fewer observations than were wanted, its stream lacks events, or its figures a
     node."""

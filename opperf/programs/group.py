@@ -22,11 +22,12 @@ import msgspec
 
 import opperf
 from opperf.machine.gpus import gpu_facts
+from opperf.machine.killing import kill_marked
 from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
-from opperf.programs.launching import ProcessPlan, ServerPlan, kill_marked
+from opperf.programs.launching import MARK, ProcessPlan, ServerPlan
 from opperf.programs.lines import LineReader
 from opperf.programs.observing import Part
 from opperf.programs.process import ProgramProcess
@@ -127,7 +128,7 @@ class Group:
         if self._server is not None:
             self._server.close()
         self._stack.close()
-        kill_marked(self._mark)
+        kill_marked(MARK, self._mark)
 
     @property
     def _unfinished(self) -> list[ProgramProcess]:

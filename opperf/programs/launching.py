@@ -3,17 +3,13 @@ are started and ended."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-import psutil
 
 from opperf.errors import UnsupportedError
 from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
@@ -239,18 +235,3 @@ def start_process(
         os.close(child_data)
         os.close(child_control)
     return process, Pipes(data, control), command
-
-
-def kill_group(process: int) -> None:
-    """Kills a process and all others of its group, which it leads."""
-    # It may have ended, and macOS says that of a group of ended processes in another way.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process, signal.SIGKILL)
-
-
-def kill_marked(mark: str) -> None:
-    """Kills the processes of a program that have left its group for a session of their own."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(MARK) == mark:
-                process.kill()

@@ -15,10 +15,11 @@ from typing import Any
 
 from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
+from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
-from opperf.programs.launching import Pipes, ProcessPlan, kill_group, start_process
+from opperf.programs.launching import Pipes, ProcessPlan, start_process
 from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
 from opperf.programs.observations import TRAIN, Observations
 from opperf.programs.streams import StreamWriter

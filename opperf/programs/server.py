@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from opperf.errors import one_line, with_last_output
-from opperf.programs.launching import MARK, ServerPlan, kill_group
+from opperf.machine.killing import kill_group
+from opperf.programs.launching import MARK, ServerPlan
 
 ANSWER_S = 5.0
 """Limit on one answer of a server that is about to be ready, which may be busy."""

@@ -98,6 +98,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
 
 SAID = (
     NoteCode.WRITTEN,
+    NoteCode.LEFT_CHANGED,
     *REMOVED,
     NoteCode.NOT_PRODUCED,
     NoteCode.NOT_PROFILED,

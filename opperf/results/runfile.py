@@ -42,6 +42,7 @@ from opperf.model import (
     Waits,
 )
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
+from opperf.results.possible import refused_summaries
 from opperf.results.verifications import is_wrong
 
 
@@ -267,6 +268,9 @@ def _parse(path: Path) -> Parsed[Run]:
                 raise RunFileError(f"{where} comes before its case; the file is damaged")
             if line.environment and line.environment not in environments:
                 raise RunFileError(f"{where} comes before its environment; the file is damaged")
+            refused = refused_summaries(line.summaries)
+            if refused:
+                raise RunFileError(f"{where}: {refused}; the file is damaged")
             records[line.id, line.place] = line.record(cases[line.id])
         elif isinstance(line, ProcessLine):
             processes.append(line)

@@ -1,15 +1,18 @@
-"""Compiles cases into the framework's cache, for the process that measures them."""
+"""Compiles cases ahead: into the framework's cache, for the process that measures them, and code
+that every process needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.instruments.guard import guard
 from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.model import Case
 
 MOST_BYTES = 2**28
@@ -52,3 +55,26 @@ def _compile(framework: Framework, case: Case) -> CompiledAhead:
             first_ns=framework.first_compile_ns(prepared.call),
             cache_misses=int(figures["compile_cache_misses"]),
         )
+
+
+def build_cases(framework: Framework, cases: Sequence[Case]) -> None:
+    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
+    with on_usable_cores():
+        framework.build(cases)
+
+
+@contextmanager
+def on_usable_cores() -> Iterator[None]:
+    """Has what this thread starts run on all cores that opperf may use."""
+    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
+    if not usable:
+        yield
+        return
+    pinned = os.sched_getaffinity(0)
+    try:
+        # A control group may have lost them.
+        with suppress(OSError):
+            os.sched_setaffinity(0, usable)
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)

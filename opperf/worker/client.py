@@ -11,12 +11,14 @@ from typing import TypeVar
 import msgspec
 
 from opperf.errors import WorkerError
+from opperf.frameworks.user_code import target_at
 from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import (
     Case,
     Environment,
+    FileTarget,
     Listing,
     OperatorTarget,
     Record,
@@ -83,6 +85,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         )
         super().__init__(program, framework, cpus)
         self._rehearsed = False
+        self._not_imported: dict[str, str] = {}
+        """Users' modules whose import has not ended in time, by name or file, with the reason."""
         self._profiles = profiles
 
     def environment(self) -> Environment:
@@ -121,8 +125,39 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         return resolve_selection(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
-        request = protocol.PlanRequest(selection=selection, found=found or {})
-        return self._ask_or_fail(request)
+        """Returns the plan of a selection. What is in a module whose import does not end in the
+        time of a case is excluded, with the reason; the rest is planned."""
+        patterns = selection.patterns
+        while True:
+            excluded = {name: why for name in patterns if (why := self._why_not_imported(name))}
+            left = tuple(name for name in patterns if name not in excluded)
+            if patterns and not left:
+                return Plan(cases=(), excluded=excluded)
+            asked = msgspec.structs.replace(selection, patterns=left)
+            request = protocol.PlanRequest(selection=asked, found=found or {})
+            limit_s = selection.settings.timeout_s
+            try:
+                plan = self._ask_or_fail(request, import_timeout_s=limit_s)
+            except WorkerError as error:
+                silent = error.__cause__
+                if not isinstance(silent, WorkerTimeout) or not silent.importing:
+                    raise
+                self._not_imported[silent.importing] = (
+                    f"{error}; raise --timeout, or correct the file"
+                )
+                if not any(map(self._why_not_imported, left)):
+                    raise
+            else:
+                return msgspec.structs.replace(plan, excluded={**plan.excluded, **excluded})
+
+    def _why_not_imported(self, name: str) -> str:
+        """Returns why the user's module that an operator's name leads to was not imported; empty
+        for any other operator."""
+        target = target_at(self._framework, name, self.has_own_modules)
+        if isinstance(target, FileTarget):
+            return self._not_imported.get(str(Path(target.file).resolve()), "")
+        module = target.path.partition(":")[0] if target is not None else ""
+        return self._not_imported.get(module, "")
 
     def listing(self, paths: tuple[str, ...] = ()) -> Listing:
         return self._ask_or_fail(protocol.ListRequest(paths))
@@ -136,11 +171,12 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
 
     def check_models(self, cases: Sequence[Case]) -> None:
         """Builds the models of cases. Raises the error of the first that is none."""
-        self._ask_or_fail(protocol.CheckModelsRequest(cases=tuple(cases)), work="building models")
+        request = protocol.CheckModelsRequest(cases=tuple(cases))
+        self._ask_or_fail(request, None, "building models", longest_s(cases))
 
     def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:
         request = protocol.CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
-        return self._ask_or_fail(request)
+        return self._ask_or_fail(request, import_timeout_s=longest_s(cases))
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles the code of cases, for this and all later processes."""
@@ -207,10 +243,14 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             status, reason = Status.CRASHED, describe_end(died)
-        except WorkerTimeout:
-            advice = "raise --timeout or choose a smaller --size"
+        except WorkerTimeout as silent:
+            advice = (
+                "raise --timeout"
+                if silent.importing
+                else "raise --timeout or choose a smaller --size"
+            )
             status = Status.TIMEOUT
-            reason = f"not finished after {case.settings.timeout_s:g} s; {advice}"
+            reason = f"{silent}; {advice}"
         wall_s = time.monotonic() - started
         verification = Verification.not_run(reason) if case.settings.verify else None
         if self._kept is not None:
@@ -235,8 +275,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 trial = Trial(refusal=describe_end(died), ended=True)
                 if not has_run:
                     break
-            except WorkerTimeout:
-                return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
+            except WorkerTimeout as silent:
+                return Trial(refusal=str(silent), ended=True)
         return trial
 
     def observe(self, case: Case, folder: Path, draw: int = 0, calls: int | None = 0) -> Observed:
@@ -251,8 +291,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
             return Observed(refusal=describe_end(died))
-        except WorkerTimeout:
-            return Observed(refusal=f"not finished after {case.settings.timeout_s:g} s")
+        except WorkerTimeout as silent:
+            return Observed(refusal=str(silent))
 
     def _start_used(self) -> None:
         """Starts a process that runs operators itself, unless a fork of it does."""
@@ -261,14 +301,23 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             self._use = "used"
 
     def _ask_or_fail(
-        self, request: Request[R], timeout_s: float | None = None, work: str = "planning"
+        self,
+        request: Request[R],
+        timeout_s: float | None = None,
+        work: str = "planning",
+        import_timeout_s: float | None = None,
     ) -> R:
         """Returns the answer to a request whose failure ends the run."""
         timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
         self._start()
         try:
-            return self._ask(request, timeout_s)
+            return self._ask(request, timeout_s, import_timeout_s)
         except WorkerDied as died:
             raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
         except WorkerTimeout as silent:
-            raise WorkerError(f"{work} took over {timeout_s:g} s") from silent
+            raise WorkerError(silent.of(work)) from silent
+
+
+def longest_s(cases: Iterable[Case]) -> float | None:
+    """Returns the longest time limit of some cases; None without any."""
+    return max((case.settings.timeout_s for case in cases), default=None)

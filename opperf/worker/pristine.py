@@ -34,13 +34,22 @@ from typing import BinaryIO
 import msgspec
 
 from opperf.frameworks import Framework, load
+from opperf.frameworks.user_modules import Imports
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
-from opperf.worker.process import begin_child, child_variables, fork, module_command
+from opperf.worker.process import (
+    KEPT_PROCESSES,
+    adopt_orphans,
+    begin_child,
+    child_variables,
+    fork,
+    module_command,
+)
+from opperf.worker.process_state import ProcessState, seed_afresh
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
@@ -80,6 +89,7 @@ class PristineServer:
             env=child_variables(os.environ),
             start_new_session=True,
         )
+        KEPT_PROCESSES.add(self._process.pid)
         self._has_imported = False
         self._asked = None
 
@@ -184,6 +194,7 @@ class Child:
                 answer(lines, out)
 
         self.pid = fork(run)
+        KEPT_PROCESSES.add(self.pid)
         os.close(requests)
         os.close(answers)
         self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
@@ -233,8 +244,18 @@ class Fork:
 
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
+            # The process that makes the timed calls announces imports to the manager.
+            Imports.watch = contextlib.nullcontext
+            state = ProcessState(framework)
+            adopt_orphans()
             for line in lines:
-                found = measure_case_peaks(CASES.decode(line), framework, bound_of)
+                state.begin()
+                case = CASES.decode(line)
+                seed_afresh()
+                found = measure_case_peaks(case, framework, bound_of)
+                if state.settle(case).lost:
+                    state.end_processes()
+                    found = msgspec.structs.replace(found, clean=False)
                 out.write(msgspec.json.encode(found) + b"\n")
                 out.flush()
 

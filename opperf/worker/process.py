@@ -17,6 +17,9 @@ from typing import BinaryIO, NoReturn
 
 from opperf.worker.launch import BASE
 
+KEPT_PROCESSES: set[int] = set()
+"""Ids of the processes that opperf itself starts in this one and keeps for later cases."""
+
 PR_SET_PDEATHSIG = 1
 """prctl's option for a signal on the parent's death, from linux/prctl.h."""
 
@@ -24,11 +27,25 @@ PR_SET_PDEATHSIG = 1
 def end_with_parent() -> None:
     """Makes the kernel kill this process when its parent dies, even in the middle of a call.
     Without prctl, the end of standard input ends it between requests."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+PR_SET_CHILD_SUBREAPER = 36
+"""prctl's option for becoming the parent of orphans, from linux/prctl.h."""
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of those among its descendants whose own has ended: those that
+    a case has left running are seen then. Without prctl they end with the run."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
     try:
         prctl = ctypes.CDLL(None).prctl
     except (AttributeError, OSError):
         return
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(option, value, 0, 0, 0)
 
 
 def parent_is_gone() -> bool:
@@ -83,6 +100,8 @@ def begin_child() -> BinaryIO:
         sys.exit(1)
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Where it is ignored, as a program that starts opperf may have it, no child can be awaited.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What else is printed goes to standard error.
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     sys.stdout.flush()

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import IO
 
@@ -16,6 +17,7 @@ from opperf.errors import WorkerError, with_last_output
 from opperf.frameworks.user_modules import OWN_MODULES, SEARCHED
 from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
+from opperf.machine.killing import kill_marked
 from opperf.machine.pinning import Cpus
 from opperf.metrics import launcher_of
 from opperf.model import Settings, process_settings
@@ -29,6 +31,10 @@ replace it, and takes a fifth of a second to import."""
 
 SERVER = "opperf.worker.serve"
 """Module of the process that answers requests."""
+
+
+MARK = "OPPERF_WORKER"
+"""Environment variable that all processes of a worker have, those of sessions of their own too."""
 
 
 class WorkerProgram:
@@ -59,6 +65,7 @@ class WorkerProgram:
         if "threads" in process:
             self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
         self.variables.update(settings.env)
+        self.mark = self.variables[MARK] = uuid.uuid4().hex
         if own_modules or python or not settings.env.keys().isdisjoint(SEARCHED):
             self.variables[OWN_MODULES] = "1"
         if cpus.pinned:
@@ -100,6 +107,8 @@ class WorkerProgram:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def process_ended(self) -> None:
+        """Ends what its process has left running, which has ended."""
+        kill_marked(MARK, self.mark)
         if self._launcher is not None:
             self._launcher.process_ended()
 

@@ -252,6 +252,8 @@ class Answer(Struct, frozen=True, tag="answer"):
     """The answer to a request."""
 
     result: msgspec.Raw
+    last: bool = False
+    """Whether the process is to be replaced: it is not as it was, and cannot be restored."""
 
 
 class Refusal(Struct, frozen=True, tag="refusal"):
@@ -290,9 +292,15 @@ class Kept(Struct, frozen=True, tag="kept"):
     record: Record
 
 
-Response = Answer | Refusal | Kept
+class Importing(Struct, frozen=True, tag="importing"):
+    """A user's module is imported, by its name or file; the same with an empty name follows."""
+
+    name: str
 
 
-def encode_answer(result: object) -> bytes:
-    """Returns the line of an answer."""
-    return msgspec.json.encode(Answer(msgspec.Raw(msgspec.json.encode(result)))) + b"\n"
+Response = Answer | Refusal | Kept | Importing
+
+
+def encode_answer(result: object, last: bool = False) -> bytes:
+    """Returns the line of an answer, the last one of a process that is to be replaced."""
+    return msgspec.json.encode(Answer(msgspec.Raw(msgspec.json.encode(result)), last)) + b"\n"

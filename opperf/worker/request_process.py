@@ -18,11 +18,12 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_modules import OWN_MODULES
+from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
 from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Answer, Kept, Request, Response
+from opperf.worker.protocol import Answer, Importing, Kept, Request, Response
 
 START_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
@@ -47,7 +48,21 @@ R = TypeVar("R")
 
 
 class WorkerTimeout(Exception):
-    """The worker did not respond in time, and was ended."""
+    """The worker did not respond in time, and was ended. `importing` is the user's module that it
+    was importing, by name or file; empty if it was not."""
+
+    def __init__(self, timeout_s: float, importing: str = "") -> None:
+        super().__init__(timeout_s, importing)
+        self.timeout_s, self.importing = timeout_s, importing
+
+    def __str__(self) -> str:
+        during = f" by the import of {self.importing}" if self.importing else ""
+        return f"not finished{during} after {self.timeout_s:g} s"
+
+    def of(self, work: str) -> str:
+        """Returns in words what took too long: the import, or else this work."""
+        what = f"importing {self.importing}" if self.importing else work
+        return f"{what} took over {self.timeout_s:g} s"
 
 
 class RequestProcess:
@@ -58,6 +73,8 @@ class RequestProcess:
         self._program, self._framework, self.cpus = program, framework, cpus
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
+        self._importing = ""
+        """The user's module that is imported now, by name or file."""
         self._kept: Record | None = None
         """Record of the case in flight, once it has all but its verification."""
         self._log = tempfile.TemporaryFile()
@@ -107,25 +124,24 @@ class RequestProcess:
             return
         if process.poll() is None:
             # Its session is its own, and its forks are in its process group.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
         with suppress(subprocess.TimeoutExpired):
             # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
             process.wait(timeout=KILL_WAIT_S)
+        # First, as what is left of it may have its output open.
+        self._program.process_ended()
         stdin, stdout = process.stdin, process.stdout
         assert stdin is not None and stdout is not None
         stdin.close()
         with stdout:
             _await_end(stdout)
-        self._program.process_ended()
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one start."""
         self._killed = True
         process = self._process
         if process is not None and process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process.pid)
 
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -140,7 +156,7 @@ class RequestProcess:
                 self._launch()
             self._is_starting = False
             try:
-                self._environment = self._answer(Environment, START_TIMEOUT_S)
+                self._environment = self._answer(Environment, START_TIMEOUT_S, START_TIMEOUT_S)
                 assert self._process is not None
                 move_process(self._process.pid, self.cpus.pinned)
                 return
@@ -153,8 +169,7 @@ class RequestProcess:
                     f"{self._program.python} is a Python interpreter with {name}"
                 ) from died
             except WorkerTimeout as silent:
-                took = f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
-                raise WorkerError(took) from silent
+                raise WorkerError(silent.of(f"importing {self._framework}")) from silent
             except OpperfError:
                 self.end()
                 raise
@@ -163,6 +178,7 @@ class RequestProcess:
         self.launches += 1
         self._use = "fresh"
         self._buffer = b""
+        self._importing = ""
         # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
         self._log.truncate()
@@ -177,7 +193,11 @@ class RequestProcess:
             self.end()
             raise WorkerError("the worker was killed")
 
-    def _ask(self, request: Request[R], timeout_s: float) -> R:
+    def _ask(
+        self, request: Request[R], timeout_s: float, import_timeout_s: float | None = None
+    ) -> R:
+        """Returns the answer to a request. Each import of a user's module has a limit of its own,
+        that of the rest by default."""
         process = self._process
         assert process is not None and process.stdin is not None
         self._memory_kills = memory_kills()
@@ -185,19 +205,27 @@ class RequestProcess:
             process.stdin.write(msgspec.json.encode(request) + b"\n")
         except BrokenPipeError:
             raise self._died(process) from None
-        answer: R = self._answer(request.answer_type(), timeout_s)
+        self._importing = ""
+        limit_s = timeout_s if import_timeout_s is None else import_timeout_s
+        answer: R = self._answer(request.answer_type(), timeout_s, limit_s)
         return answer
 
-    def _answer(self, kind: Any, timeout_s: float) -> Any:
-        line = self._line(timeout_s)
+    def _answer(self, kind: Any, timeout_s: float, import_timeout_s: float) -> Any:
+        line = self._line(import_timeout_s if self._importing else timeout_s)
         try:
             response = msgspec.json.decode(line, type=Response)
             if isinstance(response, Answer):
+                if response.last:
+                    self.end()
                 return msgspec.json.decode(response.result, type=kind)
+            if isinstance(response, Importing):
+                self._importing = response.name
+                # The import has as much time as what is before and after.
+                return self._answer(kind, timeout_s, import_timeout_s)
             if isinstance(response, Kept):
                 self._kept = response.record
                 # What follows has as much time as what was before.
-                return self._answer(kind, timeout_s)
+                return self._answer(kind, timeout_s, import_timeout_s)
         except msgspec.DecodeError as error:
             self.end()
             printed = one_line(line.decode(errors="replace"), 80)
@@ -219,7 +247,7 @@ class RequestProcess:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
                     self.end()
-                    raise WorkerTimeout
+                    raise WorkerTimeout(timeout_s, self._importing)
                 chunk = os.read(process.stdout.fileno(), READ_BYTES)
                 if not chunk:
                     raise self._died(process)

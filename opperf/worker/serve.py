@@ -18,9 +18,8 @@ import contextlib
 import gc
 import os
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,28 +27,23 @@ import msgspec
 import numpy as np
 
 from opperf import errors
-from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import import_module, loaded_for
+from opperf.frameworks.user_modules import Imports, import_module, loaded_for
 from opperf.instruments.instrument import Conditions
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.times import BACKWARD
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
-from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
     Case,
-    ModelTarget,
     Record,
     Role,
     Settings,
     Status,
-    TraceTarget,
     process_settings,
 )
 from opperf.rules.engine import rules_module
@@ -58,73 +52,17 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
 from opperf.suites.base import models_of
 from opperf.worker import protocol
-from opperf.worker.ahead import compile_cases, uncompiled
+from opperf.worker.ahead import build_cases, compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap
-from opperf.worker.binding import bound_of, check_models
+from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
-from opperf.worker.process import begin_child, end_like, fork
-
-
-def trace(
-    framework: Framework,
-    cases: Sequence[Case],
-    chrome: Path | None,
-    execution: Path | None,
-    least_s: float = 0.0,
-) -> dict[str, str]:
-    """Writes the framework's traces of the cases to these files, and returns those that could not
-    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`, that
-    of a replay its name. Raises `UnsupportedError` if the framework writes none."""
-    failed: dict[str, str] = {}
-    # A replay has tried its calls before, which are no part of its iteration.
-    replays = {case.id: case for case in cases if isinstance(case.target, TraceTarget)}
-    ready: dict[str, Bound] = {}
-    for case in replays.values():
-        with _failures(case, failed), case_scope(case, framework):
-            ready[case.id] = bound_of(case, framework)
-    with framework.tracing(chrome, execution) as label:
-        for case in cases:
-            if case.id in failed:
-                continue
-            is_replay = case.id in replays
-            name = case.label if is_replay else f"[param|{case.source_id or case.id}]"
-            with _failures(case, failed), case_scope(case, framework), label(name):
-                # A model is built in the scope that it runs in.
-                is_model = isinstance(case.target, ModelTarget)
-                made = bound_of(case, framework) if is_model else NOTHING_BOUND
-                _call(framework, case, ready.get(case.id, made), least_s)
-    return failed
-
-
-@contextlib.contextmanager
-def _failures(case: Case, failed: dict[str, str]) -> Iterator[None]:
-    """Adds the reason why a case cannot be called."""
-    try:
-        yield
-    except Exception as error:
-        failed[case.id] = one_line(f"{type(error).__name__}: {error}")
-
-
-def _call(framework: Framework, case: Case, bound: Bound, least_s: float) -> None:
-    prepared = PreparedCase(case, framework, bound)
-    end = time.monotonic() + least_s
-    prepared.call()
-    while time.monotonic() < end:
-        framework.synchronize(case.settings.device)
-        prepared.call()
-    if BACKWARD.name in case.passes:
-        try:
-            gradient = prepared.make_gradient()
-        except NoGradientError:
-            return
-        gradient.record()
-        gradient.backward()
-    framework.synchronize(case.settings.device)
-
+from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
+from opperf.worker.process_state import Left, ProcessState, seed_afresh
+from opperf.worker.tracing import trace
 
 PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings of this process, without those at their defaults."""
@@ -137,9 +75,10 @@ def measure_case(
     framework: Framework,
     request: protocol.MeasureRequest,
     keep: Callable[[Record], object] = lambda record: None,
+    settle: Callable[[Case], Left] = lambda case: Left(),
 ) -> Record:
-    """Returns the record of a case, which `keep` gets before what may end this process. Raises
-    `WorkerError` for other process settings."""
+    """Returns the record of a case, which `keep` gets before what may end this process. `settle`
+    restores what the case has left changed. Raises `WorkerError` for other process settings."""
     case = request.case
     wanted = process_settings(case.settings)
     if wanted != PROCESS_SETTINGS:
@@ -147,6 +86,7 @@ def measure_case(
             f"{case.label} needs a process with {wanted}, and this one was started with "
             f"{PROCESS_SETTINGS}"
         )
+    seed_afresh()
     try:
         record = measure(
             case,
@@ -170,30 +110,9 @@ def measure_case(
         record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
     # A fault in a backward pass may have left a record that is ok, too.
     end_without(framework, case.settings.device)
-    return msgspec.structs.replace(record, loaded=loaded_for(case.target))
-
-
-def build_cases(framework: Framework, request: protocol.BuildRequest) -> None:
-    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
-    with on_usable_cores():
-        framework.build(request.cases)
-
-
-@contextlib.contextmanager
-def on_usable_cores() -> Iterator[None]:
-    """Has what this thread starts run on all cores that opperf may use."""
-    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
-    if not usable:
-        yield
-        return
-    pinned = os.sched_getaffinity(0)
-    try:
-        # A control group may have lost them.
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, usable)
-        yield
-    finally:
-        os.sched_setaffinity(0, pinned)
+    note = settle(case).note
+    notes = record.notes if note is None else (*record.notes, note)
+    return msgspec.structs.replace(record, notes=notes, loaded=loaded_for(case.target))
 
 
 UNUSABLE = 1
@@ -229,7 +148,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
     protocol.CompleteRequest: lambda framework, asked: complete(
         framework, asked.cases, asked.batch_factor
     ),
-    protocol.BuildRequest: build_cases,
+    protocol.BuildRequest: lambda framework, asked: build_cases(framework, asked.cases),
     protocol.UncompiledRequest: lambda framework, asked: uncompiled(framework, asked.cases),
     protocol.CompileRequest: lambda framework, asked: compile_cases(framework, asked.cases),
     protocol.ScriptRequest: lambda framework, asked: [
@@ -264,6 +183,10 @@ def load_framework(name: str) -> Framework:
     return framework
 
 
+CALLS = (protocol.TryRequest, protocol.ObserveRequest)
+"""Requests for calls of a case that is not measured."""
+
+
 class Server:
     """Answers requests in this process or in a fork of it."""
 
@@ -272,12 +195,17 @@ class Server:
     ) -> None:
         self._requests, self._responses = requests, responses
         self._measures_memory = measures_memory
+        self._state: ProcessState | None = None
+        self._adopts = False
+        self._is_spoiled = False
+        """Whether something that cannot be restored was left changed."""
         self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
             protocol.AnyRequest
         )
 
     def start(self, framework_name: str, forks: protocol.ForkRequest | None = None) -> None:
         """Imports the framework, prepares forks, and answers requests until there are no more."""
+        Imports.watch = self._importing
         try:
             framework = load_framework(framework_name)
             self._begin_process(framework)
@@ -303,8 +231,26 @@ class Server:
     def _keep(self, record: Record) -> None:
         self._respond(msgspec.json.encode(protocol.Kept(record)) + b"\n")
 
+    @contextlib.contextmanager
+    def _importing(self, name: str) -> Iterator[None]:
+        """Tells the manager that a user's module is imported, and keeps what it sets up."""
+        self._respond(msgspec.json.encode(protocol.Importing(name)) + b"\n")
+        try:
+            with contextlib.nullcontext() if self._state is None else self._state.importing():
+                yield
+        finally:
+            self._respond(msgspec.json.encode(protocol.Importing("")) + b"\n")
+
     def _answer_requests(self, framework: Framework) -> None:
+        state = self._state = ProcessState(framework)
+
+        def settle(case: Case | None = None) -> Left:
+            left = state.settle(case)
+            self._is_spoiled = self._is_spoiled or bool(left.lost)
+            return left
+
         for asked in self._requests:
+            state.begin()
             try:
                 request = self._decoder.decode(asked)
                 if isinstance(request, protocol.EndRequest):
@@ -312,10 +258,18 @@ class Server:
                 if isinstance(request, protocol.ForkRequest):
                     line = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
-                    line = protocol.encode_answer(measure_case(framework, request, self._keep))
+                    if not self._adopts:
+                        # Not in a process that is forked, which awaits its forks alone.
+                        adopt_orphans()
+                        self._adopts = True
+                    record = measure_case(framework, request, self._keep, settle)
+                    line = protocol.encode_answer(record, self._is_spoiled)
                 else:
-                    line = protocol.encode_answer(ANSWERS[type(request)](framework, request))
+                    answer = ANSWERS[type(request)](framework, request)
+                    settle(request.case if isinstance(request, CALLS) else None)
+                    line = protocol.encode_answer(answer, self._is_spoiled)
             except Exception as error:
+                settle()
                 line = refuse(error)
             self._respond(line)
 

@@ -16,6 +16,7 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
+from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
@@ -122,6 +123,7 @@ class WrappedProcess:
                 timed_out = self._wait(process, lines, limits)
             finally:
                 self._end(process)
+                worker.process_ended()
         return _ended(lines, process.returncode, timed_out, batch, files.log, kills)
 
     def kill(self) -> None:
@@ -129,11 +131,11 @@ class WrappedProcess:
         self._killed = True
         process = self._process
         if process is not None:
-            _kill(process)
+            kill_group(process.pid)
 
     def _check_not_killed(self) -> None:
         if self._killed and self._process is not None:
-            _kill(self._process)
+            kill_group(self._process.pid)
 
     def _wait(
         self, process: subprocess.Popen[bytes], lines: Path, limits: Mapping[str, float]
@@ -155,16 +157,11 @@ class WrappedProcess:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         self._process = None
-        _kill(process)
+        kill_group(process.pid)
         with suppress(subprocess.TimeoutExpired):
             process.wait(KILL_WAIT_S)
         if process.stdin is not None:
             process.stdin.close()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _limit_s(case: Case, program: WrappingProgram) -> float:

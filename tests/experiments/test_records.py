@@ -63,11 +63,21 @@ def test_lines_that_are_cut_off_cost_themselves_alone(tmp_path):
         ({"timestamp": "now"}, 'f:1: timestamp is "now", and not a number'),
         ({"timestamp": 1e300}, "f:1: timestamp is 1e\\+300, and not a number"),
         ({"repeat": True}, "f:1: repeat is true, and not an integer"),
+        (
+            {"metrics": {"total_time": [1.0, -2.0]}},
+            "f:1: metrics.total_time has -2, and no time is below zero",
+        ),
     ],
 )
 def test_what_is_no_record_is_an_error_with_its_line(change, message):
     line = json.dumps({**value(), **change}).encode()
     with pytest.raises(RunFileError, match=message):
+        list(read_lines("f", line))
+
+
+def test_a_key_that_stands_twice_is_an_error_with_its_line():
+    line = json.dumps(value()).replace('"repeat":', '"repeat": 1, "repeat":', 1).encode()
+    with pytest.raises(RunFileError, match="f:1: the key 'repeat' is there twice"):
         list(read_lines("f", line))
 
 

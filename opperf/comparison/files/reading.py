@@ -26,6 +26,7 @@ from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
 from opperf.results.opperf_json import VERIFICATION, source_of
 from opperf.results.output import sidecar
+from opperf.results.possible import NOT_NEGATIVE
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
@@ -259,7 +260,7 @@ def entries_of_results(
     if not isinstance(results, dict):
         raise RunFileError(f"{path}: not results by operator: the JSON is not an object")
     entries = tuple(
-        _entry(operator, result, key, selector)
+        _entry(path, operator, result, key, selector)
         for operator, listed in results.items()
         for result, selector in _results(path, operator, listed, ids.get(operator, ()))
     )
@@ -288,7 +289,7 @@ def _results(
 
 
 def _entry(
-    operator: str, result: dict[str, Any], key: Callable[[str, Any], str], selector: str
+    path: Path, operator: str, result: dict[str, Any], key: Callable[[str, Any], str], selector: str
 ) -> Entry:
     inputs = result.get("inputs", {})
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
@@ -303,7 +304,7 @@ def _entry(
         shown=key(operator, inputs),
         details=details_key(details),
         reason=reason,
-        figures={} if reason else _average_figures(operator, result),
+        figures={} if reason else _average_figures(path, operator, result),
     )
 
 
@@ -320,7 +321,7 @@ def details_key(details: Any) -> str:
     return json.dumps(details, sort_keys=True, default=str) if details else ""
 
 
-def _average_figures(operator: str, result: dict[str, Any]) -> dict[str, Figure]:
+def _average_figures(path: Path, operator: str, result: dict[str, Any]) -> dict[str, Figure]:
     """The figures by metric; for memory, that of the device with the largest peak."""
     found: dict[str, Figure] = {}
     for name, value in result.items():
@@ -331,6 +332,8 @@ def _average_figures(operator: str, result: dict[str, Any]) -> dict[str, Figure]
         if statistic != "mean" and not metric.is_steady:
             continue
         measured = value * unit_of(metric.unit).size
+        if metric.kind in NOT_NEGATIVE and measured < 0:
+            raise RunFileError(f"{path}: {operator}: {name} is {value:g}, which is below zero")
         if metric.name not in found or found[metric.name].mean < measured:
             found[metric.name] = Figure(metric.unit, measured, measured)
     return found

@@ -26,6 +26,7 @@ from opperf.frameworks.jax import (
     models,
     primitives,
     private,
+    process_parts,
     programs,
     recorder,
     registry,
@@ -45,6 +46,7 @@ from opperf.frameworks.jax.devices import (
 from opperf.frameworks.jax.gradient import VectorJacobianProduct, compile_gradient
 from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
+from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
 
@@ -199,6 +201,9 @@ class JAX(Framework):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler} if private.PROFILE_DATA.find() else {}
+
+    def process_parts(self) -> tuple[ProcessPart, ...]:
+        return process_parts.PARTS
 
     def keeps_workspace(self, device: str) -> bool:
         # What XLA plans for a call does not depend on others.

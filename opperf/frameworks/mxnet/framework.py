@@ -27,6 +27,7 @@ from opperf.frameworks.mxnet import (
     messages,
     models,
     private,
+    process_parts,
     recorder,
     registry,
     source,
@@ -37,6 +38,7 @@ from opperf.frameworks.mxnet import (
 )
 from opperf.frameworks.mxnet.device import context, devices, free_memory, parse
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
+from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.user_code import parameters_of
 from opperf.model import (
@@ -313,6 +315,9 @@ class MXNet(Framework):
         # The engine queues calls on the CPU as well, but there synchronising while idle takes a
         # third of a microsecond, and calls that are queued together may run in parallel.
         return device.startswith("gpu")
+
+    def process_parts(self) -> tuple[ProcessPart, ...]:
+        return process_parts.PARTS
 
     def supports_fork(self, device: str) -> bool:
         # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.

@@ -14,6 +14,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
+from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
@@ -28,6 +29,7 @@ from opperf.frameworks.torch import (
     options,
     overloads,
     private,
+    process_parts,
     recorder,
     registry,
     replay,
@@ -273,6 +275,9 @@ class PyTorch(Framework):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
+
+    def process_parts(self) -> tuple[ProcessPart, ...]:
+        return process_parts.PARTS
 
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError
-from opperf.history.intake.documents import label
+from opperf.history.intake.documents import label, wrong
 from opperf.history.intake.units import Known, kind_of, known_unit
 from opperf.history.model import (
     WHOLE,
@@ -27,6 +27,7 @@ from opperf.instruments.profilers.summary import median_interval
 from opperf.model import MetricKind, Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
+from opperf.results.possible import refused_order
 
 KEYED = (
     *("machine", "cpu", "cores", "architecture", "gpus", "framework", "versions", "python"),
@@ -211,6 +212,7 @@ def submit(
     """Returns a run, whose copies have the same identity. Of several figures of one series the last
     counts, which is added to the warnings."""
     listed = list(entries)
+    check_bounds(listed, path)
     kept = {entry.key: entry for entry in listed}
     if len(kept) < len(listed):
         counts = Counter(entry.key for entry in listed)
@@ -245,6 +247,8 @@ def submit_value(
     warnings = [f"{path}: it has no time; that of the file is taken"]
     if not given.machine:
         warnings.append(UNKNOWN_MACHINE.format(path))
+    entries = list(entries_of(machine))
+    check_times(entries, path)
     submission = submit(
         source,
         [commit.sha, digest(value)],
@@ -252,11 +256,31 @@ def submit_value(
         commit,
         given.branch,
         file_time(path),
-        entries_of(machine),
+        entries,
         [machine],
         warnings,
     )
     return Intake((submission,), tuple(warnings))
+
+
+def check_bounds(entries: Iterable[Entry], path: Path) -> None:
+    """Raises `RunFileError` for the first figure outside of its bounds, which cannot be."""
+    for entry in entries:
+        point = entry.point
+        why = refused_order("the lower bound", point.low, "the figure", point.median)
+        why = why or refused_order("the figure", point.median, "the upper bound", point.high)
+        if why:
+            raise wrong(path, f"{entry.facts.name}.{entry.key.metric}", why)
+
+
+def check_times(entries: Iterable[Entry], path: Path) -> None:
+    """Raises `RunFileError` for the first time of a single run that is not above zero. In a file of
+    many commits it is an outcome of one of them, which `history check` reports."""
+    for entry in entries:
+        if entry.facts.kind is MetricKind.WALL and entry.point.median <= 0:
+            figure = f"{entry.point.median:g} {entry.facts.unit}"
+            at = f"{entry.facts.name}.{entry.key.metric}"
+            raise wrong(path, at, f"{figure} is no time, which is above zero")
 
 
 UNKNOWN_MACHINE = (

@@ -18,30 +18,16 @@ KEYS = frozenset({*Entry.__struct_fields__, *Config.__struct_fields__})
 def read_text(text: str, place: str) -> dict[str, Any]:
     """Returns the content of a configuration. Raises `UsageError` with file and line."""
     try:
-        content = read_json(text, object_pairs_hook=_without_duplicates)
+        content = read_json(text)
     except json.JSONDecodeError as error:
         raise UsageError(
             f"{place}:{error.lineno}: not JSON, {error.msg.lower()} at column {error.colno}"
         ) from None
-    except (_DuplicateError, ValueError) as error:
+    except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
     if not isinstance(content, dict):
         raise UsageError(f"{place}: expected an object of operators, not {type(content).__name__}")
     return content
-
-
-class _DuplicateError(Exception):
-    """A key that an object has twice."""
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns an object of JSON. Of two equal keys JSON's readers drop one, and say nothing."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _DuplicateError(f"the key {twice!r} is there twice in one object")
-    return made
 
 
 def read_file(path: Path) -> dict[str, Any]:

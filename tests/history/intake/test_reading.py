@@ -176,6 +176,30 @@ def test_bencher_takes_commit_and_machine_from_the_user(read):
     assert other.entries[0].key.environment != latency.key.environment
 
 
+@pytest.mark.parametrize(
+    "measure, said",
+    [
+        ({"value": -3.0}, "a.latency: -3 ns is no time, which is above zero"),
+        (
+            {"value": 3.0, "lower_value": 5.0},
+            "a.latency: the lower bound is 5, which is above the figure, 3",
+        ),
+        (
+            {"value": 3.0, "upper_value": 2.0},
+            "a.latency: the figure is 3, which is above the upper bound, 2",
+        ),
+    ],
+)
+def test_a_figure_that_cannot_be_is_refused_with_its_key(read, measure, said):
+    with pytest.raises(OpperfError, match=said):
+        read({"a": {"latency": measure}}, GIVEN)
+
+
+def test_a_key_that_stands_twice_is_refused(read):
+    with pytest.raises(OpperfError, match="the key 'value' is there twice"):
+        read('{"a": {"latency": {"value": 1, "value": 2}}}', GIVEN)
+
+
 def test_pytorchs_records_are_a_run_for_each_job(read):
     first, second = read(PYTORCH).submissions
     found = figures(first)
