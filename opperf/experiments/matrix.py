@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from opperf.experiments.tiers import joined, patterns_of
 from opperf.experiments.xla_words import Words, product_of
+from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct
 from opperf.sources.models import Candidate, ModelWord
 from opperf.sources.varying import Axes
@@ -76,5 +76,5 @@ class Filter:
         return wanted and not (excluded or _finds(self._unwanted, name))
 
 
-def _finds(pattern: re.Pattern[str] | None, name: str) -> bool:
+def _finds(pattern: BoundedPattern | None, name: str) -> bool:
     return pattern is not None and pattern.search(name) is not None

@@ -21,6 +21,7 @@ from opperf.model import identity_of
 from opperf.model.runs import SELECTION
 from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
+from opperf.reading import READ_WHOLE, first_line, read_bytes
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
@@ -61,11 +62,13 @@ def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
 def read(path: Path) -> Measured:
     """Reads a run file, or results by operator. Raises `RunFileError` for any other file."""
     try:
-        data = path.read_bytes()
+        if not first_line(path).strip() and not read_bytes(path, READ_WHOLE).strip():
+            return read_records(path, *read_run(path))._replace(file=path)
+        if is_run_file(path):
+            return read_records(path, *read_run(path))._replace(file=path)
+        data = read_bytes(path, READ_WHOLE)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-    if not data.strip() or is_run_file(path):
-        return read_records(path, *read_run(path))._replace(file=path)
     return _from_results(path, data)._replace(file=path)
 
 
@@ -247,7 +250,7 @@ SIDECAR: msgspec.json.Decoder[Sidecar] = msgspec.json.Decoder(Sidecar)
 def _read_sidecar(path: Path) -> Sidecar:
     """Returns the file beside results by operator; empty if it cannot be read."""
     try:
-        return decode(SIDECAR.decode, sidecar(path).read_bytes())
+        return decode(SIDECAR.decode, read_bytes(sidecar(path), READ_WHOLE))
     except (OSError, msgspec.DecodeError):
         return Sidecar()
 
