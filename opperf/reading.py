@@ -42,7 +42,7 @@ class RefusedError(OSError):
     file cannot be read says this too."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
-        super().__init__(errno.EFBIG, reason, str(path))
+        super().__init__(errno.EINVAL, reason, str(path))
 
 
 def open_file(path: str | Path) -> BinaryIO:

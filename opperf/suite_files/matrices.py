@@ -24,8 +24,9 @@ MOST_JOBS = 10_000
 FIELD = re.compile(r"\{([\w.-]+)(?:!([rs]))?(?::([^{}]*))?\}")
 """A key in braces, with a conversion and a format as Python has them."""
 
-WIDE = re.compile(r"\d{4}")
-"""A width or precision in a format that only makes a text long."""
+WIDE = re.compile(r"[^\D0]\d{3}")
+"""A width or precision of four digits, in any script, as Python takes them; a zero before it is a
+flag. It only makes a text long."""
 
 LONGEST_TEXT = 1 << 17
 """Characters of a text with the values of a matrix: Linux gives a program no longer argument."""

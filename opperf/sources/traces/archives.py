@@ -172,7 +172,11 @@ def _plain(file: BinaryIO) -> io.BufferedReader:
     ahead: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
         return ahead
-    return io.BufferedReader(_Decompressed(_Counted(ahead)), HEAD)
+    content = _Decompressed(_Counted(ahead))
+    plain = io.BufferedReader(content, HEAD)
+    # Nothing of an archive is kept but its traces, and files of zeros may be in it.
+    content.is_archive = is_archive(plain)
+    return plain
 
 
 class _Counted:
@@ -196,6 +200,7 @@ class _Decompressed(io.RawIOBase):
         self._packed = packed
         self._file = gzip.GzipFile(fileobj=cast(BinaryIO, packed))
         self._bytes = 0
+        self.is_archive = False
 
     def readable(self) -> bool:
         return True
@@ -214,7 +219,9 @@ class _Decompressed(io.RawIOBase):
             target[done : done + len(piece)] = piece
             done += len(piece)
         self._bytes += done
-        if self._bytes > MOST_UNPACKED * max(self._packed.bytes, UNPACKED_IN_ANY_CASE):
+        if not self.is_archive and self._bytes > MOST_UNPACKED * max(
+            self._packed.bytes, UNPACKED_IN_ANY_CASE
+        ):
             raise OSError(
                 f"it is {MOST_UNPACKED} times as large as its compressed file or larger, as no "
                 "trace is"
