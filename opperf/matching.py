@@ -53,8 +53,8 @@ class BoundedPattern:
         except _TimeUpError:
             raise SlowPatternError(
                 f"the regular expression {one_line(self.compiled.pattern, LONGEST_SHOWN)!r} takes "
-                f"more than {MOST_S:g} s to search {one_line(text, LONGEST_SHOWN)!r}; repeat "
-                "nothing that is repeated, as in (a+)+"
+                f"more than {MOST_S:g} s to search {one_line(text, LONGEST_SHOWN)!r}; do not "
+                "repeat what is repeated, like (a+)+"
             ) from None
         finally:
             signal.signal(signal.SIGVTALRM, handler)

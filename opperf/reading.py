@@ -34,7 +34,7 @@ KINDS = {
     stat.S_ISSOCK: "a socket",
     stat.S_ISFIFO: "a named pipe",
 }
-"""What is no file, by the function that says so."""
+"""Names of what is no file, by the function that says so."""
 
 
 class RefusedError(OSError):
