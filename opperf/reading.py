@@ -20,9 +20,9 @@ READ_WHOLE = 128 * MIB
 """Most bytes of a file that a program writes and that is parsed as a whole, as JSON of other tools:
 those of years of a project have some ten megabytes, and parsing takes ten times a file's size."""
 
-LONGEST_LINE = 64 * MIB
+LONGEST_LINE = READ_WHOLE
 """Most bytes of a line of a file of lines, which may have any number of them: a record with the
-samples of a million calls has 20 MB."""
+samples of a million calls has 20 MB, and a file that is read whole may be of one line."""
 
 CHUNK = MIB
 """Bytes that are read at a time: a refused file costs no more than its bound."""

@@ -21,7 +21,7 @@ from opperf.model import identity_of
 from opperf.model.runs import SELECTION
 from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
-from opperf.reading import READ_WHOLE, first_line, read_bytes
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
@@ -62,13 +62,13 @@ def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
 def read(path: Path) -> Measured:
     """Reads a run file, or results by operator. Raises `RunFileError` for any other file."""
     try:
-        if not first_line(path).strip() and not read_bytes(path, READ_WHOLE).strip():
-            return read_records(path, *read_run(path))._replace(file=path)
-        if is_run_file(path):
-            return read_records(path, *read_run(path))._replace(file=path)
-        data = read_bytes(path, READ_WHOLE)
+        # A run file may be larger than what is read whole; a pipe can be read only once.
+        is_run = path.is_file() and is_run_file(path)
+        data = b"" if is_run else read_bytes(path, READ_WHOLE)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+    if is_run or not data.strip():
+        return read_records(path, *read_run(path))._replace(file=path)
     return _from_results(path, data)._replace(file=path)
 
 
