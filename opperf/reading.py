@@ -24,6 +24,9 @@ LONGEST_LINE = READ_WHOLE
 """Most bytes of a line of a file of lines, which may have any number of them: a record with the
 samples of a million calls has 20 MB, and a file that is read whole may be of one line."""
 
+LONGEST_FIRST = 16 * MIB
+"""Most bytes of a first line by which a file is recognised: headers have some ten kilobytes."""
+
 CHUNK = MIB
 """Bytes that are read at a time: a refused file costs no more than its bound."""
 
@@ -109,9 +112,10 @@ def lines_of(path: str | Path) -> Iterator[bytes]:
 
 
 def first_line(path: str | Path) -> bytes:
-    """Returns the first line of a file, as `read_line`."""
+    """Returns the first line of a file, or the `LONGEST_FIRST` bytes with which it begins: those of
+    another form may be a single line. Raises `OSError`."""
     with open_file(path) as file:
-        return read_line(file, path)
+        return file.readline(LONGEST_FIRST)
 
 
 def too_large(path: str | Path, most: int) -> RefusedError:

@@ -37,6 +37,8 @@ def test_lines_are_bounded_each_alone(file, monkeypatch):
     path = file(b"123\n123\nend")
     assert list(reading.lines_of(path)) == [b"123\n", b"123\n", b"end"]
     assert reading.first_line(path) == b"123\n"
+    monkeypatch.setattr(reading, "LONGEST_FIRST", 2)
+    assert reading.first_line(path) == b"12"
     with pytest.raises(OSError, match="a line of more than 4 bytes"):
         list(reading.lines_of(file(b"1\n1234\n")))
 
