@@ -94,20 +94,14 @@ def read_text(path: str | Path, most: int = WRITTEN_BY_HAND, errors: str = "stri
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def read_line(file: BinaryIO, path: str | Path) -> bytes:
-    """Returns the next line of an open file, with its end. Raises `OSError` for one that is longer
-    than `LONGEST_LINE`."""
-    line = file.readline(LONGEST_LINE + 1)
-    if len(line) > LONGEST_LINE:
-        raise RefusedError(path, f"it has a line of more than {shown(LONGEST_LINE)}, the most read")
-    return line
-
-
 def lines_of(path: str | Path) -> Iterator[bytes]:
     """Yields the lines of a file, each with its end. Raises `OSError`, for one that is longer than
     `LONGEST_LINE` too."""
     with open_file(path) as file:
-        while line := read_line(file, path):
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                longest = shown(LONGEST_LINE)
+                raise RefusedError(path, f"it has a line of more than {longest}, the most read")
             yield line
 
 
