@@ -11,6 +11,7 @@ from pathlib import Path
 from opperf.changed_operators.cpp import HEADERS, SUFFIXES, Definition, definitions
 from opperf.changed_operators.lines import ChangedFile
 from opperf.frameworks.kernel_sources import KernelSources
+from opperf.reading import read_text
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -117,7 +118,7 @@ class Kernels:
 
     @functools.cache  # noqa: B019 - of one command
     def _text(self, path: str) -> str:
-        return (self._root / path).read_text(encoding="utf-8", errors="replace")
+        return read_text(self._root / path, errors="replace")
 
     @functools.cache  # noqa: B019 - of one command
     def _definitions(self, path: str) -> list[Definition]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.changed_operators.lines import ChangedFile, list_files
+from opperf.reading import read_text
 
 SUFFIX = ".py"
 
@@ -131,7 +132,7 @@ class PythonFiles:
 
     @functools.cache  # noqa: B019 - of one command
     def _text(self, path: str) -> str:
-        return (self._root / path).read_text(encoding="utf-8", errors="replace")
+        return read_text(self._root / path, errors="replace")
 
     @functools.cache  # noqa: B019 - of one command
     def _parse(self, path: str) -> tuple[Function, ...]:

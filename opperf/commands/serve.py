@@ -73,16 +73,20 @@ def _serve(
     # Help and completion do without the imports.
     import os
     import socket
-    from pathlib import Path
 
     from opperf.errors import UsageError
     from opperf.extras import load_extra
     from opperf.history.store.opening import Store, default_store
+    from opperf.reading import read_text
     from opperf.results.messages import tell
 
     token = os.environ.get("OPPERF_TOKEN", "")
     if token_file is not None:
-        token = Path(token_file).read_text(encoding="utf-8").strip()
+        try:
+            token = read_text(token_file).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+            raise UsageError(f"--token-file {token_file} cannot be read: {reason}") from error
     if token and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters")
     if host not in LOOPBACK and not token:

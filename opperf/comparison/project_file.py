@@ -35,6 +35,7 @@ from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.tolerances import Rule, Tolerances, make_rule
 from opperf.errors import UsageError, suggest
 from opperf.model import Struct
+from opperf.reading import read_text
 from opperf.shares import read_share, share_text
 from opperf.sources.selecting import make_matcher
 
@@ -147,7 +148,7 @@ def read_project_file(path: Path) -> ProjectFile:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = tomllib.loads(read_text(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

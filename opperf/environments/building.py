@@ -31,6 +31,7 @@ from opperf.errors import InstallationError
 from opperf.folders import cache_folder
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
+from opperf.reading import read_text
 
 Say = Callable[[str], None]
 """Prints a line of progress."""
@@ -130,7 +131,7 @@ which Linux limits to 127 before 5.0, and 255 since."""
 
 def _content(path: str) -> str:
     try:
-        return Path(path).read_text(errors="replace")
+        return read_text(path, errors="replace")
     except OSError as error:
         raise InstallationError(f"-r {path} cannot be read: {error.strerror}") from error
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from opperf import reading
 from opperf.errors import RunFileError
 from opperf.experiments.measured import records_of
 from opperf.experiments.records import ModelRecord, read_lines
@@ -68,7 +69,15 @@ def _read_all(
 def read_bytes(path: Path) -> bytes:
     """Returns the content of a file. Raises `RunFileError` if it cannot be read."""
     try:
-        return path.read_bytes()
+        return reading.read_bytes(path, reading.READ_WHOLE)
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    """Yields the lines of a file. Raises `RunFileError` if it cannot be read."""
+    try:
+        yield from reading.lines_of(path)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
 
@@ -76,8 +85,7 @@ def read_bytes(path: Path) -> bytes:
 def begin_of(path: Path) -> bytes:
     """Returns the first line of a file. Raises `RunFileError` if it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return file.readline()
+        return reading.first_line(path)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
 
@@ -85,17 +93,16 @@ def begin_of(path: Path) -> bytes:
 def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
     """Returns the records of a file of a form, `XLA` or `RUNNER`. Adds lines that are cut off, and
     the like, to `warnings`. Raises `RunFileError` for a file of another form."""
-    content = read_bytes(path)
     found: list[ModelRecord] = []
     doubts: list[str] = []
     if form == RUNNER:
-        found += read_rows(path, content, doubts)
+        found += read_rows(path, read_bytes(path), doubts)
     else:
         if is_run_file(path):
             run, doubts = read_run(path)
             warnings += doubts
             return records_of(run, path)
-        for line in read_lines(path, content):
+        for line in read_lines(path, _lines_of(path)):
             if line.record is not None:
                 found.append(line.record)
             if line.warning:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import re
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from opperf.errors import UsageError
 from opperf.experiments.tiers import joined, patterns_of
 from opperf.experiments.xla_words import Words, product_of
+from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct
 from opperf.sources.models import Candidate, ModelWord
 from opperf.sources.varying import Axes
+
+MOST_POINTS = 100_000
+"""Combinations of settings: a model alone takes days in as many, and a few short lists of a file
+have any number of them."""
 
 FIRST = ("python", "device", "env", "mode", "dtype", "autocast", "phase")
 """The outer axes of the product, in the order of PyTorch/XLA's benchmarks as far as these have
@@ -46,9 +52,16 @@ class Settled(NamedTuple):
 
 
 def experiments(matrix: Matrix, axes: Axes) -> Iterator[Settled]:
-    """Yields the product of the axes in order. What PyTorch/XLA's words set comes first."""
+    """Yields the product of the axes in order. What PyTorch/XLA's words set comes first. Raises
+    `UsageError` for more than `MOST_POINTS`."""
     names = [name for name in FIRST if name in axes]
     names += [name for name in DECLARED if name in axes and name not in FIRST]
+    points = math.prod(map(len, [*(axes[name] for name in names), *matrix.words.values()]))
+    if points > MOST_POINTS:
+        raise UsageError(
+            f"{points:,} combinations of settings, and at most {MOST_POINTS:,} are planned; give "
+            "the axes fewer values"
+        )
     combinations = list(itertools.product(*(axes[name] for name in names)))
     for words, by_words in product_of(matrix.words):
         for values in combinations:
@@ -76,5 +89,5 @@ class Filter:
         return wanted and not (excluded or _finds(self._unwanted, name))
 
 
-def _finds(pattern: re.Pattern[str] | None, name: str) -> bool:
+def _finds(pattern: BoundedPattern | None, name: str) -> bool:
     return pattern is not None and pattern.search(name) is not None

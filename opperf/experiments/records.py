@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -150,10 +150,10 @@ class Line(msgspec.Struct):
     warning: str = ""
 
 
-def read_lines(path: Path, content: bytes) -> Iterator[Line]:
+def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
     """Yields the records of JSON lines; of a line that is cut off, a warning. Raises
     `RunFileError` for an object that is no record."""
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text:
             continue

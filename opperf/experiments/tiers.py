@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from opperf.errors import UsageError
+from opperf.matching import BoundedPattern
 from opperf.suites.tiers import TIERS
 
 NOTHING = r"(?!)"
@@ -21,7 +22,7 @@ def patterns_of(tiers: Iterable[int]) -> list[str]:
     ]
 
 
-def joined(patterns: Iterable[str], option: str) -> re.Pattern[str] | None:
+def joined(patterns: Iterable[str], option: str) -> BoundedPattern | None:
     """Returns the pattern that finds any of these, whatever the case; None without any. Raises
     `UsageError` for one that is no regular expression."""
     listed = list(patterns)
@@ -33,4 +34,4 @@ def joined(patterns: Iterable[str], option: str) -> re.Pattern[str] | None:
                 f"{option} {pattern!r} is no regular expression: {error}; put a \\ before signs "
                 "that are meant as they are"
             ) from error
-    return re.compile("|".join(listed), re.IGNORECASE) if listed else None
+    return BoundedPattern(re.compile("|".join(listed), re.IGNORECASE)) if listed else None

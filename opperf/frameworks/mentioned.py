@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.environments.requirements import BETWEEN, is_requirement
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, is_available, package_of
+from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
 """Parameters of commands whose values name operators, functions or files."""
@@ -102,7 +102,7 @@ def _roots(word: str) -> set[str]:
         root, dot, _ = word.partition(".")
         return {root} if dot else set()
     try:
-        tree = ast.parse(Path(file["file"]).read_bytes())
+        tree = ast.parse(read_bytes(file["file"], WRITTEN_BY_HAND))
     except (OSError, SyntaxError, ValueError):
         # Whoever reads the file for its contents says what is wrong with it.
         return set()

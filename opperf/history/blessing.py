@@ -16,6 +16,7 @@ from opperf.comparison.project_file import (
 )
 from opperf.history.timelines import Timeline
 from opperf.model import Operator
+from opperf.reading import read_text
 from opperf.results.output import replace
 from opperf.sources.selecting import make_matcher
 
@@ -47,7 +48,7 @@ def add_blessing(path: Path, blessing: Blessing) -> None:
     text = ""
     if path.exists():
         read_project_file(path)
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     table = ".".join((*TABLE, "blessed")) if path.name == PROJECT else "blessed"
     # A basic string of TOML is one of JSON.
     values = {name: getattr(blessing, name) for name in blessing.__struct_fields__}

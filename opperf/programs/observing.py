@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 from opperf.errors import UsageError, unknown
+from opperf.matching import BoundedPattern
 
 Kind = Literal["loader", "optimizer", "function", "line"]
 
@@ -31,7 +32,7 @@ class Part(NamedTuple):
     """`main` for the script."""
     name: str = ""
     """Name in the module, with attributes: `loader`, `Trainer.step`."""
-    pattern: re.Pattern[str] | None = None
+    pattern: BoundedPattern | None = None
     """Of lines that the program prints."""
 
 
@@ -59,7 +60,7 @@ def _is_dotted(text: str) -> bool:
     return all(map(str.isidentifier, text.split(".")))
 
 
-def _parse_pattern(text: str, pattern: str) -> re.Pattern[str]:
+def _parse_pattern(text: str, pattern: str) -> BoundedPattern:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
@@ -69,4 +70,4 @@ def _parse_pattern(text: str, pattern: str) -> re.Pattern[str]:
     for group in compiled.groupindex:
         if group not in GROUPS:
             raise unknown("group of a pattern", group, GROUPS)
-    return compiled
+    return BoundedPattern(compiled)

@@ -17,6 +17,7 @@ from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
 from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import Pipes, ProcessPlan, start_process
@@ -41,7 +42,7 @@ class ProgramProcess:
         plan: ProcessPlan,
         target: ScriptTarget,
         settings: Settings,
-        patterns: Sequence[re.Pattern[str]],
+        patterns: Sequence[BoundedPattern],
         stream: Path | None,
     ) -> None:
         self.plan, self._target, self._patterns = plan, target, patterns
@@ -136,10 +137,20 @@ class ProgramProcess:
             if pipe == "stderr" and text.strip():
                 self._tail.append(text)
             self.writer.write_printed(LINE, text, pipe)
-            for place, pattern in enumerate(self._patterns):
-                found = pattern.search(text)
-                if found is not None:
-                    self._take_match(place, found, at)
+            self._search(text, at)
+
+    def _search(self, line: str, at: float) -> None:
+        """Takes the matches of the patterns in a line; ends the process if one is too slow."""
+        for place, pattern in enumerate(self._patterns):
+            try:
+                found = pattern.search(line)
+            except SlowPatternError as error:
+                # Each further line may be as slow.
+                self._patterns = ()
+                self.end(Status.FAILED, str(error))
+                return
+            if found is not None:
+                self._take_match(place, found, at)
 
     def _take_data(self, line: bytes) -> None:
         try:

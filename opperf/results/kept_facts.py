@@ -13,6 +13,7 @@ from opperf.decoding import decode
 from opperf.model import Case, CaseLine, Header, Struct
 from opperf.model.base import digest
 from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
+from opperf.reading import first_line, lines_of
 
 ID_BYTES = 4
 """Of a new id: two of 200 are alike in one of 200,000 folders."""
@@ -24,8 +25,7 @@ _HEAD: msgspec.json.Decoder[Header] = msgspec.json.Decoder(Header)
 def read_head(path: Path) -> Header | None:
     """Returns the first line of a run file or session; None of any other file."""
     try:
-        with path.open("rb") as file:
-            first = file.readline()
+        first = first_line(path)
         return decode(_HEAD.decode, first)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
@@ -107,15 +107,14 @@ def read_facts(path: Path) -> RunFacts:
 
 def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
     """Yields the header and the planned cases, which come before the environments."""
-    with path.open("rb") as file:
-        for text in file:
-            try:
-                line = decode(_LINE.decode, text)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                return
-            if not isinstance(line, Header | CaseLine):
-                return
-            yield line
+    for text in lines_of(path):
+        try:
+            line = decode(_LINE.decode, text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return
+        if not isinstance(line, Header | CaseLine):
+            return
+        yield line
 
 
 def _is_finished(path: Path) -> bool:

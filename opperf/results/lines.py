@@ -12,7 +12,7 @@ import fcntl
 import functools
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ import msgspec
 from opperf.decoding import decode
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
+from opperf.reading import lines_of, open_file
 from opperf.results.output import unwritable
 
 T = TypeVar("T")
@@ -170,23 +171,22 @@ class Content(Generic[T]):
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
     """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
     `DecodeError` or `UnicodeDecodeError`. Raises `RunFileError` with the line at fault."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-    whole = data.rfind(b"\n") + 1
-    texts = data[:whole].splitlines(keepends=True)
-    if not texts:
-        what = "the header is cut short" if data else "the file is empty"
+    texts = _texts(path)
+    first = next(texts, b"")
+    if not first.endswith(b"\n"):
+        what = "the header is cut short" if first else "the file is empty"
         raise RunFileError(f"{path}:1: not a {kind.name}: {what}")
-    header = NumberedLine(1, _header(path, texts[0], kind), len(texts[0]))
-    torn = whole < len(data)
+    header = NumberedLine(1, _header(path, first, kind), len(first))
+    torn = False
     lines: list[NumberedLine[T]] = []
-    for number, text in enumerate(texts[1:], 2):
+    for number, text in enumerate(texts, 2):
+        if not text.endswith(b"\n"):
+            torn = True
+            break
         try:
             lines.append(NumberedLine(number, decode(text), len(text)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(texts) and not torn and not _is_json(text):
+            if not _is_json(text) and next(texts, None) is None:
                 torn = True
                 break
             raise RunFileError(
@@ -196,6 +196,14 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
     closing = _take_closing(path, kind, lines)
     kept = header.size + sum(line.size for line in lines)
     return Content(header.value, lines, closing, kept, warnings)
+
+
+def _texts(path: Path) -> Iterator[bytes]:
+    """Yields the lines of a file. Raises `RunFileError` if it cannot be read."""
+    try:
+        yield from lines_of(path)
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _take_closing(path: Path, kind: FileKind, lines: list[NumberedLine[Any]]) -> Any:
@@ -262,7 +270,7 @@ PARAM_RESULTS = b'{"run_options"'
 def check_free(path: Path) -> None:
     """Raises `RunFileError` if another process is writing to a file, or it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             # A shared lock, as some network disks require a writable file for an exclusive one.
             _lock(file.fileno(), path, fcntl.LOCK_SH)
     except OSError as error:

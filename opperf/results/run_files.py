@@ -11,6 +11,7 @@ import msgspec
 
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results import kept
 from opperf.results.kept import KeptRun, kept_runs
 from opperf.results.kept_facts import is_session, read_facts
@@ -62,7 +63,7 @@ def _is_as_old_as_its_sidecar(path: Path) -> bool:
     data, for example in a container with a home that cannot be written."""
     beside = sidecar(path)
     try:
-        about = msgspec.json.decode(beside.read_bytes(), type=dict)
+        about = msgspec.json.decode(read_bytes(beside, READ_WHOLE), type=dict)
         apart = abs(path.stat().st_mtime - beside.stat().st_mtime)
     except (OSError, msgspec.DecodeError):
         return False
@@ -88,7 +89,7 @@ def _known(path: Path) -> KnownOutput | None:
 def _entry(path: Path) -> Path | None:
     """Returns the file about an output; None for an output that is no readable file."""
     try:
-        content = path.read_bytes() if path.is_file() else None
+        content = read_bytes(path, READ_WHOLE) if path.is_file() else None
     except OSError:
         return None
     if content is None:

@@ -41,6 +41,7 @@ from opperf.model import (
     Struct,
     Waits,
 )
+from opperf.reading import first_line
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
 from opperf.results.possible import refused_summaries
 from opperf.results.verifications import is_wrong
@@ -238,8 +239,7 @@ def kept_size(path: Path) -> int:
 def is_run_file(path: Path) -> bool:
     """Returns whether a file is a run file of any version. Raises `RunFileError`."""
     try:
-        with path.open("rb") as file:
-            first = file.readline()
+        first = first_line(path)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
     try:

@@ -6,11 +6,11 @@ import ast
 import sys
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from opperf.decoding import parse_python
 from opperf.errors import UsageError, one_line
+from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 PACKAGE = "opperf.snippets"
 STANDARD = f"{PACKAGE}.standard"
@@ -59,7 +59,7 @@ def first_line(text: str, definition: Place) -> int | None:
 def _literals(file: str) -> Iterator[ast.Constant]:
     """Yields the texts in a file's code; none of a file that cannot be read."""
     try:
-        code = parse_python(Path(file).read_bytes())
+        code = parse_python(read_bytes(file, WRITTEN_BY_HAND))
     except (OSError, SyntaxError, ValueError):
         return
     for node in ast.walk(code):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from opperf.errors import UsageError, one_line
 from opperf.model import Case, OperatorTarget, Settings
+from opperf.reading import READ_WHOLE, open_file, read_text
 from opperf.sources.base import Completion
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.logged_arguments import read_arguments
@@ -22,6 +23,9 @@ BEGIN = "Operator: "
 
 FRAMEWORK = "torch"
 """The framework that writes such logs."""
+
+HEAD = 1 << 16
+"""Bytes at the beginning of a file by which it is recognised."""
 
 LONGEST_SHOWN = 60
 """Characters of a wrong line that a message has."""
@@ -64,7 +68,7 @@ def _read(path: Path) -> Iterator[Case]:
 def _lines(path: Path) -> list[str]:
     """Returns a file's lines, without white space around them. Raises `UsageError`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, READ_WHOLE)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
     return [line.strip() for line in text.splitlines()]
@@ -98,9 +102,9 @@ class InputLogs:
 
     def recognizes(self, path: Path) -> bool:
         """Whether the first line that is not empty begins as such a log's."""
-        with path.open("rb") as file:
-            first = next((line for line in file if line.strip()), b"")
-        return first.strip().startswith(BEGIN.encode())
+        with open_file(path) as file:
+            first = file.read(HEAD).lstrip()
+        return first.startswith(BEGIN.encode())
 
     def open(self, path: Path) -> InputLog:
         return InputLog(path)

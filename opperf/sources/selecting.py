@@ -10,6 +10,7 @@ from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
 from opperf.frameworks import Framework, available, package_of
+from opperf.matching import BoundedPattern
 from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct, Target
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
@@ -221,10 +222,10 @@ def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Opera
         raise UsageError(f"{pattern!r} has no expression; write it after the colon")
     if pattern.startswith(REGEX):
         try:
-            compiled = re.compile(pattern[len(REGEX) :], re.IGNORECASE)
+            bounded = BoundedPattern(re.compile(pattern[len(REGEX) :], re.IGNORECASE))
         except re.error as error:
             raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
-        return lambda operator: any(compiled.search(name) for name in operator.names)
+        return lambda operator: any(bounded.search(name) for name in operator.names)
     if any(_without_prefix(pattern, operator) in operator.names for operator in operators):
         return lambda operator: _without_prefix(pattern, operator) in operator.names
 

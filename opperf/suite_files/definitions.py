@@ -7,6 +7,7 @@ import ast
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opperf.reading import read_text
 from opperf.suite_files.bench import Bench
 
 SCRIPT, BENCHFILE, SUFFIX = "main.py", "benchfile.py", ".py"
@@ -57,7 +58,7 @@ def folder_of_script(bench: Bench) -> Path:
 def _settings(file: Path) -> dict[str, Any]:
     """Returns the constants of the classes in a benchfile; none of what is no Python."""
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = ast.parse(read_text(file))
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         # Without it, a folder is what its files' names say.
         return {}

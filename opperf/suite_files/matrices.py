@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opperf.errors import UsageError, suggest
+from opperf.errors import UsageError, one_line, suggest
 from opperf.suite_files.bench import Location
 from opperf.suite_files.merging import merge
 from opperf.suite_files.nodes import Node, kind_of
@@ -23,6 +23,16 @@ MOST_JOBS = 10_000
 
 FIELD = re.compile(r"\{([\w.-]+)(?:!([rs]))?(?::([^{}]*))?\}")
 """A key in braces, with a conversion and a format as Python has them."""
+
+WIDE = re.compile(r"[^\D0]\d{3}")
+"""A width or precision of four digits, in any script, as Python takes them; a zero before it is a
+flag. It only makes a text long."""
+
+LONGEST_TEXT = 1 << 17
+"""Characters of a text with the values of a matrix: Linux gives a program no longer argument."""
+
+LONGEST_SHOWN = 60
+"""Characters of a wrong format that a message has."""
 
 AS_TEXT = ("argv", "client", "server", "name", "requires_capabilities")
 """Keys of a job in which a value of the matrix is text also where it stands alone: as arguments,
@@ -214,15 +224,28 @@ def _with_place(value: Any, at: Location) -> Node:
 def _format(node: Node, point: Mapping[str, Any]) -> str:
     """Returns a text with values for the keys of the matrix; other braces stay."""
 
+    text: str = node.content
+    size = len(text)
+
     def replaced(match: re.Match[str]) -> str:
+        nonlocal size
         key, conversion, form = match[1], match[2], match[3]
         if key not in point:
             return match[0]
         value = repr(point[key]) if conversion == "r" else point[key]
+        shown = one_line(match[0], LONGEST_SHOWN)
+        if WIDE.search(form or ""):
+            raise UsageError(f"{node.at}: {shown}: a width or precision has at most three digits")
         try:
-            return format(value, form or "") if form else str(value)
+            made = format(value, form) if form else str(value)
         except (ValueError, TypeError) as error:
-            raise UsageError(f"{node.at}: {match[0]}: {error}") from error
+            raise UsageError(f"{node.at}: {shown}: {error}") from error
+        size += len(made)
+        if size > LONGEST_TEXT:
+            raise UsageError(
+                f"{node.at}: it has more than {LONGEST_TEXT:,} characters with the values of the "
+                "matrix"
+            )
+        return made
 
-    text: str = node.content
     return FIELD.sub(replaced, text)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
+from opperf import reading
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
 from opperf.suite_files.bench import Location
@@ -42,7 +42,7 @@ def read_text(path: str, at: str = "") -> str:
     be read."""
     whose = f"{at}: " if at else ""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return reading.read_text(path)
     except OSError as error:
         raise UsageError(f"{whose}{path}: it cannot be read: {error.strerror}") from error
     except ValueError as error:

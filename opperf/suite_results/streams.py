@@ -13,6 +13,7 @@ from opperf.errors import RunFileError
 from opperf.plurals import pluralize
 from opperf.programs.events import Event
 from opperf.programs.streams import decode_event
+from opperf.reading import first_line, lines_of
 
 MOST_NAMED = 3
 """Lines of a file that are named; of a file that is none, each would be."""
@@ -35,23 +36,20 @@ class Stream(NamedTuple):
 def read_stream(path: Path) -> Stream:
     """Returns the events of a file, and the faults of its lines. Raises `RunFileError` for a file
     that cannot be read."""
+    events, bad, torn = [], [], False
     try:
-        data = path.read_bytes()
+        for number, line in enumerate(lines_of(path), start=1):
+            event = decode_event(line)
+            if event is not None:
+                events.append(event)
+            elif not line.endswith(b"\n"):
+                torn = bool(line.strip())
+            elif line.strip():
+                bad.append(number)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-    *lines, torn = data.split(b"\n")
-    events, bad = [], []
-    for number, line in enumerate(lines, start=1):
-        event = decode_event(line)
-        if event is not None:
-            events.append(event)
-        elif line.strip():
-            bad.append(number)
     faults = _named(path, bad)
-    last = decode_event(torn)
-    if last is not None:
-        events.append(last)
-    elif torn.strip():
+    if torn:
         faults.append(f"{path}: the last line was cut short and is ignored")
     return Stream(path, tuple(events), tuple(faults))
 
@@ -67,7 +65,6 @@ def _named(path: Path, numbers: list[int]) -> list[str]:
 def is_stream(path: Path) -> bool:
     """Returns whether the first line of a file is an event."""
     try:
-        with path.open("rb") as file:
-            return decode_event(file.readline()) is not None
+        return decode_event(first_line(path)) is not None
     except OSError:
         return False

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from opperf.model.base import digest
+from opperf.reading import read_text
 from opperf.suite_files.bench import Bench
 
 SCRIPT = "main.py"
@@ -20,7 +21,7 @@ def script_version(bench: Bench) -> str:
     """Returns a hash of a bench's script and of voir's instruments beside it."""
     script = script_of(bench)
     files = (script, *voirfiles_of(script))
-    return digest([file.read_text("utf-8", "replace") for file in files if file.is_file()])
+    return digest([read_text(file, errors="replace") for file in files if file.is_file()])
 
 
 def voirfiles_of(script: Path) -> list[Path]:

@@ -165,3 +165,9 @@ def test_models_are_selected_by_name_and_tier():
 
 def test_modes_are_for_every_pair_of_words():
     assert len(MODES) == 6
+
+
+def test_a_product_of_too_many_settings_is_refused_before_it_is_made():
+    axes = {name: tuple(range(3000)) for name in ("threads", "env", "mode", "dtype")}
+    with pytest.raises(UsageError, match="81,000,000,000,000 combinations of settings"):
+        next(experiments(Matrix(("jax",)), axes))

@@ -25,10 +25,10 @@ def test_usual_records_are_read_fast_and_the_same():
         value(backend="eager", outputs_file="f", xla_flags=["--a"]),
         value(at=0.5),
     ):
-        (read,) = read_lines("f", json.dumps(line).encode())
+        (read,) = read_lines("f", [json.dumps(line).encode()])
         assert read.record == record_of(line, "f:1")
         # Of an unknown key, which it keeps, the values that it knows are the same.
-        (other,) = read_lines("f", json.dumps({**line, "new": 1}).encode())
+        (other,) = read_lines("f", [json.dumps({**line, "new": 1}).encode()])
         assert replace(other.record, others={}) == read.record
 
 
@@ -72,7 +72,7 @@ def test_lines_that_are_cut_off_cost_themselves_alone(tmp_path):
 def test_what_is_no_record_is_an_error_with_its_line(change, message):
     line = json.dumps({**value(), **change}).encode()
     with pytest.raises(RunFileError, match=message):
-        list(read_lines("f", line))
+        list(read_lines("f", [line]))
 
 
 def test_a_key_that_stands_twice_is_an_error_with_its_line():

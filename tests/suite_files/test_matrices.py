@@ -91,3 +91,23 @@ def test_a_matrix_that_cannot_be_expanded_is_one_line(refusal, text):
 def test_a_matrix_of_too_many_jobs_is_refused_at_once(refusal):
     keys = ", ".join(f"k{key}: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]" for key in range(12))
     assert "1000000000000 combinations" in refusal(f"m: {{matrix: {{{keys}}}, {JOB}}}")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("x-{s:0999999999d}", "{s:0999999999d}: a width or precision has at most three digits"),
+        ("x-{s:٩٩٩٩d}", "{s:٩٩٩٩d}: a width or precision has at most three digits"),
+        ("x-{s:.99999999f}", "{s:.99999999f}: a width or precision has at most three digits"),
+        ("{s:999}" * 200, "it has more than 131,072 characters with the values of the matrix"),
+    ],
+    ids=["width", "script", "precision", "many"],
+)
+def test_a_name_that_a_format_makes_huge_is_refused_before_it_is_made(refusal, name, message):
+    text = f"m: {{matrix: {{s: [1]}}, job: {{name: '{name}', operators: y}}}}"
+    assert f"m.job.name: {message}" in refusal(text)
+
+
+def test_a_width_of_three_digits_is_a_format_as_any_other(suite):
+    text = "m: {matrix: {s: [1]}, job: {name: '{s:0100d}', operators: y}}"
+    assert names_of(suite, text) == ["1".rjust(100, "0")]

@@ -13,6 +13,7 @@ import click
 from opperf.errors import UsageError, one_line, suggest
 from opperf.extras import load_extra
 from opperf.model import MAPPINGS
+from opperf.reading import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -86,7 +87,7 @@ def read_axes(ctx: click.Context, param: click.Parameter, path: Path | None) -> 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except OSError as error:
         raise UsageError(f"--axes {path}: it cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError, suggest
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
+from opperf.reading import read_text
 
 EXPERIMENT, MODEL = "experiment_config", "model_config"
 
@@ -62,7 +62,7 @@ def _read(name: str, text: str) -> Mapping[str, Any]:
     if not text.lstrip().startswith("{"):
         where = f"{option} {text}"
         try:
-            text = Path(text).read_text(encoding="utf-8")
+            text = read_text(text)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{where}: neither an object of JSON nor a file of one") from error
     try:

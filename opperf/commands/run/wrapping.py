@@ -14,6 +14,7 @@ from opperf.instruments.wrapped.programs import name_of
 from opperf.model import Wrapper, Wrapping
 from opperf.model.wrapping import BATCH_SIZE
 from opperf.parameters import Command, combine, count_option, spelling
+from opperf.reading import read_text
 
 
 class Nsight(NamedTuple):
@@ -165,7 +166,7 @@ def _of_options(nsight: Nsight, options: Mapping[str, Any]) -> Wrapper:
     if path is not None:
         option = f"--{nsight.name}-args-file {path}"
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not a file of text"
             raise UsageError(f"{option}: {reason}") from error

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 
 from opperf.errors import CallgrindError, one_line
 from opperf.plurals import pluralize
+from opperf.reading import lines_of, open_file
 
 UNKNOWN = "???"
 """Name of an object or source file that callgrind does not know."""
@@ -85,9 +86,8 @@ def read_dump(path: Path) -> Dump:
     """Returns a file's content. Raises `CallgrindError`, with the line, for any other."""
     try:
         # A name in any encoding is only compared and shown.
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            reader = Reader(path)
-            reader.read(lines)
+        reader = Reader(path)
+        reader.read(line.decode(errors="replace") for line in lines_of(path))
     except OSError as error:
         raise CallgrindError(f"{path} cannot be read: {error.strerror}") from error
     return reader.dump()
@@ -96,7 +96,7 @@ def read_dump(path: Path) -> Dump:
 def is_dump(path: Path) -> bool:
     """Returns whether a file begins as callgrind's files do; False if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             begin = file.read(len(MARK))
     except OSError:
         return False

@@ -21,6 +21,7 @@ from opperf.model import identity_of
 from opperf.model.runs import SELECTION
 from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.details import display_details
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
@@ -62,10 +63,12 @@ def doubts(base: Measured, new: Measured) -> tuple[str, ...]:
 def read(path: Path) -> Measured:
     """Reads a run file, or results by operator. Raises `RunFileError` for any other file."""
     try:
-        data = path.read_bytes()
+        # A run file may be larger than what is read whole; a pipe can be read only once.
+        is_run = path.is_file() and is_run_file(path)
+        data = b"" if is_run else read_bytes(path, READ_WHOLE)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-    if not data.strip() or is_run_file(path):
+    if is_run or not data.strip():
         return read_records(path, *read_run(path))._replace(file=path)
     return _from_results(path, data)._replace(file=path)
 
@@ -248,7 +251,7 @@ SIDECAR: msgspec.json.Decoder[Sidecar] = msgspec.json.Decoder(Sidecar)
 def _read_sidecar(path: Path) -> Sidecar:
     """Returns the file beside results by operator; empty if it cannot be read."""
     try:
-        return decode(SIDECAR.decode, sidecar(path).read_bytes())
+        return decode(SIDECAR.decode, read_bytes(sidecar(path), READ_WHOLE))
     except (OSError, msgspec.DecodeError):
         return Sidecar()
 

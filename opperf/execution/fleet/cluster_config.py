@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import UsageError
+from opperf.reading import open_file
 from opperf.suite_files.system import System, SystemNode
 
 PORT = 6379
@@ -57,7 +58,7 @@ def check_key(text: str, file: Path) -> None:
         return
     path = Path(text).expanduser()
     try:
-        with path.open("rb"):
+        with open_file(path):
             mode = path.stat().st_mode
     except OSError as error:
         raise UsageError(

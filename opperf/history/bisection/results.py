@@ -14,6 +14,7 @@ from opperf.history.bisection.posterior import Estimate
 from opperf.history.builds import Recipe
 from opperf.history.worktrees import Commit
 from opperf.model import Struct
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace
 
 VERSION = 1
@@ -169,7 +170,7 @@ def read_state(folder: Path) -> State:
     """Returns the state in a bisection's folder. Raises `RunFileError` if there is none."""
     path = folder / STATE
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, READ_WHOLE)
     except OSError as error:
         raise RunFileError(
             f"{folder} has no bisection to resume: {path.name}: {error.strerror}"

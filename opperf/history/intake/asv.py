@@ -63,6 +63,14 @@ METRICS = {"timeraw": "time", "memory": "memory", "mem": "memory", "peakmemory":
 METRICS |= {"peakmem": "peak_memory"}
 """Names of the metrics of a type; others have the type's."""
 
+MOST_FAILED = 10_000
+"""Combinations of the parameters of a benchmark that failed whole, of which the file has no
+results: those of real projects have some hundreds."""
+
+MOST_ENTRIES = 200_000
+"""Results of a file, with those that it has no value for: the largest files of real projects have
+some ten thousand, and each takes a kilobyte."""
+
 Numbers = list[float | None] | None
 
 
@@ -216,6 +224,10 @@ def _read_file(
         if row.started_at is not None:
             begun.append(read_seconds(row.started_at, path, f"results.{name}.started_at", MS))
         entries += _entries(name, row, declared.get(name), machine, path)
+        if len(entries) > MOST_ENTRIES:
+            raise wrong(
+                path, "results", f"more than {MOST_ENTRIES:,} results, with those that failed"
+            )
     return submit(
         SOURCE,
         [sha, results.params, results.env_name],
@@ -286,17 +298,28 @@ def _entries(
     known = declared or Declared(type=prefix, unit=UNITS.get(prefix, ""))
     # Of a benchmark that failed whole, version 1 has no parameters.
     parameters = row.params or (known.params if row.result in (None, [None]) else [])
-    combinations = list(itertools.product(*parameters))
+    # Counted before they are made: a few lists in a file have any number of them.
+    count = math.prod(map(len, parameters))
     values: Sequence[float | None] = row.result or []
-    if values in ([], [None]):
-        values = [None] * len(combinations)
-    if len(values) != len(combinations):
+    has_failed = values in ([], [None])
+    most = MOST_FAILED if has_failed else MOST_ENTRIES
+    if count > most:
+        which = " without a result" if has_failed else ""
+        raise wrong(
+            path,
+            f"results.{name}.params",
+            f"{count:,} combinations of parameters{which}; at most {most:,} are read",
+        )
+    if has_failed:
+        values = [None] * count
+    if len(values) != count:
         raise wrong(
             path,
             f"results.{name}.result",
             f"{pluralize(len(values), 'value')}, and "
-            f"{pluralize(len(combinations), 'combination')} of parameters",
+            f"{pluralize(count, 'combination')} of parameters",
         )
+    combinations = itertools.product(*parameters)
     for place, (words, value) in enumerate(zip(combinations, values, strict=True)):
         names = [*known.param_names, *(f"param{at + 1}" for at in range(len(words)))]
         benchmark = Benchmark(name, dict(zip(names, words, strict=False)), row.version or "")

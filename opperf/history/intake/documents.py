@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from opperf import reading
 from opperf.decoding import read_json
 from opperf.errors import RunFileError, one_line
 
@@ -37,7 +38,7 @@ LONGEST_LABEL = 400
 def read_bytes(path: Path) -> bytes:
     """Returns the content of a file. Raises `RunFileError` for one that cannot be read."""
     try:
-        return path.read_bytes()
+        return reading.read_bytes(path, reading.READ_WHOLE)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opperf import reading
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
 from opperf.sources.param.configuration import Configuration
@@ -33,7 +34,7 @@ def read_text(text: str, place: str) -> dict[str, Any]:
 def read_file(path: Path) -> dict[str, Any]:
     """Returns the content of a file. Raises `UsageError` with file and line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = reading.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
     return read_text(text, str(path))
@@ -47,13 +48,14 @@ class ConfigurationFiles:
     def recognizes(self, path: Path) -> bool:
         """Whether it is an object of objects, one of which has a key of a configuration; or is
         called .json and is no JSON, as one with a comma too many."""
-        with path.open("rb") as file:
+        with reading.open_file(path) as file:
             begins = file.read(64).lstrip()[:1] == b"{"
         if not begins:
             return False
         try:
-            content = read_json(path.read_bytes())
-        except ValueError:
+            content = read_json(reading.read_bytes(path, reading.WRITTEN_BY_HAND))
+        except (ValueError, reading.RefusedError):
+            # Opening it says what is wrong with it.
             return path.suffix == ".json"
         return bool(content) and any(
             isinstance(entry, dict) and (KEYS & entry.keys() or "." in name or "::" in name)

@@ -13,6 +13,7 @@ from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
 from opperf.model import Case
 from opperf.model.cases import SEPARATOR
+from opperf.reading import READ_WHOLE, open_file, read_text
 from opperf.results.lines import PARAM_RESULTS
 from opperf.sources.param.configuration import Cases, cases_of
 
@@ -23,7 +24,7 @@ class ResultFiles:
     name = "results in PARAM's format (lines of JSON)"
 
     def recognizes(self, path: Path) -> bool:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(len(PARAM_RESULTS)) == PARAM_RESULTS
 
     def open(self, path: Path) -> Cases:
@@ -34,7 +35,7 @@ def _cases(path: Path) -> Iterator[Case | UsageError]:
     """Yields the case of each line that has one, and the error of each that is wrong; of equal
     lines, which a file has that was appended to, the first. The case has the id of the line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path, READ_WHOLE).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
     seen = set()

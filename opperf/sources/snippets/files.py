@@ -15,6 +15,7 @@ from opperf.decoding import parse_python
 from opperf.errors import OpperfError, UsageError, one_line, suggest
 from opperf.model import Case, Settings, SnippetTarget
 from opperf.model.targets import LABEL_SEPARATOR
+from opperf.reading import WRITTEN_BY_HAND, open_file, read_bytes
 from opperf.snippets import Benchmarks, Snippet, expand
 from opperf.sources.selecting import as_operator, make_matcher
 
@@ -63,11 +64,17 @@ def load(path: Path) -> Benchmarks:
 
 def _parse(path: Path) -> ast.Module:
     try:
-        return parse_python(path.read_bytes(), str(path))  # type: ignore[no-any-return]
+        return parse_python(read_bytes(path, WRITTEN_BY_HAND), str(path))  # type: ignore[no-any-return]
     except SyntaxError as error:
         raise UsageError(f"{path}:{error.lineno or 1}: {error.msg}") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
+
+
+def _begin(path: Path) -> bytes:
+    """Returns what is looked at of a file: all of one that is written by hand."""
+    with open_file(path) as file:
+        return file.read(WRITTEN_BY_HAND)
 
 
 def _line(error: Exception, path: Path) -> int:
@@ -177,7 +184,7 @@ class SnippetFiles:
 
     def recognizes(self, path: Path) -> bool:
         """Whether its text imports `opperf.snippets`; it is not run for that."""
-        return path.suffix == ".py" and bool(IMPORT.search(path.read_bytes()))
+        return path.suffix == ".py" and bool(IMPORT.search(_begin(path)))
 
     def open(self, path: Path) -> SnippetFile:
         return SnippetFile(path)

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from opperf.errors import UsageError, one_line
+from opperf.reading import open_file
 from opperf.sources.traces.contents import Contents, in_archive, in_folder
 
 GZIP = b"\x1f\x8b"
@@ -25,6 +26,13 @@ TAR, TAR_AT = b"ustar", 257
 LARGEST = 1 << 30
 """Most bytes of a trace's JSON that are read: the largest traces of training jobs have some hundred
 megabytes, and a compressed file of any size can pretend to have more."""
+
+MOST_UNPACKED = 100
+"""Most bytes of a trace for each that is read of its compressed file: those of real programs have
+10 to 30, and gzip gives up to a thousand, so that a small file takes gigabytes."""
+
+UNPACKED_IN_ANY_CASE = 160 << 10
+"""Compressed bytes up to which any number of times is read: 16 MB take a second."""
 
 MOST_PAST_END = 100
 """Reads behind the end of an archive: that of its last block needs a few."""
@@ -155,7 +163,7 @@ def readable(name: str | Path) -> Iterator[None]:
 @contextmanager
 def open_decompressed(path: Path) -> Iterator[io.BufferedReader]:
     """Opens a file, decompressed if it is compressed."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         yield _plain(file)
 
 
@@ -164,15 +172,35 @@ def _plain(file: BinaryIO) -> io.BufferedReader:
     ahead: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
         return ahead
-    return io.BufferedReader(_Decompressed(gzip.GzipFile(fileobj=ahead)), HEAD)
+    content = _Decompressed(_Counted(ahead))
+    plain = io.BufferedReader(content, HEAD)
+    # Nothing of an archive is kept but its traces, and files of zeros may be in it.
+    content.is_archive = is_archive(plain)
+    return plain
+
+
+class _Counted:
+    """A compressed file, with the number of bytes that were read of it."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+        self.bytes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._file.read(size)
+        self.bytes += len(content)
+        return content
 
 
 class _Decompressed(io.RawIOBase):
     """A decompressed file that gives all that precedes the place at which it was cut short; there
     it raises `EOFError`."""
 
-    def __init__(self, file: gzip.GzipFile) -> None:
-        self._file = file
+    def __init__(self, packed: _Counted) -> None:
+        self._packed = packed
+        self._file = gzip.GzipFile(fileobj=cast(BinaryIO, packed))
+        self._bytes = 0
+        self.is_archive = False
 
     def readable(self) -> bool:
         return True
@@ -190,6 +218,14 @@ class _Decompressed(io.RawIOBase):
                 break
             target[done : done + len(piece)] = piece
             done += len(piece)
+        self._bytes += done
+        if not self.is_archive and self._bytes > MOST_UNPACKED * max(
+            self._packed.bytes, UNPACKED_IN_ANY_CASE
+        ):
+            raise OSError(
+                f"it is {MOST_UNPACKED} times as large as its compressed file or larger, as no "
+                "trace is"
+            )
         return done
 
 

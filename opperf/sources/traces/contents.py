@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from opperf.dtypes import DTYPES
+from opperf.reading import read_bytes
 from opperf.sources.traces.values import Placed, Unbuildable, dtype_of
 
 NAME = re.compile(r"nid_(\d+)_tid_(\d+)\.dat")
@@ -81,7 +82,7 @@ def ranges_of(node: int, tensors: Sequence[Placed], contents: Contents) -> dict[
         if DTYPES[dtype].kind != "integer":
             continue
         size = DTYPES[dtype].bytes
-        raw = content.read_bytes() if isinstance(content, Path) else content
+        raw = read_bytes(content, LARGEST) if isinstance(content, Path) else content
         numbers = np.frombuffer(raw[: len(raw) // size * size], dtype)[: ref.size]
         if len(numbers):
             found[position] = int(numbers.min()), int(numbers.max())

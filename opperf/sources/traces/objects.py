@@ -34,8 +34,9 @@ TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+|"', re.
 MOST_UNREADABLE = 1000
 """Most objects of a list that may be omitted: a file with more of them is something else."""
 
-MOST_OBJECTS = 5_000_000
-"""Most objects of a list: the largest traces have fewer, and each takes some hundred bytes."""
+MOST_OBJECTS = 2_000_000
+"""Most objects of a list: the largest traces have fewer, and each takes up to 700 bytes of memory,
+together 1.4 GB."""
 
 DECODER = json.JSONDecoder()
 SPACE = re.compile(r"[\s,]*")

@@ -23,6 +23,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
+from opperf.reading import open_file
 from opperf.rules.shapes import Shape
 from opperf.sources.completing import complete
 from opperf.sources.traces.anomalies import Process, of_processes, sentences
@@ -52,7 +53,7 @@ def digest_of(path: Path) -> str:
     """Returns the hash of a trace's files."""
     found = hashlib.sha256()
     for file in folder_files(path) if path.is_dir() else [path]:
-        with file.open("rb") as stream:
+        with open_file(file) as stream:
             while block := stream.read(BLOCK):
                 found.update(block)
     return found.hexdigest()[:DIGEST_LENGTH]

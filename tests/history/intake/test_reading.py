@@ -31,6 +31,9 @@ from tests.history.intake.samples import (
 
 RUNS = Path(__file__).parents[2] / "data" / "milabench" / "runs"
 
+HUGE = [["1"] * 3000] * 4
+"""Parameters of asv that take some hundred kilobytes, and more combinations than any memory has."""
+
 NOTHING = Given()
 
 GIVEN = Given(Commit(OTHER), "main", "bench-1")
@@ -316,6 +319,18 @@ def changed(value, *keys, to):
         (
             changed(asv_results(), "results", "s.time_sum", 0, to=[1.0]),
             "results.s.time_sum.result: 1 value, and 2 combinations",
+        ),
+        (
+            changed(asv_results(), "results", "s.time_sum", 1, to=HUGE),
+            "results.s.time_sum.params: 81,000,000,000,000 combinations of parameters; at most",
+        ),
+        (
+            changed(
+                changed(asv_results(), "results", "s.time_sum", 1, to=HUGE),
+                *("results", "s.time_sum", 0),
+                to=[None],
+            ),
+            "combinations of parameters without a result; at most 10,000 are read",
         ),
         (
             changed(asv_results(), "results", "s.time_sum", 0, 0, to="x"),

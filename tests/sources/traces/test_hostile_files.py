@@ -164,6 +164,21 @@ def test_a_compressed_file_without_end_is_read_to_the_limit(tmp_path, monkeypatc
     assert "of JSON, the most read" in refused(path, capsys)
 
 
+def test_a_compressed_file_of_events_that_are_all_alike_is_refused_early(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(archives, "UNPACKED_IN_ANY_CASE", 1 << 10)
+    events = [event("aten::add", 1, 3)] * 2_000
+    content = gzip.compress(json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
+    path = tmp_path / "alike.json.gz"
+    path.write_bytes(content)
+    assert "100 times as large as its compressed file" in refused(path, capsys)
+    # The same number of other events is a trace.
+    monkeypatch.setattr(archives, "MOST_UNPACKED", 1000)
+    (trace,) = read_traces([path])
+    assert len(trace.nodes) == len(events)
+
+
 def test_a_compressed_file_that_was_cut_short_gives_what_precedes_the_end(tmp_path):
     path = tmp_path / "t.json.gz"
     making.write(path, [relu(20 + i, 2, shape=(2, i)) for i in range(2000)])
