@@ -36,6 +36,10 @@ class RuleError(OpperfError):
     """A rule for an operator's inputs that cannot be registered, or whose code fails."""
 
 
+class FailedRuleError(RuleError):
+    """A rule whose code fails for one operator, which costs that operator alone."""
+
+
 class DeviceError(OpperfError):
     """A device that this build or this machine does not have; `device` is its canonical name."""
 

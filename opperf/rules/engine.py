@@ -262,12 +262,13 @@ def own_configurations(
 
 
 def of_family(family: Family, operator: Operator, preset: Preset) -> Iterable[Arguments] | NoInputs:
-    """A family's configurations of an operator. Raises `RuleError` if its code fails."""
+    """A family's configurations of an operator. Raises `FailedRuleError` if its code fails."""
     return each_of(family, lambda: family(operator, preset), f"operator {operator.name}")
 
 
 def of_operation(family: OperationFamily, operation: str, preset: Preset) -> Iterable[Roles]:
-    """A shared family's configurations of an operation. Raises `RuleError` if its code fails."""
+    """A shared family's configurations of an operation. Raises `FailedRuleError` if its code
+    fails."""
     made = each_of(family, lambda: family(OPERATIONS[operation], preset), f"operation {operation}")
     assert not isinstance(made, NoInputs)
     return made

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import TypeVar
 
 from opperf.decoding import place_in
-from opperf.errors import OpperfError, RuleError, one_line, suggest
+from opperf.errors import FailedRuleError, OpperfError, RuleError, one_line, suggest
 from opperf.model import Operator
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
@@ -34,6 +34,8 @@ class NoInputs:
     reason: str
     searchable: bool = False
     """Whether a search may find some."""
+    is_fault: bool = False
+    """Whether the code that makes them failed."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,15 @@ class Families:
         return next(filter(is_users, found), found[0] if found else None)
 
 
+T = TypeVar("T")
+
+
+def entry_of(table: Mapping[str, T], operator: Operator) -> T:
+    """Returns an operator's entry in a table by name, under whatever of its names that is there:
+    NumPy before 1.25 has `max` as an alias of `amax`. Raises `KeyError` for an operator without."""
+    return table[next((name for name in operator.names if name in table), operator.name)]
+
+
 AnyFamily = Callable[..., object]
 """A family of either kind."""
 
@@ -198,15 +209,12 @@ def _code_of(family: AnyFamily) -> CodeType:
     return code
 
 
-T = TypeVar("T")
-
-
 def each_of(
     family: AnyFamily, made: Callable[[], Iterable[T] | NoInputs], subject: str
 ) -> list[T] | NoInputs:
     """Returns what a family makes for a subject, as `operator relu`.
 
-    Raises `RuleError`, with file and line, if its code fails, or makes something else than
+    Raises `FailedRuleError`, with file and line, if its code fails, or makes something else than
     dictionaries.
     """
     try:
@@ -221,12 +229,12 @@ def each_of(
         place = place_in(error, file)
         # What it returns was read outside it.
         place = place_of(family) if place == file else place
-        raise RuleError(
+        raise FailedRuleError(
             f"{place}: {one_line(f'{type(error).__name__}: {error}')}, in a rule for the {subject}"
         ) from error
     for one in configurations:
         if not isinstance(one, Mapping):
-            raise RuleError(
+            raise FailedRuleError(
                 f"{place_of(family)}: the rule for the {subject} makes "
                 f"{one_line(repr(one), 80)}, not a dict of arguments"
             )
