@@ -111,8 +111,10 @@ class Plain(Progress):
     """Prints a line every few seconds, for logs. The first case, the last one and every case that
     is not ok have a line of their own."""
 
-    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
-        self._stream, self._pace = stream, pace or Pace(total)
+    def __init__(
+        self, stream: TextIO, total: int, pace: Pace | None = None, verb: str = ""
+    ) -> None:
+        self._stream, self._pace, self._verb = stream, pace or Pace(total), verb and f"{verb} "
         self._last = -PLAIN_EVERY_S
 
     def extend(self, number: int) -> None:
@@ -126,14 +128,16 @@ class Plain(Progress):
             return
         self._last = now
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
-        line = f"{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}"
+        line = f"{self._verb}{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}"
         print(line, file=self._stream, flush=True)
 
 
 class Live(Progress):
     """Updates one line on a terminal."""
 
-    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
+    def __init__(
+        self, stream: TextIO, total: int, pace: Pace | None = None, verb: str = ""
+    ) -> None:
         # The import takes some 50 ms, and only a terminal needs it.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -152,6 +156,7 @@ class Live(Progress):
             auto_refresh=stream.isatty(),
         )
         self._task = self._bar.add_task("starting", total=total, times="")
+        self._verb = verb and f"{verb} "
         self._pace = pace or Pace(total)
 
     def __enter__(self) -> Live:
@@ -166,7 +171,7 @@ class Live(Progress):
         self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
-        self._bar.update(self._task, description=case.label, refresh=True)
+        self._bar.update(self._task, description=self._verb + case.label, refresh=True)
 
     def end(self, record: Record) -> None:
         self._pace.end(record)
@@ -178,9 +183,16 @@ class Live(Progress):
 
 
 def make_progress(
-    stream: TextIO, total: int, quiet: bool, pace: Pace | None = None, bar: bool = False
+    stream: TextIO,
+    total: int,
+    quiet: bool,
+    pace: Pace | None = None,
+    bar: bool = False,
+    verb: str = "",
 ) -> Progress:
-    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal."""
+    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal.
+    `verb` is what is done to the cases, where it is not measuring."""
     if quiet or total == 0:
         return Progress()
-    return Live(stream, total, pace) if bar or stream.isatty() else Plain(stream, total, pace)
+    shown = Live if bar or stream.isatty() else Plain
+    return shown(stream, total, pace, verb)
