@@ -16,6 +16,9 @@ INCONCLUSIVE = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
 
+TERMINATED = 143
+"""Exit code after SIGTERM, likewise."""
+
 
 class OpperfError(Exception):
     """Base of every error opperf raises on purpose. `exit_code` is that of the command line: 2,
