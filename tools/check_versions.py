@@ -13,7 +13,6 @@ used: a sweep that was interrupted goes on.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -78,7 +77,7 @@ QUICK = {
 }
 """A few operators of each: a reduction, a binary one, a product, and one of another kind."""
 
-SWEEP = ("--size", "small", "--warmup", "0", "--runs", "1", "--no-memory")
+SWEEP = ("--size", "small", "-w", "0", "-r", "1", "--no-memory", "--profiler", "python")
 """One call of each pass: enough to see that an operator runs."""
 
 
@@ -185,13 +184,13 @@ def check(one: Installation, programs: Path, folder: Path, quick: bool) -> Check
     row = SweptVersion(
         framework=one.framework,
         version=environment.versions[one.framework],
-        python=environment.versions["python"],
+        python=environment.python,
         operators=len(listed),
         measured=len({record.case.label for record in by_status[Status.OK]}),
         cases=len(by_status[Status.OK]),
         skipped=len(by_status[Status.SKIPPED]),
         failed=len(unmeasured),
-        date=datetime.date.today().isoformat(),
+        date=measured.header.started[:10],
     )
     reasons = {entry["operator"]["name"]: entry.get("reason", "") for entry in listed}
     faults = {**reasons, **measured.header.excluded}

@@ -36,7 +36,14 @@ from opperf.rules.configurations import (
 )
 from opperf.rules.dependencies import Rules
 from opperf.rules.not_finite import NotFinite
-from opperf.rules.registering import Families, Family, NoInputs, OperationFamily, each_of
+from opperf.rules.registering import (
+    Families,
+    Family,
+    NoInputs,
+    OperationFamily,
+    check_listed,
+    each_of,
+)
 from opperf.rules.repeating import repeated
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
@@ -116,7 +123,7 @@ def rules_module(path: str) -> RulesModule:
     module: RulesModule = importlib.import_module(path)
     for name in OPTIONAL.keys() - vars(module).keys():
         setattr(module, name, OPTIONAL[name])
-    _register_declared(path)
+    _complete(path)
     return module
 
 
@@ -126,8 +133,10 @@ framework's rules module without its package (`torch`)."""
 
 
 @functools.cache
-def _register_declared(path: str) -> None:
-    """Imports the modules of other packages with rules for a framework, once."""
+def _complete(path: str) -> None:
+    """Imports the modules of other packages with rules for a framework, once. Raises `RuleError`
+    for a module of opperf's that would be ignored."""
+    check_listed(importlib.import_module(path))
     for entry in declared(GROUP):
         if entry.name == path.rpartition(".")[2]:
             load_declared(entry)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TypeVar
 
 from opperf.decoding import place_in
@@ -207,6 +207,25 @@ def _code_of(family: AnyFamily) -> CodeType:
         family = family.func
     code: CodeType = inspect.unwrap(family).__code__
     return code
+
+
+DEFINITION = "\nFAMILIES = Families()\n"
+"""In a module that has rules. It is looked for in the text of those that are not listed, as an
+import of them may need another package."""
+
+
+def check_listed(package: ModuleType) -> None:
+    """Raises `RuleError` for a module in the folder of a package of rules that has families, and is
+    not among its `MODULES`: they would not be used."""
+    if not hasattr(package, "MODULES"):
+        return
+    own = Path(str(package.__file__))
+    listed = {own, *(Path(module.__file__) for module in package.MODULES)}
+    for path in sorted(set(own.parent.glob("*.py")) - listed):
+        if DEFINITION in path.read_text(encoding="utf-8"):
+            raise RuleError(
+                f"{path}: its rules are not used: add {path.stem} to MODULES in {own.name} there"
+            )
 
 
 def each_of(

@@ -45,7 +45,10 @@ def test_the_table_has_versions_that_the_project_takes(framework):
 
 def test_the_documentation_has_the_table_of_the_package():
     page = PAGE.read_text()
-    assert with_table(page, [row for name in FRAMEWORKS for row in table.tested_versions(name)]) == page
+    assert (
+        with_table(page, [row for name in FRAMEWORKS for row in table.tested_versions(name)])
+        == page
+    )
 
 
 def test_a_fault_of_opperf_is_told_from_other_reasons():
