@@ -80,6 +80,9 @@ QUICK = {
 SWEEP = ("--size", "small", "-w", "0", "-r", "1", "--no-memory", "--profiler", "python")
 """One call of each pass: enough to see that an operator runs."""
 
+VARIABLES = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+"""No figure of a sweep is about time, of which JAX needs most to optimise what is called once."""
+
 
 class Installation(NamedTuple):
     """A version of a framework, and the environment for it."""
@@ -142,7 +145,9 @@ def find_python(version: str) -> str:
 def run(*command: str | Path, cwd: Path | None = None, code: Sequence[int] = (0,)) -> str:
     """Returns the standard output of a command. Raises `RuntimeError`, with what it said last, if
     it ends with another exit code."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | VARIABLES, capture_output=True, text=True
+    )
     if done.returncode not in code:
         said = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
         shown = " ".join(map(str, command))
