@@ -1,4 +1,4 @@
-"""A request to end a process, as of a scheduler or of `timeout`, acts as Ctrl-C does."""
+"""SIGTERM, by which schedulers and `timeout` end a process, acts as Ctrl-C does."""
 
 from __future__ import annotations
 

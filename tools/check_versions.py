@@ -4,7 +4,7 @@
 
 Makes an environment for each version, and lists and measures there every operator once at the small
 size; with `--quick` a few of them. Prints a table, and ends with 1 if a command fails, an operator
-is left out as opperf's code failed, or (`--quick`) a case is not measured. `--write` puts the rows
+is excluded as opperf's code failed, or (`--quick`) a case is not measured. `--write` puts the rows
 into opperf/frameworks/tested.json and docs/dependencies.md, in the place of those of the same
 frameworks. With `--folder`, environments and run files remain there, and what is there already is
 used: a sweep that was interrupted goes on.
@@ -103,7 +103,7 @@ class Checked(NamedTuple):
 
     row: SweptVersion
     faults: tuple[str, ...]
-    """Operators that are left out as opperf's code failed, each with the reason."""
+    """Operators that are excluded as opperf's code failed, each with the reason."""
     unmeasured: tuple[str, ...]
     """Cases that failed, each with the reason."""
 
@@ -207,7 +207,7 @@ def check(one: Installation, programs: Path, folder: Path, quick: bool) -> Check
 
 
 def is_fault(reason: str) -> bool:
-    """Whether an operator is left out as opperf's code failed."""
+    """Whether an operator is excluded as opperf's code failed."""
     return bool(re.search(rf"^({RULE}|{CASE})|\bcaller \S+ failed: ", reason))
 
 

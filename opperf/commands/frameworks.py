@@ -55,7 +55,7 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     choices: dict[str, tuple[str, ...]] = {}
     """Its values for settings and groups of operators, where it is asked."""
     tested_versions: tuple[SweptVersion, ...] = ()
-    """What came of a sweep with each tested version, where it is asked."""
+    """The result of a sweep with each tested version, where it is asked."""
 
 
 HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
@@ -177,7 +177,7 @@ def details(one: FrameworkRow, width: int | None) -> str:
 
 
 def lacking(one: FrameworkRow) -> str:
-    """What a version that is not tested lacks, as far as that is known without a sweep."""
+    """Returns, for a version that is not tested, whether it lacks names that opperf uses."""
     if "missing" in one.choices:
         return "; opperf uses names that it lacks, which are under missing"
     return "; it has all names without a public interface that opperf uses"

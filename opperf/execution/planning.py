@@ -202,11 +202,11 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
 
 
 def fault_warning(plan: Plan) -> str:
-    """Returns a warning of operators that are left out as code that makes their inputs failed."""
+    """Returns a warning of operators that are excluded as code that makes their inputs failed."""
     first = plan.faults[0]
     others = f"; opperf list prints why for all {len(plan.faults)}" if plan.faults[1:] else ""
     return (
-        f"warning: {pluralize(len(plan.faults), 'operator')} left out, as opperf failed to make "
+        f"warning: {pluralize(len(plan.faults), 'operator')} excluded, as opperf failed to make "
         f"inputs: {first}: {plan.excluded[first]}{others}"
     )
 

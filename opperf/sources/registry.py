@@ -126,6 +126,7 @@ class Registry:
         operator."""
         for target, operator in _targets(self._framework, self._selection):
             # Whole, so that an operator whose code fails on the way has no case.
+            made: list[Case] | NoInputs
             made = guarded(functools.partial(list, self._cases(target, operator)), CASE)
             if isinstance(made, NoInputs):
                 self._exclude(target, made)

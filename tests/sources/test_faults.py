@@ -89,7 +89,7 @@ def test_the_rest_is_planned_and_measured(layer, request, in_process):
     reason = planned.excluded[BROKEN]
     assert re.fullmatch(REASONS[layer], reason), reason
     assert said == [
-        f"warning: 1 operator left out, as opperf failed to make inputs: relu: {reason}"
+        f"warning: 1 operator excluded, as opperf failed to make inputs: relu: {reason}"
     ]
     measured = [in_process.measure(case) for case in planned.cases]
     assert {one.case.label for one in measured} == {"negative", "add"}
