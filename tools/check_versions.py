@@ -1,6 +1,7 @@
 """Runs opperf with the oldest and the newest version of each framework that it takes.
 
-    python tools/check_versions.py [FRAMEWORK]... [--quick | --write] [--wheel WHEEL] [--folder DIR]
+    python tools/check_versions.py [FRAMEWORK]... [--quick | --write | --install]
+        [--max-configs N] [--wheel WHEEL] [--folder DIR]
 
 Makes an environment for each version, and lists and measures there every operator once at the small
 size; with `--quick` a few of them. Prints a table, and ends with 1 if a command fails, an operator
@@ -82,6 +83,15 @@ SWEEP = ("--size", "small", "-w", "0", "-r", "1", "--no-memory", "--profiler", "
 
 VARIABLES = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
 """No figure of a sweep is about time, of which JAX needs most to optimise what is called once."""
+
+
+class Scope(NamedTuple):
+    """What is measured."""
+
+    quick: bool = False
+    """A few operators only."""
+    configurations: int | None = None
+    """Largest number of cases of each operator; None for all."""
 
 
 class Installation(NamedTuple):
@@ -168,14 +178,16 @@ def install(one: Installation, package: str, folder: Path) -> Path:
     return programs
 
 
-def check(one: Installation, programs: Path, folder: Path, quick: bool) -> Checked:
+def check(one: Installation, programs: Path, folder: Path, scope: Scope) -> Checked:
     """Lists and measures a framework's operators. Raises `RuntimeError` if a command fails."""
     opperf = programs / "opperf"
     of = ("--framework", one.framework)
     listed = json.loads(run(opperf, "list", *of, "-f", "json", "-o", "-", cwd=folder))
-    file = folder / f"{one.name}{'-quick' if quick else ''}.jsonl"
+    file = folder / f"{one.name}{'-quick' if scope.quick else ''}.jsonl"
     # 1: some cases were not measured, which the table says.
-    words = QUICK[one.framework] if quick else ()
+    words = [*QUICK[one.framework]] if scope.quick else []
+    if scope.configurations is not None:
+        words += ["--max-configs", str(scope.configurations)]
     again = ("--resume", file) if file.exists() else ("run", *words, *of, *SWEEP, "-o", file)
     run(opperf, *again, "-f", "jsonl", cwd=folder, code=(0, 1))
     measured, _ = read_run(file)
@@ -196,6 +208,7 @@ def check(one: Installation, programs: Path, folder: Path, quick: bool) -> Check
         skipped=len(by_status[Status.SKIPPED]),
         failed=len(unmeasured),
         date=measured.header.started[:10],
+        configurations=scope.configurations,
     )
     reasons = {entry["operator"]["name"]: entry.get("reason", "") for entry in listed}
     faults = {**reasons, **measured.header.excluded}
@@ -217,12 +230,18 @@ HEADERS = ("framework", "version", "Python", "operators", "measured", "cases", "
 def markdown(rows: Iterable[SweptVersion]) -> str:
     """Returns the rows as a table of the documentation."""
     cells = [
-        (one.framework, one.version, one.python, one.operators, one.measured, one.cases)
+        (one.framework, one.version, one.python, one.operators, one.measured, cases_text(one))
         + (one.skipped, one.failed, one.date)
         for one in rows
     ]
     lines = [(*HEADERS, "date"), ("---",) * 3 + ("--:",) * 5 + ("---",), *cells]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+
+
+def cases_text(row: SweptVersion) -> str:
+    """Returns how many cases were measured, and of how many at most of each operator."""
+    most = row.configurations
+    return f"{row.cases}{'' if most is None else f' (at most {most} each)'}"
 
 
 def with_table(page: str, rows: Iterable[SweptVersion]) -> str:
@@ -248,12 +267,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", choices=[*FRAMEWORKS, []])
     parser.add_argument("--quick", action="store_true", help="a few operators")
+    parser.add_argument("--install", action="store_true", help="only make the environments")
+    parser.add_argument("--max-configs", type=int, metavar="N", help="most cases of each operator")
     parser.add_argument("--write", action="store_true", help="keep the rows")
     parser.add_argument("--wheel", type=Path, help="opperf's; by default this checkout")
     parser.add_argument("--folder", type=Path, help="of environments and run files, which remain")
     asked = parser.parse_args(arguments)
     if asked.quick and asked.write:
         parser.error("--write keeps what all operators came to; omit --quick")
+    scope = Scope(asked.quick, asked.max_configs)
     package = (asked.wheel or ROOT).resolve().as_uri()
     rows: list[SweptVersion] = []
     is_well = True
@@ -262,7 +284,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         for one in installations(asked.frameworks or FRAMEWORKS):
             try:
-                found = check(one, install(one, package, folder), folder, asked.quick)
+                programs = install(one, package, folder)
+                if asked.install:
+                    continue
+                found = check(one, programs, folder, scope)
             except RuntimeError as error:
                 print(f"{one.name}: {error}", file=sys.stderr)
                 is_well = False
@@ -271,7 +296,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             is_well &= not found.faults and not (asked.quick and found.unmeasured)
             for line in (*found.faults, *found.unmeasured):
                 print(f"{one.name}: {line}", file=sys.stderr)
-    print(markdown(rows), end="")
+    if rows:
+        print(markdown(rows), end="")
     if asked.write:
         write(rows)
     return 0 if is_well else 1

@@ -68,6 +68,7 @@ VERSION_COLUMNS = (
     ("Operators", "operators", False),
     ("Measured", "measured", False),
     ("Cases", "cases", False),
+    ("Most of each", "configurations", False),
     ("Skipped", "skipped", False),
     ("Failed", "failed", False),
     ("Date", "date", True),
@@ -183,10 +184,15 @@ def lacking(one: FrameworkRow) -> str:
     return "; it has all names without a public interface that opperf uses"
 
 
+def text_of(value: object) -> str:
+    """Returns the text of a cell, empty for None."""
+    return "" if value is None else str(value)
+
+
 def versions_table(rows: Sequence[SweptVersion], width: int | None) -> str:
     """Returns a table of what came of a sweep with each version."""
     columns = [
-        Column(title, [str(getattr(row, field)) for row in rows], is_text=is_text)
+        Column(title, [text_of(getattr(row, field)) for row in rows], is_text=is_text)
         for title, field, is_text in VERSION_COLUMNS
     ]
     return f"\nA sweep over all operators with each tested version:\n{table_text(columns, width)}"

@@ -33,6 +33,8 @@ class SweptVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cases that failed, crashed or took too long."""
     date: str
     """Day of the sweep, as `2026-11-28`."""
+    configurations: int | None = None
+    """Largest number of cases of each operator in the sweep; None for all."""
 
 
 @functools.cache
