@@ -12,6 +12,9 @@ from opperf import numpy_aliases
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArmComparison",
+    "FileComparison",
+    "RunResult",
     "__version__",
     "ab",
     "compare",
@@ -26,6 +29,9 @@ __all__ = [
 numpy_aliases.install()
 
 MODULES = {
+    "ArmComparison": "opperf.api.ab",
+    "FileComparison": "opperf.api.compare",
+    "RunResult": "opperf.api.run_result",
     "ab": "opperf.api.ab",
     "compare": "opperf.api.compare",
     "export": "opperf.reports.writing",
@@ -35,11 +41,11 @@ MODULES = {
     "step": "opperf.recording.session",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
-"""Modules of the functions, imported when they are first used."""
+"""Modules of the functions and of the types of their results, imported when they are first used."""
 
 
 def __getattr__(name: str) -> object:
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function: object = getattr(importlib.import_module(MODULES[name]), name)
-    return function
+    found: object = getattr(importlib.import_module(MODULES[name]), name)
+    return found

@@ -16,6 +16,9 @@ INCONCLUSIVE = 3
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
 
+TERMINATED = 143
+"""Exit code after SIGTERM, likewise."""
+
 
 class OpperfError(Exception):
     """Base of every error opperf raises on purpose. `exit_code` is that of the command line: 2,
@@ -38,6 +41,10 @@ class BrokenModuleError(UnknownOperatorError):
 
 class RuleError(OpperfError):
     """A rule for an operator's inputs that cannot be registered, or whose code fails."""
+
+
+class FailedRuleError(RuleError):
+    """A rule whose code fails for one operator, which costs that operator alone."""
 
 
 class DeviceError(OpperfError):

@@ -20,6 +20,7 @@ from opperf.commands import COMMANDS
 from opperf.commands.command import Context
 from opperf.errors import (
     INTERRUPTED,
+    TERMINATED,
     InternalError,
     OpperfError,
     UnknownOperatorError,
@@ -30,6 +31,7 @@ from opperf.errors import (
 from opperf.extras import missing_extra
 from opperf.results.messages import tell
 from opperf.results.output import ADVICE, unwritable
+from opperf.terminating import interrupted_by_termination
 
 
 def load_command(name: str) -> click.Command:
@@ -87,9 +89,14 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and ends the process with its exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    with interrupted_by_termination() as received:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(TERMINATED if received else code)
+
+
+def _run(words: list[str]) -> int:
     try:
-        code = cli.main(args=words, prog_name="opperf", standalone_mode=False)
+        code: int = cli.main(args=words, prog_name="opperf", standalone_mode=False)
         # An error of the last write would otherwise be raised at exit, where nobody catches it.
         sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -104,7 +111,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in words:
             traceback.print_exc()
         code = _fail_at_words(words, error)
-    sys.exit(code)
+    return code
 
 
 def _fail_at_words(words: list[str], error: Exception) -> int:

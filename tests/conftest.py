@@ -15,7 +15,8 @@ from opperf.folders import DATA
 from opperf.machine.environment import environment
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.suites.base import models_of
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe

@@ -22,7 +22,8 @@ from opperf.frameworks import Framework, load
 from opperf.machine.pinning import AUTO, Cpus, Pinning
 from opperf.model import Case, Operator, Settings
 from opperf.results.text import duration, terminal_width
-from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker
 

@@ -27,7 +27,8 @@ from opperf.results.output import check_output
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
 from opperf.sources.given import is_array
-from opperf.sources.registry import Plan, check_settings
+from opperf.sources.registry import Plan
+from opperf.sources.resolving import check_settings
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, disambiguate
 

@@ -197,8 +197,10 @@ def run_performance_test(
     profiler : {'native', 'python'}
         The framework's own profiler (kernel time) or the wall clock; by default `native` where the
         framework has it.
-    warmup, runs : int
-        Number of untimed calls, and of timed ones after them.
+    warmup : int
+        Number of untimed calls.
+    runs : int
+        Number of timed calls after them.
     framework : str
         The framework of the functions, one of those that `opperf frameworks` lists; by default
         that whose functions, arrays or device they are, or that the functions use; else the only

@@ -16,6 +16,7 @@ from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
 from opperf.frameworks.mentioned import Mention, mentioned_framework
+from opperf.frameworks.tested import SweptVersion, tested_versions
 from opperf.parameters import as_json, debug
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
@@ -53,18 +54,33 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     """About a version that is not tested; empty if it is."""
     choices: dict[str, tuple[str, ...]] = {}
     """Its values for settings and groups of operators, where it is asked."""
+    tested_versions: tuple[SweptVersion, ...] = ()
+    """The result of a sweep with each tested version, where it is asked."""
 
 
 HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
 
 WRAPPED = ("Offers", "To do")
 
+VERSION_COLUMNS = (
+    ("Version", "version", True),
+    ("Python", "python", True),
+    ("Operators", "operators", False),
+    ("Measured", "measured", False),
+    ("Cases", "cases", False),
+    ("Most of each", "configurations", False),
+    ("Skipped", "skipped", False),
+    ("Failed", "failed", False),
+    ("Date", "date", True),
+)
+"""Columns of the tested versions: heading, field, and whether it is text."""
+
 
 def frameworks_command(names: Sequence[str], in_json: bool) -> int:
     """Prints the known frameworks, what the named ones have, or JSON; the exit code. Raises
     `UsageError` for an unknown name."""
     if names:
-        found = [with_choices(describe_framework(name)) for name in names]
+        found = [with_choices(with_versions(describe_framework(name))) for name in names]
     else:
         found = [describe_framework(name) for name in sorted(available())]
     if in_json:
@@ -120,7 +136,13 @@ def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
     """Returns the cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     tested = " to ".join(one.tested or ())
-    return one.name, version, tested, one.offers, one.advice or one.warning
+    pointer = f": opperf frameworks {one.name} has what it lacks" if one.warning else ""
+    return one.name, version, tested, one.offers, one.advice or one.warning + pointer
+
+
+def with_versions(one: FrameworkRow) -> FrameworkRow:
+    """The framework with what came of a sweep with each version."""
+    return msgspec.structs.replace(one, tested_versions=tested_versions(one.name))
 
 
 def with_choices(one: FrameworkRow) -> FrameworkRow:
@@ -136,7 +158,8 @@ def with_choices(one: FrameworkRow) -> FrameworkRow:
 
 def details(one: FrameworkRow, width: int | None) -> str:
     """A framework and what it has, a paragraph for each setting and group of operators."""
-    _, version, _, _, advice = table_row(one)
+    _, version, *_ = table_row(one)
+    advice = one.advice or one.warning + (lacking(one) if one.warning and one.choices else "")
     column = max(map(len, one.choices), default=0) + 2
     paragraphs = [
         textwrap.fill(
@@ -150,7 +173,29 @@ def details(one: FrameworkRow, width: int | None) -> str:
         for name, words in one.choices.items()
     ]
     wrapped = wrap(advice, width) if advice and width else advice
-    return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs])
+    tested = [versions_table(one.tested_versions, width)] if one.tested_versions else []
+    return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs, *tested])
+
+
+def lacking(one: FrameworkRow) -> str:
+    """Returns, for a version that is not tested, whether it lacks names that opperf uses."""
+    if "missing" in one.choices:
+        return "; opperf uses names that it lacks, which are under missing"
+    return "; it has all names without a public interface that opperf uses"
+
+
+def text_of(value: object) -> str:
+    """Returns the text of a cell, empty for None."""
+    return "" if value is None else str(value)
+
+
+def versions_table(rows: Sequence[SweptVersion], width: int | None) -> str:
+    """Returns a table of what came of a sweep with each version."""
+    columns = [
+        Column(title, [text_of(getattr(row, field)) for row in rows], is_text=is_text)
+        for title, field, is_text in VERSION_COLUMNS
+    ]
+    return f"\nA sweep over all operators with each tested version:\n{table_text(columns, width)}"
 
 
 @dataclass(frozen=True)

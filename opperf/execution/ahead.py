@@ -4,6 +4,7 @@ compiler leaves most of them idle, and beside a timed call nothing may run."""
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,12 +12,13 @@ from contextlib import suppress
 import psutil
 
 from opperf.errors import WorkerError
+from opperf.execution.progress import Progress
 from opperf.execution.workers import WORKER_BYTES, Workers
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
 from opperf.instruments.instrument import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
-from opperf.model import INSTRUCTIONS, Case, OperatorTarget
+from opperf.model import INSTRUCTIONS, Case, OperatorTarget, Record, Status
 from opperf.plurals import pluralize
 from opperf.sources.varying import process_key
 from opperf.worker.client import Worker
@@ -29,9 +31,15 @@ BATCH = 4
 as all processes should end at the same time."""
 
 
-def compile_ahead(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+MakeProgress = Callable[[int], Progress]
+"""Returns what shows the progress of a number of cases."""
+
+
+def compile_ahead(
+    workers: Workers, cases: Iterable[Case], say: Callable[[str], None], progress: MakeProgress
+) -> None:
     """Compiles the cases whose framework has a cache for that, and lets `workers` know what it
-    took. `say` prints what takes time."""
+    took. `say` prints what takes time, and `progress` how far it is."""
     groups: dict[str, dict[str, Case]] = {}
     for case in filter(_is_suitable, cases):
         own = groups.setdefault(process_key(case.target.framework, case.settings), {})
@@ -50,7 +58,8 @@ def compile_ahead(workers: Workers, cases: Iterable[Case], say: Callable[[str], 
         )
         begun = [workers.begin(first.target.framework, first.settings) for _ in range(number)]
         try:
-            workers.ahead.update(_compile(begun, [own[id] for id in missing]))
+            with progress(len(missing)) as shown:
+                workers.ahead.update(_compile(begun, [own[id] for id in missing], shown))
         finally:
             for worker in begun:
                 worker.__exit__()
@@ -78,11 +87,20 @@ def _process_count(workers: Workers, cases: Iterable[Case]) -> int:
     return min(cores, int(free // WORKER_BYTES), len(listed) // BATCH)
 
 
-def _compile(workers: Sequence[Worker], cases: Sequence[Case]) -> dict[str, CompiledAhead]:
+def _compile(
+    workers: Sequence[Worker], cases: Sequence[Case], shown: Progress
+) -> dict[str, CompiledAhead]:
     batches: queue.SimpleQueue[Sequence[Case]] = queue.SimpleQueue()
     for place in range(0, len(cases), BATCH):
         batches.put(cases[place : place + BATCH])
     found: dict[str, CompiledAhead] = {}
+    one_by_one = threading.Lock()
+
+    def show(batch: Sequence[Case]) -> None:
+        with one_by_one:
+            for case in batch:
+                shown.begin(case)
+                shown.end(Record(case=case, id=case.id, status=Status.OK))
 
     def run(worker: Worker) -> None:
         with suppress(queue.Empty):
@@ -91,6 +109,7 @@ def _compile(workers: Sequence[Worker], cases: Sequence[Case]) -> dict[str, Comp
                 # What ends the process does so again when it is measured, and is then reported.
                 with suppress(WorkerError):
                     found.update(worker.compile(batch))
+                show(batch)
 
     with ThreadPoolExecutor(len(workers)) as threads:
         try:

@@ -185,6 +185,9 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
+    if plan.faults and plan.cases:
+        # Without a case the reason is that of an error.
+        say(fault_warning(plan))
     found: Found = {}
     if plan.searchable:
         found, reasons = search_inputs(worker, framework, plan.searchable, asked, say)
@@ -196,6 +199,16 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
         return fit_cases(worker, plan, asked, found, say)
     say("trying which extents of the inputs can change")
     return with_random_shapes(worker, plan, fuzz, selection.settings.seed)
+
+
+def fault_warning(plan: Plan) -> str:
+    """Returns a warning of operators that are excluded as code that makes their inputs failed."""
+    first = plan.faults[0]
+    others = f"; opperf list prints why for all {len(plan.faults)}" if plan.faults[1:] else ""
+    return (
+        f"warning: {pluralize(len(plan.faults), 'operator')} excluded, as opperf failed to make "
+        f"inputs: {first}: {plan.excluded[first]}{others}"
+    )
 
 
 UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and one.axis))

@@ -120,8 +120,10 @@ class Plain(Progress):
     """Prints a line every few seconds, for logs. The first case, the last one and every case that
     is not ok have a line of their own."""
 
-    def __init__(self, stream: TextIO, total: int, pace: Pace | None = None) -> None:
-        self._stream, self._pace = stream, pace or Pace(total)
+    def __init__(
+        self, stream: TextIO, total: int, pace: Pace | None = None, title: str = ""
+    ) -> None:
+        self._stream, self._pace, self._title = stream, pace or Pace(total), title
         self._last = -PLAIN_EVERY_S
 
     def extend(self, number: int) -> None:
@@ -135,7 +137,7 @@ class Plain(Progress):
             return
         self._last = now
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
-        line = f"{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}"
+        line = f"{self._title}{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}"
         print(line, file=self._stream, flush=True)
 
 
@@ -190,9 +192,16 @@ class Live(Progress):
 
 
 def make_progress(
-    stream: TextIO, total: int, quiet: bool, pace: Pace | None = None, bar: bool = False
+    stream: TextIO,
+    total: int,
+    quiet: bool,
+    pace: Pace | None = None,
+    bar: bool = False,
+    title: str = "",
 ) -> Progress:
-    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal."""
+    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal.
+    Lines begin with `title`."""
     if quiet or total == 0:
         return Progress()
-    return Live(stream, total, pace) if bar or stream.isatty() else Plain(stream, total, pace)
+    shown = Live if bar or stream.isatty() else Plain
+    return shown(stream, total, pace, title)

@@ -36,7 +36,8 @@ class Package(NamedTuple):
     build_files: tuple[str, ...] = ("__init__.py",)
     """Glob patterns, in its folder, of files that differ between builds."""
     tested: tuple[str, str] | None = None
-    """The oldest and the newest version that opperf has been tested with."""
+    """The oldest and the newest version that opperf has been tested with; of those that come with
+    it, the table in `tested.py` has them."""
     below_python: tuple[int, int] | None = None
     """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
@@ -57,7 +58,7 @@ class Package(NamedTuple):
     """Returns what prevents the import of an installed one, and how to fix it; else empty."""
 
     def untested(self, version: str) -> str:
-        """Returns that a version is outside the tested ones, and what that means; else empty."""
+        """Returns that a version is outside the tested ones; else empty."""
         if self.tested is None or version == UNKNOWN:
             return ""
         oldest, newest = self.tested
@@ -67,10 +68,7 @@ class Package(NamedTuple):
             side = "newer"
         else:
             return ""
-        return (
-            f"{version} is {side} than the tested versions, {oldest} to {newest}: what it lacks is "
-            f"in opperf frameworks {self.name}"
-        )
+        return f"{version} is {side} than the tested versions, {oldest} to {newest}"
 
     def install_advice(self) -> str:
         """Returns the command that installs it, with the Python that it needs if need be."""

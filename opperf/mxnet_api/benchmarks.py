@@ -63,8 +63,16 @@ def run_benchmark_operator(
     additional_inputs : dict
         Arguments that replace the made ones, by name; those that a namespace's function does not
         have are ignored there.
-    dtype, run_backward, ctx, profiler, warmup, runs, device
+    dtype, ctx, device
         As for `run_performance_test`.
+    run_backward : bool
+        Measure the backward pass too, if there is a gradient.
+    profiler : {'native', 'python'}
+        MXNet's own profiler (kernel time) or the wall clock.
+    warmup : int
+        Number of untimed calls.
+    runs : int
+        Number of timed calls after them.
 
     Returns
     -------

@@ -18,7 +18,8 @@ from opperf.instruments.times import BACKWARD
 from opperf.model import Case
 from opperf.recording.session import Session
 from opperf.recording.steps import MARKED, StepRange
-from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 WARMUP = 1

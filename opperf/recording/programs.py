@@ -14,13 +14,11 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-from opperf.errors import INTERRUPTED, UsageError, one_line
+from opperf.errors import INTERRUPTED, TERMINATED, UsageError, one_line
+from opperf.terminating import ends_at_once
 
 FAILED = 1
 """Exit code of Python after an exception."""
-
-TERMINATED = 128 + signal.SIGTERM
-"""Exit code after a signal that ends a process, as shells have it."""
 
 
 class Outcome(NamedTuple):
@@ -124,15 +122,15 @@ def _catching_ends(at_exit: Callable[[], None]) -> Iterator[None]:
     def terminate(number: int, frame: FrameType | None) -> None:
         raise SystemExit(TERMINATED)
 
-    before = signal.getsignal(signal.SIGTERM)
+    before, is_ours = signal.getsignal(signal.SIGTERM), ends_at_once()
     os._exit = exit_at_once  # type: ignore[assignment]
-    if before is signal.SIG_DFL:
+    if is_ours:
         signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     finally:
         os._exit = leave
-        if before is signal.SIG_DFL:
+        if is_ours:
             signal.signal(signal.SIGTERM, before)
 
 

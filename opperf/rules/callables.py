@@ -22,6 +22,7 @@ from opperf.model import (
 from opperf.rules.bounds import NOTHING, Bounds, find_bounds
 from opperf.rules.callers import inputs_of_callers
 from opperf.rules.engine import Inputs, RulesModule, inputs_for, make_inputs, rules_module
+from opperf.rules.faults import guarded
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
 from opperf.rules.values import Arguments
@@ -48,9 +49,22 @@ def inputs_for_target(
     the framework has its own by its place, else those of the operator that it calls or wraps, else
     those of NumPy's function if it is one of the framework's NumPy interface. Any other callable
     has inputs by the names of its arguments, whatever its own name: a user's `sum` need not compute
-    a sum. `found` are a search's inputs.
+    a sum. `found` are a search's inputs. Where the code of a rule fails, the reason says so.
     """
+    # Rules that cannot be registered are no fault of one operator.
     rules = rules_module(framework.rules)
+    return guarded(lambda: _inputs_for(framework, rules, target, called, preset, dtype, found))
+
+
+def _inputs_for(
+    framework: Framework,
+    rules: RulesModule,
+    target: Target,
+    called: Operator,
+    preset: Preset,
+    dtype: str,
+    found: Arguments | None,
+) -> list[Inputs] | NoInputs:
     if isinstance(target, OperatorTarget):
         callers = framework.callers(called)
         if callers is not None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from opperf.frameworks import Framework, load
-from opperf.model import Operator
+from opperf.model import Argument, Operator
 from opperf.rules.engine import Inputs, exclusion, inputs_for, rules_module
+from opperf.rules.faults import guarded
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
+from opperf.rules.values import Arguments
 
 CALLER = "caller:"
 """Prefix of the origin of such inputs."""
@@ -29,52 +32,127 @@ def inputs_of_callers(
     dtype: str,
 ) -> list[Inputs] | NoInputs:
     """Returns the inputs with which the first of its callers that does call it calls an operator;
-    without such a caller, those of the simplest of all operators that call it."""
+    without such a caller, those of the simplest of all operators that call it. A caller whose rule
+    or trace fails is passed over; where it is the last, that is the reason."""
     excluded = exclusion(operator, rules_module(framework.rules))
     if excluded is not None:
         return excluded
-    for caller in callers:
-        if made := _inputs_of(framework, operator, caller, preset, dtype):
+    fault: NoInputs | None = None
+    for caller in _candidates(framework, operator, callers):
+        made = _inputs_of(framework, operator, caller, preset, dtype)
+        if isinstance(made, NoInputs):
+            fault = fault or made
+        elif made:
             return made
-    for caller in _index(framework.name).get(operator.name, ()):
-        if made := _inputs_of(framework, operator, caller, preset, dtype):
-            return made
-    return NoInputs(NONE)
+    if fault is not None:
+        return fault
+    # One of those may have been the caller.
+    unknown = failed_callers(framework.name)
+    reason = next((f"; {one.reason}" for one in unknown.values()), "")
+    return NoInputs(NONE + reason)
+
+
+def _candidates(
+    framework: Framework, operator: Operator, callers: Iterable[Operator]
+) -> Iterator[Operator]:
+    """Yields the callers of an operator; those among all operators only when no other will do, as
+    to look for them takes seconds."""
+    yield from callers
+    yield from _index(framework.name).callers.get(operator.name, ())
+
+
+def failed_callers(name: str) -> Mapping[str, NoInputs]:
+    """Returns the operators of a framework in whose calls no other could be looked for, as their
+    rule or the reading of their trace failed, each with the reason."""
+    return _index(name).faults
 
 
 def _inputs_of(
     framework: Framework, operator: Operator, caller: Operator, preset: Preset, dtype: str
-) -> list[Inputs]:
+) -> list[Inputs] | NoInputs:
     """Returns the inputs with which one operator calls another, each once: those of the first pass
     that has such a call."""
-    given = inputs_for(caller, rules_module(framework.rules), preset, dtype)
+    given = _guarded_inputs(framework, caller, preset, dtype)
+    if isinstance(given, NoInputs):
+        return given if given.is_fault else []
     made: list[Inputs] = []
-    for one in [] if isinstance(given, NoInputs) else given:
-        passes = framework.steps(caller, one.arguments)
-        found = next((steps[operator.name] for steps in passes if operator.name in steps), None)
+    for one in given:
+        found = guarded(
+            functools.partial(_step, framework, operator, caller, one.arguments), trace_of(caller)
+        )
+        if isinstance(found, NoInputs):
+            return found
         if found is None or any(other.arguments == found for other in made):
             continue
         made.append(Inputs(dict(found), CALLER + caller.label, one.phase, one.why, one.dtype))
     return made
 
 
+def _step(
+    framework: Framework, operator: Operator, caller: Operator, arguments: Arguments
+) -> Mapping[str, Argument] | None:
+    """Returns the arguments of an operator in the first pass of a call that has it; None without
+    one."""
+    passes = framework.steps(caller, arguments)
+    return next((steps[operator.name] for steps in passes if operator.name in steps), None)
+
+
+def trace_of(caller: Operator) -> str:
+    """Returns the beginning of the reason where a caller's trace cannot be read."""
+    return f"the trace of its caller {caller.label} failed"
+
+
+def _guarded_inputs(
+    framework: Framework, caller: Operator, preset: Preset, dtype: str
+) -> list[Inputs] | NoInputs:
+    return guarded(
+        lambda: inputs_for(caller, rules_module(framework.rules), preset, dtype),
+        f"the rule of its caller {caller.label} failed",
+    )
+
+
+class Index(NamedTuple):
+    """What all operators of a framework call."""
+
+    callers: Mapping[str, tuple[Operator, ...]]
+    """The callers of each operator that has any, the simplest first."""
+    faults: Mapping[str, NoInputs]
+    """Operators of which that is not known, each with the reason."""
+
+
 @functools.cache
-def _index(name: str) -> Mapping[str, tuple[Operator, ...]]:
-    """Returns the callers of each operator of a framework that has any, the simplest first."""
+def _index(name: str) -> Index:
     framework = load(name)
-    rules = rules_module(framework.rules)
     size, dtype = INDEXED
     calls: dict[str, dict[Operator, int]] = {}
+    faults: dict[str, NoInputs] = {}
     for caller in framework.operators():
         if framework.callers(caller) is not None:
             continue
-        made = inputs_for(caller, rules, PRESETS[size], dtype)
-        for one in [] if isinstance(made, NoInputs) else made[:1]:
-            passes = framework.steps(caller, one.arguments)
-            steps = {step for of_pass in passes for step in of_pass}
-            for step in steps:
-                calls.setdefault(step, {}).setdefault(caller, len(steps))
-    return {
+        steps = _steps_of(framework, caller, PRESETS[size], dtype)
+        if isinstance(steps, NoInputs):
+            faults[caller.label] = steps
+            continue
+        for step in steps:
+            calls.setdefault(step, {}).setdefault(caller, len(steps))
+    ordered = {
         step: tuple(sorted(callers, key=lambda one: (callers[one], one.name)))
         for step, callers in calls.items()
     }
+    return Index(ordered, faults)
+
+
+def _steps_of(
+    framework: Framework, caller: Operator, preset: Preset, dtype: str
+) -> set[str] | NoInputs:
+    """Returns the names of what an operator's first case calls."""
+    made = _guarded_inputs(framework, caller, preset, dtype)
+    if isinstance(made, NoInputs):
+        return made if made.is_fault else set()
+    if not made:
+        return set()
+    arguments = made[0].arguments
+    return guarded(
+        lambda: {step for steps in framework.steps(caller, arguments) for step in steps},
+        trace_of(caller),
+    )

@@ -36,7 +36,14 @@ from opperf.rules.configurations import (
 )
 from opperf.rules.dependencies import Rules
 from opperf.rules.not_finite import NotFinite
-from opperf.rules.registering import Families, Family, NoInputs, OperationFamily, each_of
+from opperf.rules.registering import (
+    Families,
+    Family,
+    NoInputs,
+    OperationFamily,
+    check_listed,
+    each_of,
+)
 from opperf.rules.repeating import repeated
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
@@ -116,7 +123,7 @@ def rules_module(path: str) -> RulesModule:
     module: RulesModule = importlib.import_module(path)
     for name in OPTIONAL.keys() - vars(module).keys():
         setattr(module, name, OPTIONAL[name])
-    _register_declared(path)
+    _complete(path)
     return module
 
 
@@ -126,8 +133,10 @@ framework's rules module without its package (`torch`)."""
 
 
 @functools.cache
-def _register_declared(path: str) -> None:
-    """Imports the modules of other packages with rules for a framework, once."""
+def _complete(path: str) -> None:
+    """Imports the modules of other packages with rules for a framework, once. Raises `RuleError`
+    for a module of opperf's that would be ignored."""
+    check_listed(importlib.import_module(path))
     for entry in declared(GROUP):
         if entry.name == path.rpartition(".")[2]:
             load_declared(entry)
@@ -262,12 +271,13 @@ def own_configurations(
 
 
 def of_family(family: Family, operator: Operator, preset: Preset) -> Iterable[Arguments] | NoInputs:
-    """A family's configurations of an operator. Raises `RuleError` if its code fails."""
+    """A family's configurations of an operator. Raises `FailedRuleError` if its code fails."""
     return each_of(family, lambda: family(operator, preset), f"operator {operator.name}")
 
 
 def of_operation(family: OperationFamily, operation: str, preset: Preset) -> Iterable[Roles]:
-    """A shared family's configurations of an operation. Raises `RuleError` if its code fails."""
+    """A shared family's configurations of an operation. Raises `FailedRuleError` if its code
+    fails."""
     made = each_of(family, lambda: family(OPERATIONS[operation], preset), f"operation {operation}")
     assert not isinstance(made, NoInputs)
     return made

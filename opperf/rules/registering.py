@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TypeVar
 
 from opperf.decoding import place_in
-from opperf.errors import OpperfError, RuleError, one_line, suggest
+from opperf.errors import FailedRuleError, OpperfError, RuleError, one_line, suggest
 from opperf.model import Operator
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
@@ -34,6 +34,8 @@ class NoInputs:
     reason: str
     searchable: bool = False
     """Whether a search may find some."""
+    is_fault: bool = False
+    """Whether the code that makes them failed."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,15 @@ class Families:
         return next(filter(is_users, found), found[0] if found else None)
 
 
+T = TypeVar("T")
+
+
+def entry_of(table: Mapping[str, T], operator: Operator) -> T:
+    """Returns an operator's entry in a table by name, under whatever of its names that is there:
+    NumPy before 1.25 has `max` as an alias of `amax`. Raises `KeyError` for an operator without."""
+    return table[next((name for name in operator.names if name in table), operator.name)]
+
+
 AnyFamily = Callable[..., object]
 """A family of either kind."""
 
@@ -198,7 +209,23 @@ def _code_of(family: AnyFamily) -> CodeType:
     return code
 
 
-T = TypeVar("T")
+DEFINITION = "\nFAMILIES = Families()\n"
+"""In a module that has rules. It is looked for in the text of those that are not listed, as an
+import of them may need another package."""
+
+
+def check_listed(package: ModuleType) -> None:
+    """Raises `RuleError` for a module in the folder of a package of rules that has families, and is
+    not among its `MODULES`: they would not be used."""
+    if not hasattr(package, "MODULES"):
+        return
+    own = Path(str(package.__file__))
+    listed = {own, *(Path(module.__file__) for module in package.MODULES)}
+    for path in sorted(set(own.parent.glob("*.py")) - listed):
+        if DEFINITION in path.read_text(encoding="utf-8"):
+            raise RuleError(
+                f"{path}: its rules are not used: add {path.stem} to MODULES in {own.name} there"
+            )
 
 
 def each_of(
@@ -206,7 +233,7 @@ def each_of(
 ) -> list[T] | NoInputs:
     """Returns what a family makes for a subject, as `operator relu`.
 
-    Raises `RuleError`, with file and line, if its code fails, or makes something else than
+    Raises `FailedRuleError`, with file and line, if its code fails, or makes something else than
     dictionaries.
     """
     try:
@@ -221,12 +248,12 @@ def each_of(
         place = place_in(error, file)
         # What it returns was read outside it.
         place = place_of(family) if place == file else place
-        raise RuleError(
+        raise FailedRuleError(
             f"{place}: {one_line(f'{type(error).__name__}: {error}')}, in a rule for the {subject}"
         ) from error
     for one in configurations:
         if not isinstance(one, Mapping):
-            raise RuleError(
+            raise FailedRuleError(
                 f"{place_of(family)}: the rule for the {subject} makes "
                 f"{one_line(repr(one), 80)}, not a dict of arguments"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from opperf.model import Operator
+from opperf.rules.registering import entry_of
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 
@@ -14,4 +15,4 @@ Variants = Callable[[Preset], Iterable[Arguments]]
 
 def own(table: Mapping[str, Variants], operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Returns the configurations of an operator in a table, by the first of its names there."""
-    return next(table[name] for name in operator.names if name in table)(size)
+    return entry_of(table, operator)(size)

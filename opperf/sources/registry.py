@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from opperf.errors import DeviceError, UnsupportedError, UsageError
+from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.model import (
     DEFAULTS,
@@ -25,9 +24,9 @@ from opperf.model import (
 from opperf.ranges import UNNAMED
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
+from opperf.rules.faults import CASE, guarded
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
-from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.layers import (
     LAYER,
     Layer,
@@ -49,19 +48,16 @@ from opperf.sources.overrides import (
 )
 from opperf.sources.partners import with_names_of
 from opperf.sources.plain import plain_forms
+from opperf.sources.resolving import check_settings
 from opperf.sources.selecting import (
     Selection,
     callable_at,
-    check_groups,
-    check_known,
     select,
     split_paths,
 )
 from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
-    OPTION,
-    Axes,
     check_gradients,
     deduplicate,
     differentiable,
@@ -84,6 +80,8 @@ class Plan(Struct, frozen=True):
     """Aliases among the selected names, each with the name in results."""
     searchable: tuple[str, ...] = ()
     """Operators in `excluded` for which a search may find inputs."""
+    faults: tuple[str, ...] = ()
+    """Operators in `excluded` for which opperf's code, or that of a user's rule, failed."""
     misfits: tuple[str, ...] = ()
     """Operators in `excluded` that the framework refuses with the user's shapes and values."""
     earlier: tuple[Record, ...] = ()
@@ -111,6 +109,8 @@ class Registry:
         self.excluded: dict[str, str] = {}
         self.searchable: list[str] = []
         """Operators in `excluded` for which a search may find inputs."""
+        self.faults: list[str] = []
+        """Operators in `excluded` for which opperf's code, or that of a user's rule, failed."""
         self.arguments: dict[str, Accepted] = {}
         """Names of the arguments of every operator, where the user sets some."""
         self.differentiable: list[tuple[str, tuple[str, ...]]] = []
@@ -124,35 +124,48 @@ class Registry:
     def cases(self) -> Iterator[Case]:
         """Yields every case. Raises `UnknownOperatorError` for a name or pattern that matches no
         operator."""
-        framework, selection = self._framework, self._selection
-        preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
-        dtype = selection.settings.dtype
-        for target, operator in _targets(framework, selection):
-            layer = find_layer(framework, target)
-            if layer is not None and not selection.settings.input_function:
-                yield from self._layer(target, layer, operator)
-                continue
-            made = self._inputs(target, operator, preset)
+        for target, operator in _targets(self._framework, self._selection):
+            # Whole, so that an operator whose code fails on the way has no case.
+            made: list[Case] | NoInputs
+            made = guarded(functools.partial(list, self._cases(target, operator)), CASE)
             if isinstance(made, NoInputs):
-                self.excluded[target.label] = made.reason
-                if made.searchable and isinstance(target, OperatorTarget):
-                    self.searchable.append(target.label)
-                continue
-            overrides = Overrides.of(selection)
-            names = overrides.aliases(operator)
-            if names:
-                self.renamed[target.label] = names
-                overrides = overrides.renamed(names)
-            made = with_values(operator, made, overrides.values, dtype)
-            try:
-                if _has_plain_form(selection, overrides):
-                    plain = plain_forms(operator, made, overrides.names)
-                    self.plain += self._cases_of(target, operator, plain, overrides)
-                yield from self._cases_of(
-                    target, operator, made[: selection.configurations], overrides
-                )
-            except UnsupportedError as error:
-                self.excluded[target.label] = str(error)
+                self._exclude(target, made)
+            else:
+                yield from made
+
+    def _exclude(self, target: Target, why: NoInputs) -> None:
+        self.excluded[target.label] = why.reason
+        if why.is_fault:
+            self.faults.append(target.label)
+        if why.searchable and isinstance(target, OperatorTarget):
+            self.searchable.append(target.label)
+
+    def _cases(self, target: Target, operator: Operator) -> Iterator[Case]:
+        """Yields the cases of a target."""
+        framework, selection = self._framework, self._selection
+        layer = find_layer(framework, target)
+        if layer is not None and not selection.settings.input_function:
+            yield from self._layer(target, layer, operator)
+            return
+        preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
+        made = self._inputs(target, operator, preset)
+        if isinstance(made, NoInputs):
+            self._exclude(target, made)
+            return
+        overrides = Overrides.of(selection)
+        names = overrides.aliases(operator)
+        if names:
+            self.renamed[target.label] = names
+            overrides = overrides.renamed(names)
+        made = with_values(operator, made, overrides.values, selection.settings.dtype)
+        try:
+            if _has_plain_form(selection, overrides):
+                plain = plain_forms(operator, made, overrides.names)
+                self.plain += self._cases_of(target, operator, plain, overrides)
+            yield from self._cases_of(target, operator, made[: selection.configurations], overrides)
+        except UnsupportedError as error:
+            # The configurations before the one that is not supported remain.
+            self.excluded[target.label] = str(error)
 
     def _cases_of(
         self, target: Target, operator: Operator, made: list[Inputs], overrides: Overrides
@@ -274,6 +287,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
             if not (label in measured and reason.startswith(LACKS))
         },
         searchable=tuple(source.searchable),
+        faults=tuple(source.faults),
         aliases=_aliases(framework, selection.patterns),
         renamed=source.renamed,
         plain=plain,
@@ -300,77 +314,6 @@ def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:
     form comes first."""
     is_rules = not selection.settings.input_function and selection.fuzz is None
     return bool(overrides.names) and is_rules
-
-
-OWN_DEFAULT = ("device", "profiler", "mode")
-"""Settings whose default is the framework's own."""
-
-
-class Resolution(Struct, frozen=True):
-    """Axes with a framework's values filled in."""
-
-    axes: Axes
-    usable: Axes
-    """The axes with only the values that this build and machine support."""
-
-
-def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolution:
-    """Returns the axes with the framework's default device and profiler filled in, and with devices
-    under their canonical names. An unsupported value stays beside supported ones: its cases are
-    skipped.
-
-    Raises `UsageError` for an unknown value, and for an axis without a supported value.
-    """
-    requested = {
-        name: axes.get(name) or tuple(CHOICES[name](framework))[:1] for name in OWN_DEFAULT
-    }
-    found: Axes = {**axes, **requested}
-    found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in requested["device"]))
-    usable: Axes = {}
-    for name, values in found.items():
-        # Pairs, as options are dicts, which are no keys.
-        refusals = [(value, refusal(framework, name, value)) for value in values]
-        usable[name] = tuple(value for value, refused in refusals if refused is None)
-        for value, refused in refusals:
-            if refused is not None and (not usable[name] or is_misspelt(framework, name, value)):
-                raise refused
-    return Resolution(found, usable)
-
-
-def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
-    """Returns the selection with the framework's default device and profiler filled in by
-    `resolve`, whose errors it raises."""
-    settings = selection.settings
-    requested = {name: getattr(settings, name) for name in ("dtype", *OWN_DEFAULT)}
-    resolution = resolve({name: (value,) for name, value in requested.items() if value})
-    found = {name: values[0] for name, values in resolution.axes.items()}
-    return msgspec.structs.replace(selection, settings=msgspec.structs.replace(settings, **found))
-
-
-def _device(framework: Framework, text: str) -> str:
-    """Returns the canonical name of a device, available or not."""
-    try:
-        return parse_device(framework, text)
-    except DeviceError as error:
-        return error.device or text
-
-
-def check_settings(framework: Framework, selection: Selection) -> None:
-    """Raises `UsageError` for settings that the framework or build does not support."""
-    settings = selection.settings
-    for name in ("device", "options", *LISTED):
-        refused = refusal(framework, name, getattr(settings, name))
-        if refused is not None:
-            raise refused
-    if settings.grad and not (selection.backward and framework.gradients):
-        with_ = "--no-backward" if framework.gradients else f"{framework.name}, which has none"
-        raise UsageError(f"{OPTION} {settings.grad} has no effect with {with_}; omit it")
-    if selection.int64_tensor and framework.large_tensor_limit():
-        raise UsageError(
-            f"--int64-tensor on: {framework.large_tensor_limit()}, or --int64-tensor off"
-        )
-    check_known("size", (selection.size,), PRESETS)
-    check_groups(framework.operators(), selection)
 
 
 def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:

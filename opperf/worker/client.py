@@ -27,7 +27,8 @@ from opperf.model import (
     Verification,
 )
 from opperf.sources.completing import Completed
-from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
+from opperf.sources.registry import Found, Plan
+from opperf.sources.resolving import Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel

@@ -10,7 +10,8 @@ import msgspec
 from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
 from opperf.sources.completing import Completed
-from opperf.sources.registry import Found, Plan, Resolution
+from opperf.sources.registry import Found, Plan
+from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel

@@ -49,7 +49,8 @@ from opperf.model import (
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
-from opperf.sources.registry import plan, resolve
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve
 from opperf.suites.base import models_of
 from opperf.worker import protocol
 from opperf.worker.ahead import build_cases, compile_cases, uncompiled

@@ -11,6 +11,7 @@ from opperf.commands.frameworks import frameworks, read_choice, report_choice
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package
+from opperf.frameworks.tested import SweptVersion
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
 
@@ -66,6 +67,7 @@ def test_the_same_for_a_machine(listed):
         "tested": None,
         "warning": "",
         "choices": {},
+        "tested_versions": [],
     }
     assert ahead["tested"] == ["1.9", "2.0"] and "newer" in ahead["warning"]
     assert (old["installed"], old["version"], old["advice"]) == (True, "2.1", "needs mine below 2")
@@ -122,6 +124,27 @@ def test_what_those_that_are_named_have_here(listed, in_process, monkeypatch):
     ]
     assert lacking.splitlines() == ["old 2.1", "needs mine below 2"]
     assert absent.splitlines() == ["mine not installed", "pip install 'mine[all]'"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ((), "; it has all names without a public interface that opperf uses"),
+        (("mine.gone (for timing)",), "; opperf uses names that it lacks, which are under missing"),
+    ],
+)
+def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
+    listed, monkeypatch, missing, said
+):
+    """And not that it is to be asked there."""
+    found = {"device": ("cpu(0)",), **({"missing": missing} if missing else {})}
+    worker = SimpleNamespace(choices=lambda: found)
+    monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
+    row = SweptVersion("ahead", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
+    monkeypatch.setattr(module, "tested_versions", lambda name: (row,))
+    name, warning, *_, closing = listed("ahead").strip().splitlines()
+    assert warning == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"
+    assert closing.split() == ["2.0", "3.12.1", "90", "80", "200", "7", "0", "2026-11-28"]
 
 
 def test_what_they_have_for_a_machine(listed, in_process):

@@ -1,5 +1,6 @@
 """Cases are compiled into a cache in several processes, before the first is measured."""
 
+import io
 import threading
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 from opperf.errors import WorkerError
 from opperf.execution import ahead as module
 from opperf.execution.ahead import FEWEST, compile_ahead
+from opperf.execution.progress import Plain, Progress
 from opperf.instruments.instrument import CompiledAhead
 from opperf.model import Case, OperatorTarget, Settings
 
@@ -66,6 +68,10 @@ def cases(count=FEWEST, framework="jax", **settings):
     return [Case(OperatorTarget(framework, f"jnp.f{i}"), {}, plain) for i in range(count)]
 
 
+def silent(total):
+    return Progress()
+
+
 def named(case, name):
     return msgspec.structs.replace(case, target=OperatorTarget("jax", name))
 
@@ -73,12 +79,22 @@ def named(case, name):
 def test_every_case_that_the_cache_lacks_is_compiled_once():
     workers, said = Workers(), []
     listed = [named(cases()[0], "done"), *cases(), *cases()]
-    compile_ahead(workers, listed, said.append)
+    compile_ahead(workers, listed, said.append, silent)
     labels = [label for batch in workers.log for label in batch]
     assert sorted(labels) == sorted(case.label for case in cases())
     assert set(workers.ahead) == {case.id for case in cases()}
     assert said == ["compiling 20 cases in 2 processes before the first is measured"]
     assert all(worker.ended for worker in workers.begun)
+
+
+def test_how_far_it_is_is_shown_and_what_a_process_did_not_compile_counts():
+    stream = io.StringIO()
+    listed = [*cases(), named(cases()[0], DEADLY)]
+    compile_ahead(
+        Workers(), listed, lambda text: None, lambda total: Plain(stream, total, verb="compiled")
+    )
+    first, *_, last = stream.getvalue().splitlines()
+    assert first.startswith("compiled 1/21 jnp.f") and last.startswith("compiled 21/21 ")
 
 
 @pytest.mark.parametrize(
@@ -96,13 +112,13 @@ def test_every_case_that_the_cache_lacks_is_compiled_once():
 )
 def test_cases_that_are_few_or_unsuitable_are_compiled_when_they_are_measured(listed, cores):
     workers, said = Workers(cores), []
-    compile_ahead(workers, listed, said.append)
+    compile_ahead(workers, listed, said.append, silent)
     assert not (workers.begun or workers.ahead or said)
 
 
 def test_what_ends_a_process_costs_its_batch_alone():
     workers, listed = Workers(), [*cases(), named(cases()[0], DEADLY)]
-    compile_ahead(workers, listed, lambda text: None)
+    compile_ahead(workers, listed, lambda text: None, silent)
     lost = next(batch for batch in workers.log if DEADLY in batch)
     compiled = {case.id for case in listed if case.label not in lost}
     assert set(workers.ahead) == compiled
@@ -129,6 +145,6 @@ def test_at_an_interrupt_the_processes_are_killed():
 
     workers = Workers(compiler=Hanging)
     with pytest.raises(KeyboardInterrupt):
-        compile_ahead(workers, cases(), lambda text: None)
+        compile_ahead(workers, cases(), lambda text: None, silent)
     assert all(worker.killed.is_set() and worker.ended for worker in workers.begun)
     assert not workers.ahead

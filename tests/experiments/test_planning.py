@@ -6,7 +6,7 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import _check_users, examine
 from opperf.model import Settings
 from opperf.sources.models import ModelWord, of_user
-from opperf.sources.registry import Resolution
+from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
 
 

@@ -49,11 +49,8 @@ def test_the_installed_version_lacks_what_is_known(name):
 
 def test_versions_tested_are_those_of_the_table():
     for name, versions in ABSENT.items():
-        assert package_of(name).tested == (min(versions, key=numbers), max(versions, key=numbers))
-
-
-def numbers(version):
-    return tuple(map(int, version.split(".")))
+        oldest, newest = package_of(name).tested
+        assert {oldest, newest} <= versions.keys()
 
 
 @pytest.mark.parametrize("name", ABSENT)
@@ -140,10 +137,7 @@ def test_a_version_outside_those_that_are_tested_is_warned_of():
     package = Package("mine", "forward", "mine", tested=("1.9", "2.13"))
     for version in ("1.9", "1.9.1", "1.10", "2.13.0+cpu", "2.13.9rc1", "unknown"):
         assert package.untested(version) == ""
-    assert package.untested("1.8.9") == (
-        "1.8.9 is older than the tested versions, 1.9 to 2.13: what it lacks is in opperf "
-        "frameworks mine"
-    )
+    assert package.untested("1.8.9") == "1.8.9 is older than the tested versions, 1.9 to 2.13"
     assert "2.14.0 is newer than" in package.untested("2.14.0")
     assert "3.0 is newer than" in package.untested("3.0")
     assert Package("mine", "forward", "mine").untested("3.0") == ""

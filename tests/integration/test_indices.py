@@ -15,7 +15,8 @@ from opperf.rules.sizes import PRESETS
 from opperf.rules.values import below
 from opperf.sources.call import UserCall
 from opperf.sources.completing import as_called
-from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import bounded, within_range
 

@@ -13,7 +13,8 @@ from mxnet import nd
 from opperf.custom_operations import custom_operations
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import TensorSpec
-from opperf.sources.registry import plan, resolve, resolve_selection
+from opperf.sources.registry import plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 MEMORY = "max_storage_mem_alloc_cpu/0"

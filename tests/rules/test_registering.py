@@ -1,10 +1,20 @@
 """Errors in contributed rules name the file and the line."""
 
+import importlib
+
 import pytest
 
 from opperf.errors import RuleError, UnsupportedError
 from opperf.model import Operator
-from opperf.rules.registering import Families, NoInputs, each_of, is_users, place_of
+from opperf.rules.engine import rules_module
+from opperf.rules.registering import (
+    Families,
+    NoInputs,
+    check_listed,
+    each_of,
+    is_users,
+    place_of,
+)
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import recorded
 from opperf.rules.values import tensor
@@ -74,3 +84,28 @@ def test_a_users_family_comes_before_that_of_opperf():
     assert families.family_of(operator) is no_such_name
     with pytest.raises(RuleError, match="two families for the operator 'sqrt'"):
         families.add("sqrt")(no_dict)
+
+
+def test_a_module_of_rules_that_nobody_lists_is_an_error(tmp_path, monkeypatch):
+    """And not ignored. One without rules need not be listed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "own_rules"
+    folder.mkdir()
+    begin = "from opperf.rules.registering import Families\n\nFAMILIES = Families()\n"
+    (folder / "listed.py").write_text(begin)
+    (folder / "tables.py").write_text("SIZES = ()\n")
+    listing = "from own_rules import listed\n\nMODULES = (listed,)\n"
+    (folder / "__init__.py").write_text(listing + begin)
+    package = rules_module("own_rules")
+    check_listed(package)
+    (folder / "sorting.py").write_text(begin)
+    with pytest.raises(RuleError) as caught:
+        check_listed(package)
+    assert str(caught.value) == (
+        f"{folder}/sorting.py: its rules are not used: add sorting to MODULES in __init__.py there"
+    )
+
+
+@pytest.mark.parametrize("name", ["families", "jax", "mxnet", "numpy", "torch"])
+def test_every_module_of_rules_is_listed(name):
+    check_listed(importlib.import_module(f"opperf.rules.{name}"))

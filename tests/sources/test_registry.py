@@ -10,7 +10,8 @@ from fake_framework import UNRULED
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
 from opperf.model import CallableTarget, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
-from opperf.sources.registry import Plan, plan, resolve, resolve_selection
+from opperf.sources.registry import Plan, plan
+from opperf.sources.resolving import resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 ALL = (

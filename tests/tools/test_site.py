@@ -1,12 +1,15 @@
 """The pages of the documentation site: what is in them, and where links lead. `make docs` builds
 it."""
 
+import importlib
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 from click import Context, Group, Option
 
+import opperf
 from opperf import errors
 from opperf.commands import COMMANDS
 from opperf.metrics import metrics_by_name
@@ -16,7 +19,7 @@ from opperf.reports.formats import BUILT_IN
 from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table
-from tools.site.reference import pages
+from tools.site.reference import API, pages
 from tools.site.rewriting import FRAMEWORKS, OUTSIDE, lead_links, make_tabs, name_links, plain_pipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,3 +140,30 @@ def test_sections_of_frameworks_are_tabs():
         '## Run\n\n=== "JAX"\n\n    ```sh\n    # before\n    x\n    ```\n\n'
         '=== "NumPy"\n\n    y\n\n## Read\n\n### Other\n'
     )
+
+
+def test_arguments_that_are_described_together_have_one_default():
+    """The page shows the first one's for all of them."""
+    described = 0
+    for defined in API.values():
+        module, _, name = defined.rpartition(".")
+        function = getattr(importlib.import_module(module), name)
+        found = re.search(
+            r"Parameters\n-+\n(.*?)(?:\n\n|\Z)", inspect.getdoc(function) or "", re.DOTALL
+        )
+        if found is None or not inspect.isfunction(function):
+            continue
+        parameters = inspect.signature(function).parameters
+        for line in re.findall(r"^\w.*", found[1], re.MULTILINE):
+            names = line.partition(" : ")[0].split(", ")
+            defaults = {repr(parameters[one].default) for one in names if one in parameters}
+            assert len(defaults) <= 1, f"{defined}: {line}"
+            described += 1
+    assert described > 20
+
+
+def test_types_of_results_are_under_their_public_names(texts):
+    page = texts["reference/python.md"]
+    for name in ("RunResult", "FileComparison", "ArmComparison"):
+        assert f"heading: opperf.{name}," in page and name in opperf.__all__
+        assert getattr(opperf, name).__name__ == name

@@ -19,7 +19,8 @@ from opperf.model import (
     Struct,
 )
 from opperf.sources.completing import Completed
-from opperf.sources.registry import Plan, Resolution
+from opperf.sources.registry import Plan
+from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol

@@ -9,7 +9,6 @@ import click
 
 import opperf
 from opperf import errors, jax_operations, snippets, torch_operations
-from opperf.api import ab, compare, run_result
 from opperf.commands import COMMANDS
 from opperf.commands.command import Command, Context, continued
 from opperf.frameworks.numpy import categories as numpy_categories
@@ -171,7 +170,7 @@ def _commands(found: Set[str]) -> str:
 def exit_codes_page() -> str:
     """Returns the page of exit codes, and of the exceptions that Python raises."""
     texts = texts_of_constants(errors)
-    constants = ("FOUND", "INCONCLUSIVE", "INTERRUPTED")
+    constants = ("FOUND", "INCONCLUSIVE", "INTERRUPTED", "TERMINATED")
     kinds = _exceptions(errors.OpperfError)
     return "\n".join(
         [
@@ -230,9 +229,6 @@ API: Mapping[str, str] = {
     **{
         f"{module.__name__}.{name}": f"{module.__name__}.{name}"
         for module, names in {
-            run_result: ("RunResult",),
-            compare: ("FileComparison",),
-            ab: ("ArmComparison",),
             benchmark_utils: benchmark_utils.__all__,
             snippets: snippets.__all__,
         }.items()

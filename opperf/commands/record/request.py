@@ -14,7 +14,7 @@ from opperf.recording.models import Inputs
 from opperf.recording.output import EXTENSION
 from opperf.recording.programs import Script
 from opperf.recording.steps import StepRange
-from opperf.sources.registry import OWN_DEFAULT
+from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 
 OF_CALLABLES: Mapping[str, str] = {

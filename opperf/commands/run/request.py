@@ -37,7 +37,7 @@ from opperf.sources.base import (
     locate,
     open_files,
 )
-from opperf.sources.registry import OWN_DEFAULT
+from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes

@@ -43,7 +43,7 @@ from opperf.execution.forecast import case_s, forecast, pace_of
 from opperf.execution.paces import FEWEST_RECORDS, Learnt, keep_learnt, load_learnt
 from opperf.execution.planning import check_names, framework_axes, plan_run, process_of
 from opperf.execution.profiling import check_programs, profiling
-from opperf.execution.progress import make_progress
+from opperf.execution.progress import Progress, make_progress
 from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.experiments.repeating import command_of_case
@@ -157,7 +157,9 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
             print_line(request, text)
         build(workers, work.remaining, partial(_log, request))
         if request.may_compile_ahead:
-            compile_ahead(workers, work.remaining, partial(_log, request))
+            compile_ahead(
+                workers, work.remaining, partial(_log, request), partial(_compiling, request)
+            )
         begun = time.monotonic()
         try:
             result = measure_work(work, run_file, request, workers, pinning, started)
@@ -360,6 +362,11 @@ def _keep_cut_short(run_file: Path, request: Request) -> None:
     problem = keep_cut_short(run_file)
     if problem:
         print_line(request, problem, error=True)
+
+
+def _compiling(request: Request, total: int) -> Progress:
+    """Returns what shows how many cases are compiled before the first is measured."""
+    return make_progress(sys.stderr, total, request.quiet, bar=request.bar, title="compiled ")
 
 
 def _log(request: Request, text: str) -> None:

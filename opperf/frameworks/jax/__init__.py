@@ -6,6 +6,7 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, renamed
+from opperf.frameworks.tested import tested_range
 
 SUCCESSORS = renamed(
     "nn.normalize=nn.standardize jnp.alltrue=jnp.all jnp.cumproduct=jnp.cumprod jnp.in1d=jnp.isin "
@@ -23,7 +24,7 @@ PACKAGE = Package(
     name="jax",
     offers="forward, backward, memory; native and python profilers; jit and eager; cpu, gpu, tpu",
     requirement="opperf[jax]",
-    tested=("0.6", "0.12"),
+    tested=tested_range("jax"),
     parts=("jaxlib",),
     build_files=("__init__.py", "version.py"),
     variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),

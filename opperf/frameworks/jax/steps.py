@@ -209,7 +209,8 @@ def contents_of(value: Any, known: Known) -> TensorSpec | None:
     number = value.val
     aval: Any = value.aval
     dtype = str(aval.dtype)
-    if kind_of(dtype) == "complex" or not math.isfinite(number):
+    # Of `float0`, the dtype of gradients that do not exist, there is no number.
+    if kind_of(dtype) in (None, "complex") or not math.isfinite(number):
         return None
     return TensorSpec((), dtype, Fill("constant", float(number)))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, package_version
+from opperf.frameworks.tested import tested_range
 from opperf.numpy_aliases import PYTHON_BELOW, obstacle
 
 PACKAGE = Package(
     name="mxnet",
     offers="forward, backward, memory; native and python profilers; cpu, gpu",
     requirement="opperf[mxnet]",
-    tested=("1.9", "2.0"),
+    tested=tested_range("mxnet"),
     build_files=("__init__.py", "libinfo.py", "libmxnet*"),
     below_python=PYTHON_BELOW,
     variables=("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE"),

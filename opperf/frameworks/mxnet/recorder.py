@@ -52,7 +52,10 @@ OUT = "out"
 PLACEMENT = ("ctx", "name")
 """Arguments that a case has as a setting, or not at all."""
 
-OPTIMIZERS = ((mx.gluon.Trainer, "step"), (mx.mod.Module, "update"))
+# MXNet 2 has no modules.
+MODULES = ((mx.mod.Module, "update"),) if hasattr(mx, "mod") else ()
+
+OPTIMIZERS = ((mx.gluon.Trainer, "step"), *MODULES)
 """Classes whose method is an optimizer's step."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, renamed
+from opperf.frameworks.tested import tested_range
 
 SUCCESSORS = renamed(
     "alltrue=all cumproduct=cumprod in1d=isin msort=sort product=prod rank=ndim round_=round "
@@ -15,7 +16,7 @@ PACKAGE = Package(
     name="numpy",
     offers="forward, memory; python profiler; cpu",
     requirement="numpy",
-    tested=("1.23", "2.5"),
+    tested=tested_range("numpy"),
     # NumPy 2 calls its `core` `_core`.
     build_files=("__init__.py", "version.py", "*core/_multiarray_umath*"),
     variables=("NPY_DISABLE_CPU_FEATURES",),

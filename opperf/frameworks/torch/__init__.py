@@ -6,6 +6,7 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, renamed
+from opperf.frameworks.tested import tested_range
 
 SUCCESSORS = renamed(
     "_cat=cat _stack=stack btrifact=linalg_lu_factor btrisolve=linalg_lu_solve eig=linalg_eig "
@@ -23,7 +24,7 @@ PACKAGE = Package(
     name="torch",
     offers="forward, backward, memory; native and python profilers; cpu, gpu",
     requirement="opperf[torch]",
-    tested=("2.5", "2.13"),
+    tested=tested_range("torch"),
     # Without it pip takes the build for CUDA on Linux, some gigabytes.
     install_remark="; for CPUs only, add: --extra-index-url https://download.pytorch.org/whl/cpu",
     build_files=("version.py", "lib/libtorch_cpu.so", "lib/libtorch_cuda.so"),

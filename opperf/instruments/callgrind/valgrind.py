@@ -58,6 +58,8 @@ class Valgrind:
             *_without_random_addresses(),
             self.path,
             "--tool=callgrind",
+            # Else it makes pipes for a debugger in the temporary folder, which remain at a kill.
+            "--vgdb=no",
             "--instr-atstart=no",
             f"--cache-sim={cache}",
             f"--branch-sim={cache}",

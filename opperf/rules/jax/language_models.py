@@ -23,6 +23,10 @@ def products(operator: Operator, size: Preset) -> Iterable[Arguments]:
     inputs, outputs = feed_forward(size)
     for tokens, why in steps(size):
         made: Arguments = {first: tensor(tokens, inputs), second: tensor(inputs, outputs)}
+        dimensions = operator.parameter("dimension_numbers")
+        if dimensions is not None and dimensions.required:
+            # Before JAX 0.6.1, which takes it for a product of matrices without.
+            made[dimensions.name] = (((1,), (0,)), ((), ()))
         yield {**made, DTYPE: HALF, WHY: why}
 
 

@@ -10,7 +10,7 @@ from opperf.rules.bert import HEADS, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import mask
 from opperf.rules.jax.functions import body
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, Arguments, below, donated, fixed, tensor, tensors
@@ -167,7 +167,7 @@ SCATTERED = {
 @FAMILIES.add(*SCATTERED)
 def scattered(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Messages, rows at distinct indices, and single numbers."""
-    verb, distinct_rows = SCATTERED[operator.name]
+    verb, distinct_rows = entry_of(SCATTERED, operator)
     if operator.name not in ("lax.scatter", "lax.scatter_mul"):
         # The gradient of these two is defined for distinct indices alone.
         yield {**messages(size), WHY: f"messages {verb} at their nodes: whole rows at one index"}

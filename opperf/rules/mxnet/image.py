@@ -11,7 +11,7 @@ from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
 from opperf.rules.pictures import COLOURS, images, photographs
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
 
@@ -165,7 +165,7 @@ COLOURING: dict[str, Arguments] = {
 def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, whose colours are changed."""
     why = "a picture of bytes, whose colours are varied for training on ImageNet"
-    yield {"data": picture(cropped(size)), **COLOURING[operator.name], WHY: why}
+    yield {"data": picture(cropped(size)), **entry_of(COLOURING, operator), WHY: why}
 
 
 @FAMILIES.add("_cvimresize")

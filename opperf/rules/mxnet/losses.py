@@ -9,7 +9,7 @@ from opperf.model import Fill, Operator
 from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -107,7 +107,7 @@ and in short ones."""
 @FAMILIES.add(*REGRESSIONS)
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers for each sample."""
-    fill, *whys = REGRESSIONS[operator.name]
+    fill, *whys = entry_of(REGRESSIONS, operator)
     for why, shape in zip(whys, shapes(size), strict=True):
         yield {WHY: why, "data": tensor(*shape), "label": fixed(*shape, fill=fill)}
 

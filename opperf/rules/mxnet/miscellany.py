@@ -10,7 +10,7 @@ from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
 from opperf.rules.mxnet.sparse_tensors import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -124,7 +124,7 @@ def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The gradients of all parameters of ResNet-50."""
     model = resnet_50(size)
     gradients = tensors(fixed(*shape) for shape in model)
-    yield {"data": gradients, "num_arrays": len(model), WHY: LISTS[operator.name]}
+    yield {"data": gradients, "num_arrays": len(model), WHY: entry_of(LISTS, operator)}
 
 
 @FAMILIES.add("_contrib_arange_like")

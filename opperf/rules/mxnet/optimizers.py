@@ -12,7 +12,7 @@ from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.parameters import bert_layer, feed_forward, mini_layers, resnet_50
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -290,7 +290,7 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments:
     """The arguments of an update of parameters of these shapes."""
-    names, count = INTERLEAVED[operator.name], len(parameters)
+    names, count = entry_of(INTERLEAVED, operator), len(parameters)
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, count)
     lists: dict[str, Argument] = {
         name: (value,) * count  # type: ignore[misc]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import Shape, column, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -92,7 +92,7 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of the draws."""
     for shape, form in zip(drawn(operator, size), FORMS, strict=True):
         why = f"{form} of {draws_of(operator)}"
-        yield {**NUMBERS[operator.name], "shape": shape, WHY: why}
+        yield {**entry_of(NUMBERS, operator), "shape": shape, WHY: why}
 
 
 WITHOUT_LIKE = ("random_binomial", "random_randint")
@@ -219,7 +219,7 @@ def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for logarithm, why in DENSITIES:
         yield {
             parameter.name: (
-                tensor(rows, columns, fill=SAMPLES[operator.name])
+                tensor(rows, columns, fill=entry_of(SAMPLES, operator))
                 if parameter.name == "sample"
                 else tensor(rows, fill=PARAMETERS[parameter.name])
             )
@@ -271,7 +271,7 @@ def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of the draws."""
     for shape, form in zip(shapes(size), FORMS, strict=True):
         why = f"{form} of {draws_of(operator)}"
-        yield {**NUMPY[operator.name], "size": shape, WHY: why}
+        yield {**entry_of(NUMPY, operator), "size": shape, WHY: why}
 
 
 @FAMILIES.add("_npi_choice")

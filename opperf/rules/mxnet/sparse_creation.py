@@ -9,7 +9,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.sampling import NUMBERS, WITHOUT_LIKE
 from opperf.rules.mxnet.sparse_tensors import MAKERS, ROWS, WHOLE, WHYS, WIDTH
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, ZEROS, Arguments, sparse
 
@@ -28,7 +28,7 @@ def drawn_weight(size: Preset, dtype: str = REQUESTED) -> TensorSpec:
 @FAMILIES.also(*DRAWN, "random_randint")
 def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights to initialise, all of whose rows are drawn."""
-    numbers = NUMBERS[operator.name]
+    numbers = entry_of(NUMBERS, operator)
     weight = drawn_weight(size, str(numbers.get("dtype", REQUESTED)))
     why = "row-sparse weights to initialise, all of whose rows are drawn"
     yield {**numbers, "shape": weight.shape, OUTPUT: weight, WHY: why}

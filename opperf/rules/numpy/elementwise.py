@@ -18,7 +18,7 @@ from opperf.rules.domains import (
 )
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import COMPLEX
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import column, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -67,7 +67,7 @@ def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add(*ONE)
 def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of dates, or of whole, complex or infinite numbers."""
-    fill, dtype = ONE[operator.name]
+    fill, dtype = entry_of(ONE, operator)
     array = operator.tensors[0].name
     for shape, why in shared.of_one(size):
         yield {array: fixed(*shape, fill=fill, dtype=dtype), **why}
@@ -94,7 +94,7 @@ does."""
 @FAMILIES.add(*RIGHT)
 def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, the second of a fill or dtype of its own."""
-    fills, dtype = RIGHT[operator.name]
+    fills, dtype = entry_of(RIGHT, operator)
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape, why in shared.broadcasting(size):
         yield {
@@ -151,7 +151,7 @@ numbers, each with why."""
 @FAMILIES.add(*BEYOND)
 def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """An array inside the domain of real results, and one outside it."""
-    for fill, why in BEYOND[operator.name]:
+    for fill, why in entry_of(BEYOND, operator):
         yield {"x": fixed(*square(size), fill=fill), WHY: why}
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from opperf.model import Operator, TensorSpec
 from opperf.operations.uses import Table, merge
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import arguments_by_role
+from opperf.rules.engine import arguments_by_role, uses_of
 from opperf.rules.families import FAMILIES as SHARED
 from opperf.rules.numpy.operations import elementwise, matrices, reductions
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import Shape, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
@@ -121,10 +121,9 @@ USES: Table = merge(
 @FAMILIES.add(*LAYOUTS)
 def with_views(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared family of the operation, and with views."""
-    use = USES[operator.name]
-    (operation,) = use.operations
-    yield from arguments_by_role(operator, USES, SHARED.by_operation[operation], size)
+    for use, _ in uses_of(operator, USES):
+        yield from arguments_by_role(operator, USES, SHARED.by_operation[use.operation], size)
     names = [parameter.name for parameter in operator.tensors]
     axis: Arguments = {"axis": -1} if operator.parameter("axis") else {}
-    for tensors, why in LAYOUTS[operator.name](size):
+    for tensors, why in entry_of(LAYOUTS, operator)(size):
         yield {**dict(zip(names, tensors, strict=False)), **axis, WHY: why}

@@ -11,7 +11,7 @@ from opperf.rules.bert import FEED_FORWARD, few_sentences, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.families.elementwise import of_one
 from opperf.rules.pictures import feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import DISPATCH, Shape, column, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, between, fixed, tensor
@@ -146,7 +146,7 @@ def derived(size: Preset) -> tuple[tuple[str, Shape], ...]:
 @FAMILIES.add(*DERIVATIVES)
 def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The gradient of an activation's result, and what the forward call saved."""
-    arguments = DERIVATIVES[operator.name]
+    arguments = entry_of(DERIVATIVES, operator)
     gradient = operator.parameters[0].name
     for why, shape in derived(size):
         one = tensor(*shape)
@@ -207,7 +207,7 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         whole = list(shape)
         whole[axis] *= 2
         extents = {WHOLE: tuple(whole), HALF: shape}
-        made = {name: tensor(*extents[kind]) for name, kind in GATED[operator.name].items()}
+        made = {name: tensor(*extents[kind]) for name, kind in entry_of(GATED, operator).items()}
         yield {**made, "dim": axis, WHY: why}
 
 

@@ -9,7 +9,7 @@ from opperf.operations import OPERATIONS
 from opperf.operations.uses import Use
 from opperf.rules.configurations import inputs_of, notes_of
 from opperf.rules.families import FAMILIES as SHARED
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.losses import DEFAULT, TABLE
 from opperf.rules.values import ONES, Arguments, fixed, odds, tensor
@@ -77,7 +77,7 @@ OF_SAMPLES = ("multi_margin_loss_backward", "multilabel_margin_loss_backward")
 @FAMILIES.add(*DERIVATIVES)
 def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A loss's configurations, with the gradient of its mean or of each loss."""
-    forward, saved = DERIVATIVES[operator.name]
+    forward, saved = entry_of(DERIVATIVES, operator)
     for made in of_forward(operator, forward, size):
         data, target = made["self"], made["target"]
         assert isinstance(data, TensorSpec) and isinstance(target, TensorSpec)
@@ -109,4 +109,4 @@ def internal_ctc(operator: Operator, size: Preset) -> Iterable[Arguments]:
     forward = f"ctc_loss.{'Tensor' if takes_tensors else 'IntList'}"
     for made in of_forward(operator, forward, size):
         if "reduction" not in made:
-            yield {**made, **INTERNAL_CTC[operator.name]}
+            yield {**made, **entry_of(INTERNAL_CTC, operator)}

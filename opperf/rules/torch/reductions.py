@@ -11,7 +11,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.domains import DECIDED_BY_ONE, NEAR_ONE, reduction_fill
 from opperf.rules.families.reductions import CLASSES, runs
 from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import Shape, line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.layouts import in_channels_last, transposed
@@ -195,7 +195,7 @@ def flags(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A mask of booleans, of which one element may decide whether all or any are set."""
     shape = scores(size)
     decided = operator.name in DECIDED_BY_ONE
-    fill = DECIDED_BY_ONE[operator.name](math.prod(shape)) if decided else BOOLEAN
+    fill = entry_of(DECIDED_BY_ONE, operator)(math.prod(shape)) if decided else BOOLEAN
     yield {
         "self": fixed(*shape, fill=fill, dtype="bool"),
         WHY: "BERT-base's mask of attention as booleans: a byte for each element",

@@ -58,6 +58,8 @@ def test_the_command_has_the_options_of_the_settings(program, tmp_path):
     words = Valgrind().command(tmp_path / "dump", COUNTED)
     assert words[words.index(path) + 1 :] == [
         "--tool=callgrind",
+        # Without pipes for a debugger, which would remain when the process is killed.
+        "--vgdb=no",
         "--instr-atstart=no",
         "--cache-sim=no",
         "--branch-sim=no",
