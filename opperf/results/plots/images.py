@@ -11,6 +11,7 @@ from typing import Any
 from opperf.results.plots.data import Line, Panel, Plot
 from opperf.results.plots.dimensions import number_text, ticks_of
 from opperf.results.text import wrap
+from opperf.results.web_page import page_text, xml_text
 
 PALETTE = (
     "#0072B2",
@@ -215,16 +216,55 @@ def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
     ]
 
 
-def _save(file: io.BytesIO | io.StringIO, chart: Any, **options: Any) -> bytes:
-    chart.save(file, **options)
-    content = file.getvalue()
-    return content.encode() if isinstance(content, str) else content
+def _png(chart: Any) -> bytes:
+    file = io.BytesIO()
+    chart.save(file, format="png", scale_factor=SCALE)
+    return file.getvalue()
+
+
+def _svg(chart: Any) -> bytes:
+    file = io.StringIO()
+    chart.save(file, format="svg")
+    return xml_text(file.getvalue()).encode()
+
+
+DRAWING = """\
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const chart = document.getElementById("chart");
+// Expressions are interpreted (ast): compiling them is what the page's policy forbids.
+const options = { mode: "vega-lite", ast: true,
+  actions: { export: true, source: false, compiled: false, editor: false } };
+vegaEmbed(chart, data, options).catch((error) => { chart.textContent = error.message; throw error; });
+"""
+"""Script that draws the chart of a page. Its menu saves an image; "source" and "editor" would open
+another page, of another site."""
+
+# Vega makes its menu and tooltips, whose texts it escapes, of markup.
+CHANGES = {"require-trusted-types-for": ""}
+"""Of the policy of a page with a chart."""
+
+
+def _html(chart: Any) -> bytes:
+    """Returns a page that has all its scripts."""
+    import altair as alt
+    import vl_convert
+
+    major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
+    bundle = vl_convert.javascript_bundle(vl_version=f"{major}.{minor}")
+    spec = chart.to_dict()
+    return page_text(
+        spec["title"]["text"] or "opperf",
+        '<div id="chart"></div>',
+        data=spec,
+        scripts=[bundle, DRAWING],
+        changes=CHANGES,
+    ).encode()
 
 
 WRITERS: dict[str, Callable[[Any], bytes]] = {
-    ".png": lambda chart: _save(io.BytesIO(), chart, format="png", scale_factor=SCALE),
-    ".svg": lambda chart: _save(io.StringIO(), chart, format="svg"),
-    # A page that contains all its scripts.
-    ".html": lambda chart: _save(io.StringIO(), chart, format="html", inline=True),
+    ".png": _png,
+    ".svg": _svg,
+    ".html": _html,
 }
 """By the extension of the file."""
