@@ -101,4 +101,3 @@ class Content(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         return self.table is None and not self.charts
-

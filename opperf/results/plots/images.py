@@ -235,7 +235,10 @@ const chart = document.getElementById("chart");
 // Expressions are interpreted (ast): compiling them is what the page's policy forbids.
 const options = { mode: "vega-lite", ast: true,
   actions: { export: true, source: false, compiled: false, editor: false } };
-vegaEmbed(chart, data, options).catch((error) => { chart.textContent = error.message; throw error; });
+vegaEmbed(chart, data, options).catch((error) => {
+  chart.textContent = error.message;
+  throw error;
+});
 """
 """Script that draws the chart of a page. Its menu saves an image; "source" and "editor" would open
 another page, of another site."""
