@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from opperf.results.plots.data import Line, Panel, Plot
 from opperf.results.plots.dimensions import number_text, ticks_of
@@ -160,7 +161,7 @@ def _panel(
 def _legend(names: Sequence[str]) -> Any:
     import altair as alt
 
-    lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in names}
+    lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in map(_drawable, names)}
     return alt.Legend(
         title=None,
         orient="right",
@@ -216,16 +217,49 @@ def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
     ]
 
 
+def _specification(chart: Any) -> dict[str, Any]:
+    """Returns the chart as JSON has it, each of its texts as one that can be drawn."""
+    return cast("dict[str, Any]", _with_drawable_texts(chart.to_dict()))
+
+
+def _with_drawable_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return _drawable(value)
+    if isinstance(value, dict):
+        return {key: _with_drawable_texts(own) for key, own in value.items()}
+    if isinstance(value, list):
+        return list(map(_with_drawable_texts, value))
+    return value
+
+
+def _drawable(text: str) -> str:
+    """Returns a text without characters that no image has, at which the library that draws them
+    ends the process, and without line ends that expressions of Vega do not read in texts."""
+    return re.sub("[\u2028\u2029]", " ", xml_text(text))
+
+
+@cache
+def _version() -> str:
+    """Returns the version of Vega-Lite that specifications are of."""
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
 def _png(chart: Any) -> bytes:
-    file = io.BytesIO()
-    chart.save(file, format="png", scale_factor=SCALE)
-    return file.getvalue()
+    import vl_convert
+
+    spec = _specification(chart)
+    drawn: bytes = vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=SCALE)
+    return drawn
 
 
 def _svg(chart: Any) -> bytes:
-    file = io.StringIO()
-    chart.save(file, format="svg")
-    return xml_text(file.getvalue()).encode()
+    import vl_convert
+
+    spec = _specification(chart)
+    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=_version())
+    return drawn.encode()
 
 
 DRAWING = """\
@@ -248,19 +282,24 @@ CHANGES = {"require-trusted-types-for": ""}
 """Of the policy of a page with a chart."""
 
 
-def _html(chart: Any) -> bytes:
-    """Returns a page that has all its scripts."""
-    import altair as alt
+@cache
+def _bundle() -> str:
+    """Returns the script of Vega, Vega-Lite and what puts their charts in a page. It takes
+    seconds to make."""
     import vl_convert
 
-    major, minor = alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2]
-    bundle = vl_convert.javascript_bundle(vl_version=f"{major}.{minor}")
-    spec = chart.to_dict()
+    bundle: str = vl_convert.javascript_bundle(vl_version=_version())
+    return bundle
+
+
+def _html(chart: Any) -> bytes:
+    """Returns a page that has all its scripts."""
+    spec = _specification(chart)
     return page_text(
         spec["title"]["text"] or "opperf",
         '<div id="chart"></div>',
         data=spec,
-        scripts=[bundle, DRAWING],
+        scripts=[_bundle(), DRAWING],
         changes=CHANGES,
     ).encode()
 
