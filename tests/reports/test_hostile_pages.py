@@ -9,6 +9,7 @@ from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.paths import make_graph
 from opperf.comparison.explaining.reports.flame import WRITERS as FLAMES
 from opperf.reports.formats import BUILT_IN, RUN
+from opperf.results.plots import images
 from opperf.results.plots.images import WRITERS
 from tests.comparison.explaining.conftest import dump_of, make_body, text_of  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
@@ -43,11 +44,14 @@ def flame(dump_of, make_body):  # noqa: F811
     return lambda suffix: FLAMES[suffix](graph, difference, NASTY)
 
 
+def chart_pages(charts):
+    return {f"chart: {name}": WRITERS[".html"](chart).decode() for name, chart in charts.items()}
+
+
 @pytest.fixture
-def pages(found, odd_run, charts, flame):  # noqa: F811
-    """The text of every page in HTML, by what it is of."""
-    made = {f"chart: {name}": WRITERS[".html"](chart).decode() for name, chart in charts.items()}
-    made["flame graph"] = flame(".html")
+def pages(found, odd_run, flame):  # noqa: F811
+    """The text of every page in HTML but those of charts, by what it is of."""
+    made = {"flame graph": flame(".html")}
     for format in BUILT_IN:
         if format.extension != ".html":
             continue
@@ -68,13 +72,21 @@ def pages(found, odd_run, charts, flame):  # noqa: F811
     return made
 
 
-def test_only_scripts_of_opperf_are_in_a_page(pages):
+def test_only_scripts_of_opperf_are_in_a_page(pages, charts, monkeypatch):
+    # It takes seconds to make.
+    monkeypatch.setattr(images, "_bundle", lambda: "vega;")
     assert any(name.startswith("html: ") for name in pages)
-    for name, text in pages.items():
+    for name, text in {**pages, **chart_pages(charts)}.items():
         page = read_page(text)
         assert "alert(" not in "".join(page.scripts), name
         assert "unsafe" not in page.policy["script-src"], name
         assert all("<" not in one for one in page.data), name
+
+
+def labelled(root):
+    """The number of axes that have labels."""
+    groups = [one for one in root.iter() if "role-axis-label" in one.get("class", "")]
+    return sum(any("".join(one.itertext()).strip() for one in group) for group in groups)
 
 
 def test_an_image_has_texts_only(charts, flame):
@@ -90,8 +102,9 @@ def _errors(said):
     return [said.text] if said.type == "error" else []
 
 
+@pytest.mark.sweep  # Of some forty pages, those of charts with a megabyte of scripts.
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_a_browser_runs_no_script_of_a_name_and_draws_every_page(pages, tmp_path):
+def test_a_browser_runs_no_script_of_a_name_and_draws_every_page(pages, charts, tmp_path):
     sync_api = pytest.importorskip("playwright.sync_api")
     faults = []
     with (
@@ -100,7 +113,7 @@ def test_a_browser_runs_no_script_of_a_name_and_draws_every_page(pages, tmp_path
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
         ) as browser,
     ):
-        for place, (name, text) in enumerate(pages.items()):
+        for place, (name, text) in enumerate({**pages, **chart_pages(charts)}.items()):
             file = tmp_path / f"{place}.html"
             file.write_text(text)
             page = browser.new_page()
@@ -112,6 +125,11 @@ def test_a_browser_runs_no_script_of_a_name_and_draws_every_page(pages, tmp_path
             page.goto(file.as_uri())
             if name.startswith("chart: "):
                 page.locator("#chart svg.marks").wait_for()
+                shown = page.locator("#chart svg.marks").evaluate(
+                    "element => new XMLSerializer().serializeToString(element)"
+                )
+                image = WRITERS[".svg"](charts[name.removeprefix("chart: ")])
+                assert labelled(ET.fromstring(shown)) == labelled(ET.fromstring(image)) > 0, name
             elif read_page(text).scripts:
                 page.locator("table, .uplot").first.wait_for()
             assert not faults, f"{name}: {faults}"
