@@ -73,7 +73,6 @@ def _serve(
     # Help and completion do without the imports.
     import os
     import socket
-    from pathlib import Path
 
     from opperf.errors import UsageError
     from opperf.extras import load_extra
@@ -82,9 +81,11 @@ def _serve(
 
     token = os.environ.get("OPPERF_TOKEN", "")
     if token_file is not None:
-        token = Path(token_file).read_text(encoding="utf-8").strip()
+        token = _token_of(token_file)
     if token and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters")
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the token has a character that no header can have; use letters, digits")
     if host not in LOOPBACK and not token:
         raise UsageError(
             f"--host {host} is reached by others: name a file with a token by --token-file"
@@ -93,6 +94,9 @@ def _serve(
     load_extra("starlette")
     with Store(store or default_store(), must_exist=True) as opened:
         from opperf.serving.application import HOSTS, make_application
+        from opperf.serving.connections import limited, limits_of_process
+
+        limits = limits_of_process()
 
         hosts = names or (("*",) if token else HOSTS)
         application = make_application(opened, token, tuple(hosts))
@@ -111,8 +115,26 @@ def _serve(
                 application,
                 log_level="warning",
                 server_header=False,
+                http=limited(limits.connections),
+                ws="none",
+                backlog=limits.backlog,
                 # A browser keeps its connection open.
                 timeout_graceful_shutdown=GRACE_S,
             )
             uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _token_of(file: str) -> str:
+    """Returns the token of a file. Raises `UsageError` for one that is no text."""
+    from pathlib import Path
+
+    from opperf.errors import UsageError
+
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--token-file {file} is no text in UTF-8: byte {error.start} is wrong; write the "
+            "token alone in it"
+        ) from error
