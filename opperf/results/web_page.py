@@ -1,4 +1,4 @@
-"""A page in HTML: the one place where a page's head, its policy, its data and scripts are written.
+"""Pages in HTML: the one place where heads, policies, data and scripts of pages are written.
 
 Texts of run files and histories, such as names of operators, may be anything: in the data of a page
 they cannot end its element, and the policy lets no script run but those that opperf put there."""
@@ -32,8 +32,8 @@ UNSAFE = re.compile("[<>&\u2028\u2029]")
 JavaScript; in JSON they are in strings only, where an escape means the same."""
 
 ENDS = re.compile(r"</(?:script|style)|<!--|\r", re.IGNORECASE)
-"""What would end a script or a style, and line ends that a browser changes, so that the script's
-hash would be another."""
+"""Text that would end a script or a style, and line ends that a browser changes, so that the
+script's hash would be another."""
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot express; names and messages in a file may contain them."""

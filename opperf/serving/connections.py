@@ -77,11 +77,12 @@ class LimitedConnection(H11Protocol):
 
     def _make_room(self) -> None:
         waiting = [
-            one
-            for one in self.connections
-            if isinstance(one, LimitedConnection) and not one.is_answering and one is not self
+            other
+            for other in self.connections
+            if isinstance(other, LimitedConnection) and not other.is_answering
+            if other is not self
         ]
-        last = min(waiting, key=lambda one: one.began, default=self)
+        last = min(waiting, key=lambda other: other.began, default=self)
         # It is lost only in the loop's next turn, in which more may have come.
         self.connections.discard(last)
         last.transport.abort()
