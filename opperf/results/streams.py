@@ -1,5 +1,5 @@
-"""The standard streams of a process, whatever it was started with: closed ones, whose place the next
-files that are opened would take, and those that cannot write every character."""
+"""The standard streams of a process, whatever it was started with: closed ones, whose place would
+be taken by the next files that are opened, and those that cannot write every character."""
 
 from __future__ import annotations
 
