@@ -288,7 +288,7 @@ def _bundle() -> str:
     seconds to make."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(None, vl_version=_version())
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", _version())
     return bundle
 
 
