@@ -6,12 +6,20 @@ import sys
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
+        from opperf.results.streams import discard_output, prepare_streams
+
+        prepare_streams()
         from opperf import opperf
     except KeyboardInterrupt:
         # 128 plus the number of SIGINT; where it has a name cannot be imported any more.
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    opperf.main()
+    try:
+        opperf.main()
+    except OSError:
+        # Standard error cannot be written, so that nobody can be told why.
+        discard_output()
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 import traceback
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 if __name__ == "__main__" and not __package__:
     # Run as `python opperf/opperf.py`, Python puts this folder first on the path, where the
@@ -31,6 +32,7 @@ from opperf.errors import (
 from opperf.extras import missing_extra
 from opperf.results.messages import tell
 from opperf.results.output import ADVICE, unwritable
+from opperf.results.streams import discard_output
 from opperf.terminating import interrupted_by_termination
 
 
@@ -39,6 +41,14 @@ def load_command(name: str) -> click.Command:
     module, _, function = COMMANDS[name][0].partition(":")
     found = getattr(importlib.import_module(f"opperf.commands.{module}"), function)
     return cast(click.Command, found)
+
+
+class ReaderGone(Exception):
+    """Whoever read the output reads no more, as `head` after its lines."""
+
+
+READER_GONE = 141
+"""Exit code of that: 128 plus the number of SIGPIPE, as shells have it."""
 
 
 class DefaultToRun(click.Group):
@@ -51,6 +61,13 @@ class DefaultToRun(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # Click would end the process with 1, which says that something was found.
+            raise ReaderGone from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -107,10 +124,14 @@ def _run(words: list[str]) -> int:
         code = fail(_unknown_option(error), command, "" if command else _no_command(words, ""))
     except click.ClickException as error:
         code = fail(UsageError(error.format_message()))
+    except (ReaderGone, BrokenPipeError):
+        discard_output()
+        code = READER_GONE
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
         code = _fail_at_words(words, error)
+        discard_output()
     return code
 
 
@@ -194,13 +215,25 @@ def _as_opperf_error(error: Exception) -> OpperfError:
     missing = missing_extra(error) if isinstance(error, ImportError) else None
     if missing is not None:
         return missing
-    if isinstance(error, OSError) and error.errno in ADVICE and error.filename is None:
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_folder():
+        return UsageError("the working directory was deleted; change to one that exists")
+    unwritten = {*ADVICE, errno.EBADF}
+    if isinstance(error, OSError) and error.errno in unwritten and error.filename is None:
         # Files that opperf writes raise errors with their names.
         return unwritable(Path("standard output"), error)
     return InternalError(
         f"internal error, please report it: {type(error).__name__}: {error}; --debug shows the "
         "traceback"
     )
+
+
+def _has_folder() -> bool:
+    """Returns whether the working directory exists."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def fail(error: OpperfError, command: str = "", first: str = "") -> int:

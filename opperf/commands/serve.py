@@ -77,18 +77,15 @@ def _serve(
     from opperf.errors import UsageError
     from opperf.extras import load_extra
     from opperf.history.store.opening import Store, default_store
-    from opperf.reading import read_text
     from opperf.results.messages import tell
 
     token = os.environ.get("OPPERF_TOKEN", "")
     if token_file is not None:
-        try:
-            token = read_text(token_file).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
-            raise UsageError(f"--token-file {token_file} cannot be read: {reason}") from error
+        token = _token_of(token_file)
     if token and len(token) < LEAST_TOKEN:
         raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters")
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError("the token has a character that no header can have; use letters, digits")
     if host not in LOOPBACK and not token:
         raise UsageError(
             f"--host {host} is reached by others: name a file with a token by --token-file"
@@ -97,6 +94,9 @@ def _serve(
     load_extra("starlette")
     with Store(store or default_store(), must_exist=True) as opened:
         from opperf.serving.application import HOSTS, make_application
+        from opperf.serving.connections import limited, limits_of_process
+
+        limits = limits_of_process()
 
         hosts = names or (("*",) if token else HOSTS)
         application = make_application(opened, token, tuple(hosts))
@@ -115,8 +115,25 @@ def _serve(
                 application,
                 log_level="warning",
                 server_header=False,
+                http=limited(limits.connections),
+                ws="none",
+                backlog=limits.backlog,
                 # A browser keeps its connection open.
                 timeout_graceful_shutdown=GRACE_S,
             )
             uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _token_of(file: str) -> str:
+    """Returns the token of a file. Raises `UsageError` for one that is no text."""
+    from opperf.errors import UsageError
+    from opperf.reading import read_text
+
+    try:
+        return read_text(file).strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--token-file {file} is no text in UTF-8: byte {error.start} is wrong; write the "
+            "token alone in it"
+        ) from error

@@ -8,9 +8,9 @@ import io
 import xml.etree.ElementTree as ET
 from collections import Counter
 
-from opperf.reports.flame_graph import xml_text
 from opperf.reports.formats import json_of
 from opperf.reports.model import Report, Test
+from opperf.results.web_page import xml_text
 
 
 def write_json(report: Report, width: int | None = None) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from opperf.reports.model import FlameGraph, Frame, Report
 from opperf.reports.templates import render
 from opperf.results.text import truncate
+from opperf.results.web_page import page_text, xml_text
 
 WIDTH, LINE = 1200, 17
 """Pixels of the graph's width, and of a frame's height: a screen, and a line of text."""
@@ -23,13 +23,12 @@ LEAST_LETTERS = 3
 TITLE_LETTERS = 170
 """Letters of a line of the width of the graph."""
 
-NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot express; names and messages in a file may contain them."""
-
-
-def xml_text(text: str) -> str:
-    """Returns text with a sign in place of each character that XML cannot express."""
-    return NOT_IN_XML.sub("\ufffd", text)
+STYLE = """\
+body { margin: 0; background: #fff; }
+svg { width: 100%; height: auto; }
+svg g:hover rect { stroke: #000; stroke-width: 1.5; }
+"""
+"""Of the graph as a page: as wide as the window."""
 
 
 def write_svg(report: Report, width: int | None = None) -> str:
@@ -44,7 +43,7 @@ def svg_of(graph: FlameGraph) -> str:
 
 def page_of(graph: FlameGraph) -> str:
     """Returns the graph as a page."""
-    return render(__package__, "flame_graph.html.jinja", {"graph": content_of(graph)})
+    return page_text(xml_text(graph.title), svg_of(graph), styles=[STYLE])
 
 
 def content_of(graph: FlameGraph) -> dict[str, Any]:

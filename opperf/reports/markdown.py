@@ -67,8 +67,9 @@ def section_text(section: Section, level: int) -> str:
     elif section.items:
         parts.append("\n".join(f"- {plain(item)}" for item in section.limited_items()))
     parts += map(plain, section.below)
-    parts.append("\n".join(f"    {line}".rstrip() for line in section.code))
-    parts += (f"{why}:\n\n```sh\n{command}\n```" for why, command in section.commands)
+    if section.code:
+        parts.append(_fenced("\n".join(line.rstrip() for line in section.code)))
+    parts += (f"{plain(why)}:\n\n{_fenced(command, 'sh')}" for why, command in section.commands)
     body = "\n\n".join(filter(None, parts))
     if not title:
         return body
@@ -85,7 +86,7 @@ def _fact(fact: Fact) -> str:
 
 def fold(title: str, body: str) -> str:
     """Folds a part of a page, which a click opens where the page supports that."""
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+    return f"<details><summary>{' '.join(title.split())}</summary>\n\n{body}\n\n</details>"
 
 
 def grid(columns: Sequence[Column]) -> str:
@@ -120,14 +121,28 @@ def _texts(column: Column) -> list[str]:
 def _text(column: Column, text: str, cell: Cell) -> str:
     if column.is_name:
         return code(text) if text else ""
-    shown = text if column.is_number else in_cell(text)
+    shown = in_cell(text)
     return f"**{shown}**" if cell.tone in ("worse", "better") else shown
 
 
 def code(text: str) -> str:
-    """Returns text as code; it may contain anything but two backticks in a row."""
-    fence = "``" if "`" in text else "`"
-    return f"{fence}{' '.join(text.split())}{fence}"
+    """Returns text as code, whatever it has."""
+    shown = " ".join(text.split())
+    fence = _fence(shown, 1)
+    # Of a space at both ends, which parts the fence from backticks, nothing is shown.
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """Returns lines of code, whatever they have."""
+    fence = _fence(text, 3)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    """Returns more backticks than are together in a text."""
+    return "`" * max([least, *(len(found) + 1 for found in re.findall("`+", text))])
 
 
 def plain(text: str) -> str:
@@ -136,8 +151,11 @@ def plain(text: str) -> str:
 
 
 def in_cell(text: str) -> str:
-    """Returns text for a table's cell, with its markup escaped, but not underscores in names."""
-    return re.sub(r"[&<*`]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text)
+    """Returns text for a table's cell, with its markup escaped, but not underscores in names, nor
+    brackets that make no link."""
+    return re.sub(
+        r"[&<*`]|\](?=[(\[])|~(?=~)|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text
+    )
 
 
 def _escape(text: str) -> str:

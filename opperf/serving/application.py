@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -17,20 +19,23 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route as Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from opperf.errors import UsageError, suggest
+from opperf.errors import UsageError, one_line, suggest
 from opperf.history.store.opening import Store, StoreError
 from opperf.serving import answers
-from opperf.serving.assets import ASSETS, SERVED, policy, served_page
+from opperf.serving.assets import ASSETS, SERVED, policy_of, served_page
 from opperf.serving.queries import Missing, Queries
-from opperf.serving.routes import ROUTES, Route, openapi
+from opperf.serving.routes import ROUTES, SHOWN, Route, openapi
 
 HEADERS = {
-    "content-security-policy": policy("served"),
+    "content-security-policy": policy_of("served"),
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+THREADS = 4
+"""Most answers that are made at once: each has a connection to the store."""
 
 COOKIE = "opperf_token"
 
@@ -44,7 +49,7 @@ HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 """Names of this machine: others may be of a page elsewhere that had its name point here."""
 
 
-def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOSTS) -> Starlette:
+def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOSTS) -> Hardened:
     """Returns the application of a store; with a token, of requests that have it alone. `hosts` are
     the names under which it is asked, `*` for any."""
     queries = Queries(store)
@@ -62,16 +67,25 @@ def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOS
     routes.append(Path("/openapi.json", describe, methods=["GET"]))
     routes += [Path(route.path, _answer(route, queries), methods=["GET"]) for route in ROUTES]
     middleware = [
-        Middleware(Hardened),
         Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
         *([Middleware(WithToken, token=token)] if token else []),
         Middleware(GZipMiddleware, minimum_size=LEAST_ZIPPED),
     ]
-    return Starlette(
-        routes=routes,
-        middleware=middleware,
-        exception_handlers={404: _not_found, 405: _not_allowed},
+    # Outside of all, so that answers of errors have the headers too.
+    return Hardened(
+        Starlette(
+            routes=routes,
+            middleware=middleware,
+            exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed},
+            lifespan=_with_few_threads,
+        )
     )
+
+
+@asynccontextmanager
+async def _with_few_threads(app: Starlette) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
 
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -90,6 +104,10 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 async def _not_allowed(request: Request, error: Exception) -> Response:
     return _problem(405, "this server only reads: GET", {"allow": "GET, HEAD"})
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return _problem(500, "the server failed; what it printed says why")
 
 
 def _serve(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
@@ -121,7 +139,9 @@ def _read_parameters(route: Route, request: Request) -> dict[str, Any]:
     given = {**dict(request.query_params.items()), **request.path_params}
     for name in request.query_params:
         if name not in known or known[name].default is None:
-            raise UsageError(f"there is no parameter {name!r}{suggest(name, known)}")
+            raise UsageError(
+                f"there is no parameter {one_line(name, SHOWN)!r}{suggest(name, known)}"
+            )
         if len(request.query_params.getlist(name)) > 1:
             raise UsageError(f"{name} is given several times")
     return {

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from opperf.reports.templates import render
+from opperf.results.web_page import policy
 
 PAGES = "opperf.reports.pages"
 
@@ -43,19 +44,14 @@ SERVED: dict[str, Asset] = {"served.js": _own("served.js", "text/javascript")}
 PUBLISHED: dict[str, Asset] = {"published.js": _own("published.js", "text/javascript")}
 """Reads the files of a publication."""
 
-_POLICY = {
-    "default-src": "'none'",
+_LOADED = {
     "script-src": "'self'",
     # uPlot places its parts by styles of elements.
     "style-src": "'self' 'unsafe-inline'",
-    "img-src": "data:",
-    "base-uri": "'none'",
-    "form-action": "'none'",
-    "require-trusted-types-for": "'script'",
 }
 
-_POLICIES: dict[str, dict[str, str]] = {
-    "served": {"connect-src": "'self'", "frame-ancestors": "'none'"},
+_CHANGES: dict[str, dict[str, str]] = {
+    "served": {**_LOADED, "connect-src": "'self'", "frame-ancestors": "'none'"},
     "published": {
         # Not every browser takes a file beside a page that was opened as a file for 'self'.
         "script-src": "'self' file:",
@@ -64,12 +60,12 @@ _POLICIES: dict[str, dict[str, str]] = {
         "trusted-types": "publication",
     },
 }
+"""What the dashboard's policy has in place of a page's in one file, by the way it is had."""
 
 
-def policy(way: str) -> str:
-    """Returns the content security policy of the page, `served` or `published`."""
-    directives = {**_POLICY, **_POLICIES[way]}
-    return "; ".join(f"{name} {value}" for name, value in directives.items())
+def policy_of(way: str) -> str:
+    """Returns the content security policy of the dashboard, `served` or `published`."""
+    return policy(changes=_CHANGES[way])
 
 
 def served_page() -> bytes:
@@ -80,7 +76,7 @@ def served_page() -> bytes:
 def published_page(folder: str, facts: dict[str, str]) -> bytes:
     """Returns the page of a publication, whose other files are in a folder beside it; `facts` are
     `when` it was made and the `version` that made it."""
-    return _page(next(iter(PUBLISHED)), f"{folder}/", {"policy": policy("published"), **facts})
+    return _page(next(iter(PUBLISHED)), f"{folder}/", {"policy": policy_of("published"), **facts})
 
 
 def _page(data: str, folder: str, publication: dict[str, str]) -> bytes:

@@ -14,8 +14,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 import opperf
 from opperf.errors import OutputError
 from opperf.history.store import reading
@@ -23,8 +21,8 @@ from opperf.history.store.events import read_all_states
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import Timeline, join_history
-from opperf.reports.pages.content import escape_json
 from opperf.results.output import replace, unwritable
+from opperf.results.web_page import embedded
 from opperf.serving import answers
 from opperf.serving.assets import ASSETS, PUBLISHED, published_page
 from opperf.serving.contents import Content, read_content, read_latest
@@ -129,7 +127,7 @@ def _files(store: Store, projects: Sequence[Project]) -> Iterator[File]:
 def _data(name: str, value: Any) -> File:
     """Returns a file of data: a script, in characters that any server's declaration of a coding
     leaves as they are."""
-    text = escape_json(msgspec.json.encode(value).decode())
+    text = embedded(value)
     plain = NOT_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], text)
     return f"data/{name}.js", f'register("{name}",{plain});\n'.encode()
 

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 import opperf
-from opperf.errors import UsageError, suggest
+from opperf.errors import UsageError, one_line, suggest
 from opperf.history.events import State
 from opperf.serving import answers
 from opperf.serving.queries import Queries
 
 LIMIT = 1000
 """Most items of a page: some hundred kilobytes."""
+
+SHOWN = 60
+"""Most characters of a wrong value that the answer has."""
 
 LARGEST = 2**31 - 1
 """Largest number of a row or of an offset that every database takes."""
@@ -34,16 +37,22 @@ class Parameter(NamedTuple):
 
     def read(self, text: str) -> Any:
         """Returns the value of a text. Raises `UsageError` for a wrong one."""
+        shown = one_line(text, SHOWN)
         if self.kind is str:
             if self.choices and text not in self.choices:
                 raise UsageError(
-                    f"{self.name}: {text!r}{suggest(text, self.choices)}; "
+                    f"{self.name}: {shown!r}{suggest(shown, self.choices)}; "
                     f"known: {', '.join(self.choices)}"
                 )
             return text
-        if not (text.isascii() and text.isdecimal()) or not self.least <= int(text) <= self.most:
-            raise UsageError(f"{self.name}: {text!r} is no number from {self.least} to {self.most}")
-        return int(text)
+        # Python reads no number of thousands of digits.
+        digits = text.lstrip("0") or text[:1]
+        is_number = text.isascii() and text.isdecimal() and len(digits) <= len(str(self.most))
+        if not is_number or not self.least <= int(digits) <= self.most:
+            raise UsageError(
+                f"{self.name}: {shown!r} is no number from {self.least} to {self.most}"
+            )
+        return int(digits)
 
     def schema(self) -> dict[str, Any]:
         if self.kind is int:

@@ -91,7 +91,7 @@ def test_how_far_it_is_is_shown_and_what_a_process_did_not_compile_counts():
     stream = io.StringIO()
     listed = [*cases(), named(cases()[0], DEADLY)]
     compile_ahead(
-        Workers(), listed, lambda text: None, lambda total: Plain(stream, total, verb="compiled")
+        Workers(), listed, lambda text: None, lambda total: Plain(stream, total, title="compiled ")
     )
     first, *_, last = stream.getvalue().splitlines()
     assert first.startswith("compiled 1/21 jnp.f") and last.startswith("compiled 21/21 ")

@@ -118,8 +118,9 @@ def test_a_preamble_is_what_all_scripts_begin_with():
 
 def test_a_preamble_is_printed_once():
     report = report_of(SUM, cases((2,), (3,)), SCRIPTS)
-    for text in (told(report), told(report, "md")):
-        assert text.count("import a") == 1 and "Every script begins with:\n\n    import a" in text
+    for text, begin in ((told(report), "    "), (told(report, "md"), "```\n")):
+        assert f"Every script begins with:\n\n{begin}import a" in text
+        assert text.count("import a") == 1
         assert text.count("A why") == 2
         assert text.index("import a") < text.index("Case 1 of 2") < text.index("x = 1")
 

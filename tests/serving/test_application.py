@@ -12,6 +12,7 @@ from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
+from opperf.serving import application
 from opperf.serving.application import HEADERS, make_application
 from opperf.serving.assets import ASSETS, SERVED
 from opperf.serving.queries import Queries
@@ -67,6 +68,8 @@ def test_it_answers_with_what_is_in_the_store(client):
         (f"{API}/series/{2**40}", 400, "is no number from 0 to"),
         (f"{API}/runs?limit=0", 400, "limit: '0' is no number from 1 to 1000"),
         (f"{API}/runs?limit=1001", 400, "from 1 to 1000"),
+        (f"{API}/runs?limit={'9' * 5000}", 400, "99...' is no number from 1 to 1000"),
+        (f"{API}/series/{'9' * 5000}", 400, "99...' is no number from 0 to"),
         (f"{API}/runs?ofset=1", 400, "there is no parameter 'ofset'; did you mean offset?"),
         (f"{API}/runs?limit=1&limit=2", 400, "limit is given several times"),
         (f"{API}/events?state=opn", 400, "state: 'opn'; did you mean open?"),
@@ -94,13 +97,30 @@ def test_every_response_has_the_headers(client):
     files = ASSETS | SERVED
     for path in ("/", *files, "/api/projects", "/nothing", "/api/projects?x=1"):
         response = client.get(path)
-        assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
+        assert headers_of(response) == HEADERS
     # What is loaded is of this server alone.
     page = client.get("/").text
     assert "http" not in page and set(re.findall(r'(?:src|href)="([^#"]+)"', page)) <= {
         "data:,",
         *files,
     }
+
+
+def headers_of(response):
+    return {name: response.headers.get(name) for name in HEADERS}
+
+
+def test_an_answer_of_an_error_has_the_headers(store, monkeypatch):
+    def fail(queries):
+        raise ZeroDivisionError
+
+    routes = [route._replace(query=fail) for route in ROUTES if route.path == "/api/projects"]
+    monkeypatch.setattr(application, "ROUTES", routes)
+    with TestClient(make_application(store), "http://localhost", False) as client:
+        response = client.get("/api/projects")
+        elsewhere = client.get("/api/projects", headers={"host": "elsewhere.example"})
+    assert response.status_code == 500 and "the server failed" in response.json()["error"]
+    assert headers_of(response) == headers_of(elsewhere) == HEADERS
 
 
 def test_a_page_elsewhere_cannot_ask_by_a_name_of_its_own(client):

@@ -12,7 +12,7 @@ from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_projects
 from opperf.opperf import cli
 from opperf.serving import publishing
-from opperf.serving.assets import ASSETS, PUBLISHED, policy
+from opperf.serving.assets import ASSETS, PUBLISHED, policy_of
 from opperf.serving.publishing import check_target, publish
 from tests.history.submissions import entry, sha, submission
 from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS
@@ -52,7 +52,7 @@ def test_it_has_the_page_and_all_that_this_loads(folder):
         == {*ASSETS, *PUBLISHED}
         == {path.name for path in part.iterdir() if path.name != "data"}
     )
-    assert policy("published").replace("'", "&#39;") in page
+    assert policy_of("published").replace("'", "&#39;") in page
     assert "connect-src" not in page and "frame-ancestors" not in page
     # Whoever serves the files may read them, as those that a user makes.
     (folder.parent / "made").mkdir()

@@ -158,11 +158,13 @@ def _dates(rows: Sequence[Mapping[str, Any]]) -> Any:
     times = sorted({row["time"] for row in rows})
     days = {time // (24 * 3600 * MS) for time in times}
     form = "%Y-%m-%d" if len(days) == len(times) else "%m-%d %H:%M"
+    # Of numbers, Vega-Lite would make an expression that the interpreter of a page reads otherwise.
+    values = alt.ExprRef(f"[{', '.join(f'toDate({time})' for time in _thinned(times))}]")
     return alt.X(
         "time:T",
         title="Date (UTC)",
         scale=alt.Scale(type="utc", padding=40, nice=False),
-        axis=alt.Axis(format=form, values=_thinned(times), labelOverlap=True),
+        axis=alt.Axis(format=form, values=values, labelOverlap=True),
     )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Literal
-
-import msgspec
 
 from opperf.model import Struct
 
@@ -104,18 +101,3 @@ class Content(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         return self.table is None and not self.charts
-
-
-UNSAFE = re.compile("[<>&\u2028\u2029]")
-"""Characters that could end a script element or begin markup in it, and line ends of old
-JavaScript; in JSON they are in strings only, where an escape means the same."""
-
-
-def embedded(content: Content) -> str:
-    """Returns the content as JSON that can stand in a script element, whatever its texts are."""
-    return escape_json(msgspec.json.encode(content).decode())
-
-
-def escape_json(text: str) -> str:
-    """Returns the same JSON without characters that mean something to a page."""
-    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -16,16 +14,17 @@ from opperf.reports.html import fragment_content
 from opperf.reports.model import Report, RunOnPage, Section, Tone
 from opperf.reports.pages.cases import case_table, environments_of, scripts_of, unmeasured
 from opperf.reports.pages.changes import change_table
-from opperf.reports.pages.content import Content, DataTable, embedded
+from opperf.reports.pages.content import Content, DataTable
 from opperf.reports.pages.sweeps import charts_of
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
 from opperf.reports.templates import render, unmarked
 from opperf.results.columns import count_uncertain
 from opperf.results.text import count_text
+from opperf.results.web_page import page_text
 from opperf.shares import detectable_text
 
-TEMPLATE = "pages/page.html.jinja"
+TEMPLATE = "pages/body.html.jinja"
 
 SCRIPTS = ("uplot/uPlot.iife.min.js", "functions.js", "drawing.js", "page.js")
 """Scripts of a page that draws something; any other has none."""
@@ -60,7 +59,6 @@ def write_page(report: Report, width: int | None = None) -> str:
         charts=charts_of(runs),
         preamble=scripts.preamble,
     )
-    code = [] if content.is_empty else list(map(_static, SCRIPTS))
     treemap = treemap_of(runs)
     ranking, details = _parts(report)
     has_program = any(own.run.header.program is not None for own in runs)
@@ -74,18 +72,18 @@ def write_page(report: Report, width: int | None = None) -> str:
     if not has_program:
         titles["ranking"] = titles.pop("ranking")
     titles |= {id: _link(section) for id, section in details}
-    return render(
+    title = _title(report)
+    body = render(
         "opperf.reports",
         TEMPLATE,
         {
             **fragment_content(report),
-            "title": _title(report),
+            "title": title,
             "headline": report.headline if report.title else "",
             "facts": [*(report.changes.facts if report.changes else ()), *_facts(runs)],
             "contents": [(id, title) for id, title in titles.items() if title],
             "tiles": list(_tiles(report, table)),
             "answer": report.answer,
-            "data": "" if content.is_empty else embedded(content),
             "has_table": table is not None,
             "results_title": titles["results-title"],
             "has_charts": bool(content.charts),
@@ -94,10 +92,14 @@ def write_page(report: Report, width: int | None = None) -> str:
             "ranking_title": titles["ranking"],
             "ranking_is_first": has_program,
             "details": details,
-            "code": code,
-            "hashes": [_hash(text) for text in code],
-            "style": "\n".join(map(_static, STYLES)),
         },
+    )
+    return page_text(
+        title,
+        body,
+        styles=list(map(_static, STYLES)),
+        data=None if content.is_empty else content,
+        scripts=[] if content.is_empty else list(map(_static, SCRIPTS)),
     )
 
 
@@ -105,20 +107,13 @@ def write_run(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the page of a run; `names` are of columns, which a page always has all of."""
     name = f"@{run.header.id}" if run.header.id else "RUNFILE"
     sections = tuple(beside_the_results(run))
-    page = Report("run", "Operator benchmarks", sections, None, runs=(RunOnPage(name, run),))
-    return write_page(page)
+    report = Report("run", "Operator benchmarks", sections, None, runs=(RunOnPage(name, run),))
+    return write_page(report)
 
 
 def _static(name: str) -> str:
-    """Returns a file of this package, without what would end the element that it is put in."""
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
-    assert "</" not in text, f"{name} would end its element"
-    return text
-
-
-def _hash(script: str) -> str:
-    """Returns what a policy names a script by."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+    """Returns a file of this package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 Part = tuple[str, Section]

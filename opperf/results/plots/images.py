@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
 from opperf.results.plots.data import Line, Panel, Plot
 from opperf.results.plots.dimensions import number_text, ticks_of
 from opperf.results.text import wrap
+from opperf.results.web_page import page_text, xml_text
 
 PALETTE = (
     "#0072B2",
@@ -159,7 +161,7 @@ def _panel(
 def _legend(names: Sequence[str]) -> Any:
     import altair as alt
 
-    lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in names}
+    lines = {name: wrap(name, LEGEND_WIDTH).split("\n") for name in map(_drawable, names)}
     return alt.Legend(
         title=None,
         orient="right",
@@ -215,16 +217,96 @@ def _rows(lines: Sequence[Line], end: float) -> list[dict[str, Any]]:
     ]
 
 
-def _save(file: io.BytesIO | io.StringIO, chart: Any, **options: Any) -> bytes:
-    chart.save(file, **options)
-    content = file.getvalue()
-    return content.encode() if isinstance(content, str) else content
+def _specification(chart: Any) -> dict[str, Any]:
+    """Returns the chart as JSON has it, each of its texts as one that can be drawn."""
+    return cast("dict[str, Any]", _with_drawable_texts(chart.to_dict()))
+
+
+def _with_drawable_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return _drawable(value)
+    if isinstance(value, dict):
+        return {key: _with_drawable_texts(own) for key, own in value.items()}
+    if isinstance(value, list):
+        return list(map(_with_drawable_texts, value))
+    return value
+
+
+def _drawable(text: str) -> str:
+    """Returns a text without characters that no image has, at which the library that draws them
+    ends the process, and without line ends that expressions of Vega do not read in texts."""
+    return re.sub("[\u2028\u2029]", " ", xml_text(text))
+
+
+@cache
+def _version() -> str:
+    """Returns the version of Vega-Lite that specifications are of."""
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def _png(chart: Any) -> bytes:
+    import vl_convert
+
+    spec = _specification(chart)
+    drawn: bytes = vl_convert.vegalite_to_png(spec, vl_version=_version(), scale=SCALE)
+    return drawn
+
+
+def _svg(chart: Any) -> bytes:
+    import vl_convert
+
+    spec = _specification(chart)
+    drawn: str = vl_convert.vegalite_to_svg(spec, vl_version=_version())
+    return drawn.encode()
+
+
+DRAWING = """\
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const chart = document.getElementById("chart");
+// Expressions are interpreted (ast): compiling them is what the page's policy forbids.
+const options = { mode: "vega-lite", ast: true,
+  actions: { export: true, source: false, compiled: false, editor: false } };
+vegaEmbed(chart, data, options).catch((error) => {
+  chart.textContent = error.message;
+  throw error;
+});
+"""
+"""Script that draws the chart of a page. Its menu saves an image; "source" and "editor" would open
+another page, of another site."""
+
+# Vega makes its menu and tooltips, whose texts it escapes, of markup.
+CHANGES = {"require-trusted-types-for": ""}
+"""Of the policy of a page with a chart."""
+
+
+@cache
+def _bundle() -> str:
+    """Returns the script of Vega, Vega-Lite and what puts their charts in a page. It takes
+    seconds to make."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", _version())
+    return bundle
+
+
+def _html(chart: Any) -> bytes:
+    """Returns a page that has all its scripts."""
+    spec = _specification(chart)
+    return page_text(
+        spec["title"]["text"] or "opperf",
+        '<div id="chart"></div>',
+        data=spec,
+        scripts=[_bundle(), DRAWING],
+        changes=CHANGES,
+    ).encode()
 
 
 WRITERS: dict[str, Callable[[Any], bytes]] = {
-    ".png": lambda chart: _save(io.BytesIO(), chart, format="png", scale_factor=SCALE),
-    ".svg": lambda chart: _save(io.StringIO(), chart, format="svg"),
-    # A page that contains all its scripts.
-    ".html": lambda chart: _save(io.StringIO(), chart, format="html", inline=True),
+    ".png": _png,
+    ".svg": _svg,
+    ".html": _html,
 }
 """By the extension of the file."""

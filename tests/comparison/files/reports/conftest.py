@@ -14,7 +14,12 @@ from opperf.comparison.files.comparison import (
 )
 from opperf.comparison.statistics.data import Verdict
 
-NASTY = "a|b<script>alert('x')</script>&amp;*bold*_em_`code`\\ \x07"
+NASTY = (
+    "a|b<script>alert('x')</script>&amp;*bold*_em_`code`\\ \x07"
+    '</script><script>alert(2)</script><img src=x onerror=alert(1)>"onload=alert(3) '
+    "[l](javascript:alert(1)) ![l](//e.org/i.png) ``<img src=x>`` ```\n\n<img src=x>\n"
+    "[l](//e.org)\n\u2028--> ]]>"
+)
 """Everything that means something to some format."""
 
 
