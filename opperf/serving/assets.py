@@ -60,7 +60,7 @@ _CHANGES: dict[str, dict[str, str]] = {
         "trusted-types": "publication",
     },
 }
-"""What the dashboard's policy has in place of a page's in one file, by the way it is had."""
+"""Directives of the dashboard's policy that differ from those of a page in one file, by the way."""
 
 
 def policy_of(way: str) -> str:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from opperf.commands.history.adding import read_submissions
 from opperf.commands.run.experiments import FAILURES
 from opperf.commands.run.finishing import nothing_measured
 from opperf.commands.run.request import Request
-from opperf.commands.run.running import Work, measure_work, plan_work
+from opperf.commands.run.running import Work, show_compiling, measure_work, plan_work
 from opperf.errors import (
     BrokenModuleError,
     InstallationError,
@@ -164,7 +165,7 @@ class OneCommit:
                 return _all_there(planned, there)
             build(workers, work.remaining, self._say)
             if request.may_compile_ahead:
-                compile_ahead(workers, work.remaining, self._say)
+                compile_ahead(workers, work.remaining, self._say, partial(show_compiling, request))
             run = measure_work(work, run_file, request, workers, pinning, started)
         _check_loaded(run.records, built, run_file)
         return self._measured(commit, run, run_file, planned, there)

@@ -158,7 +158,10 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
         build(workers, work.remaining, partial(_log, request))
         if request.may_compile_ahead:
             compile_ahead(
-                workers, work.remaining, partial(_log, request), partial(_compiling, request)
+                workers,
+                work.remaining,
+                partial(_log, request),
+                partial(show_compiling, request),
             )
         begun = time.monotonic()
         try:
@@ -364,7 +367,7 @@ def _keep_cut_short(run_file: Path, request: Request) -> None:
         print_line(request, problem, error=True)
 
 
-def _compiling(request: Request, total: int) -> Progress:
+def show_compiling(request: Request, total: int) -> Progress:
     """Returns what shows how many cases are compiled before the first is measured."""
     return make_progress(sys.stderr, total, request.quiet, bar=request.bar, title="compiled ")
 

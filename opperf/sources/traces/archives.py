@@ -173,7 +173,7 @@ def _plain(file: BinaryIO) -> io.BufferedReader:
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
         return ahead
     content = _Decompressed(_Counted(ahead))
-    plain = io.BufferedReader(content, HEAD)
+    plain: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, content), HEAD)
     # Nothing of an archive is kept but its traces, and files of zeros may be in it.
     content.is_archive = is_archive(plain)
     return plain
