@@ -194,9 +194,11 @@ def test_there_are_examples():
 
 
 def anchors(page):
-    """Returns the names of a page's headings in links."""
-    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    """Returns the names of a page's headings in links, and those of its own anchors."""
+    text = page.read_text()
+    headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    named = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    return named | set(re.findall(r'<a id="([\w-]+)">', text))
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)

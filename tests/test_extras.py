@@ -37,6 +37,8 @@ ELSEWHERE = {"uv", "voir", *PREFERENCE, "timm", "torchbench", "torchvision", "tr
 and suites, which declare their requirements themselves."""
 
 OTHERS = {
+    "anyio": "which starlette needs",
+    "h11": "which uvicorn needs",
     "markupsafe": "which jinja2 needs",
     "nvtx": "of the environment that is profiled",
     "pandas": "whose error says it",

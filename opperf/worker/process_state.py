@@ -22,8 +22,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from opperf.frameworks import Framework
 from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.user_modules import BESIDE
@@ -185,6 +183,19 @@ def _set_environment(before: dict[str, str]) -> None:
             os.environ[name] = value
 
 
+def _floating_errors() -> dict[str, str]:
+    # The manager does without NumPy.
+    import numpy as np
+
+    return {**np.geterr()}
+
+
+def _set_floating_errors(before: Any) -> None:
+    import numpy as np
+
+    np.seterr(**before)
+
+
 def _search_path() -> list[str]:
     # Those of users' files are opperf's own addition, and are at its end.
     return [folder for folder in sys.path if folder not in BESIDE]
@@ -269,9 +280,7 @@ PARTS = (
     ProcessPart(
         "filters of warnings changed", lambda: list(warnings.filters), _set_filters, is_set_up=True
     ),
-    ProcessPart(
-        "NumPy's errors changed", np.geterr, lambda before: np.seterr(**before), is_set_up=True
-    ),
+    ProcessPart("NumPy's errors changed", _floating_errors, _set_floating_errors, is_set_up=True),
 )
 """Parts of any process, in the order in which they are read after each case. All of them take some
 80 us (`benchmarks/process_state.py`)."""
@@ -379,5 +388,7 @@ def seed_afresh() -> None:
     """Seeds the random numbers of Python and NumPy, of which a user's function may draw, as a new
     process does: what a case has seeded decides none of a later one's. A framework's scope seeds
     its own."""
+    import numpy as np
+
     random.seed()
     np.random.seed()

@@ -78,7 +78,7 @@ def test_what_is_no_record_is_an_error_with_its_line(change, message):
 def test_a_key_that_stands_twice_is_an_error_with_its_line():
     line = json.dumps(value()).replace('"repeat":', '"repeat": 1, "repeat":', 1).encode()
     with pytest.raises(RunFileError, match="f:1: the key 'repeat' is there twice"):
-        list(read_lines("f", line))
+        list(read_lines("f", [line]))
 
 
 def test_a_file_of_no_records_is_refused(tmp_path):

@@ -118,7 +118,7 @@ OF_OTHER_COMMANDS = [
     (("show", "add", "--size", "huge"), ["'huge'", "'small', 'default', 'large'"]),
     (("coverage", "one.jsonl", "two.jsonl"), ["unexpected extra argument", "two.jsonl"]),
     (("coverage", "."), [". cannot be read: Is a directory"]),
-    (("coverage", "/dev/null"), ["/dev/null:1: not a run file: the file is empty"]),
+    (("coverage", "/dev/null"), ["/dev/null cannot be read: it is a device, not a file"]),
     (("coverage", "--min", "-1"), ["--min", "-1"]),
     (("coverage", "--min", "most"), ["--min", "'most'"]),
 ]

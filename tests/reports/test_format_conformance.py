@@ -26,11 +26,13 @@ from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
 from opperf.comparison.nodes.report import report_of as of_nodes
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
+from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
 from opperf.history.checking import Checked, Noted
 from opperf.history.detection import NoteKind, SeriesNote
 from opperf.history.events import Event
 from opperf.history.events import Kind as EventKind
+from opperf.history.reports.attempts import attempts_report
 from opperf.history.reports.checked import check_report, rows_of
 from opperf.history.reports.listing import projects_report, runs_report, series_report
 from opperf.history.reports.showing import show_report
@@ -189,6 +191,13 @@ def of_history(folder):
             series_report(history, project, environments),
             runs_report(history.runs, project, {run.id: 1 for run in history.runs}),
             projects_report([project]),
+        ],
+        "history run": [
+            attempts_report(
+                [run.commit for run in history.runs[:1]],
+                {history.runs[0].commit.sha: Attempt(Outcome.FAILED, 1, name)},
+                name,
+            )
         ],
         "history check": [check_report(rows, checked, history, project, name, machines)],
         "history show": [show_report(history, project, environments, failures)],

@@ -17,7 +17,7 @@ from opperf.commands.history.adding import read_submissions
 from opperf.commands.run.experiments import FAILURES
 from opperf.commands.run.finishing import nothing_measured
 from opperf.commands.run.request import Request
-from opperf.commands.run.running import Work, show_compiling, measure_work, plan_work
+from opperf.commands.run.running import Work, measure_work, plan_work, show_compiling
 from opperf.errors import (
     BrokenModuleError,
     InstallationError,

@@ -199,7 +199,7 @@ def copy_session(source, target, change, **thresholds):
             for record in process.records:
                 group = read.group_of[record.id]
                 summaries = {
-                    metric: replace(summary, median=math.exp(values[key(group, metric)]))
+                    metric: moved(summary, math.exp(values[key(group, metric)]))
                     for metric, summary in record.summaries.items()
                     if key(group, metric) in values
                 }
@@ -207,6 +207,16 @@ def copy_session(source, target, change, **thresholds):
                     records.append(replace(record, summaries=summaries, reference={}))
                     writer.store.record(records[-1])
             writer.add(process.line, records)
+
+
+TIMES = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
+
+
+def moved(summary, median):
+    """Returns the summary of times that have that median, and are all longer by one factor."""
+    factor = median / summary.median
+    times = {name: getattr(summary, name) * factor for name in TIMES}
+    return msgspec.structs.replace(summary, **times | {"median": median})
 
 
 def drop_last(path, number):
