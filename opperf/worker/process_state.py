@@ -183,11 +183,11 @@ def _set_environment(before: dict[str, str]) -> None:
             os.environ[name] = value
 
 
-def _floating_errors() -> dict[str, str]:
+def _floating_errors() -> dict[str, Any]:
     # The manager does without NumPy.
     import numpy as np
 
-    return {**np.geterr()}
+    return dict(np.geterr())
 
 
 def _set_floating_errors(before: Any) -> None:
