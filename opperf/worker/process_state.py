@@ -170,12 +170,17 @@ def _have_more(before: frozenset[int], now: frozenset[int]) -> bool:
     return any(map(_is_running, now - before - KEPT_PROCESSES))
 
 
+COMPILERS_OWN = {"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
+"""Environment variables that PyTorch's compiler sets at its first use, to what it would find
+anyway."""
+
+
 def _environment() -> dict[str, str]:
-    return dict(os.environ)
+    return {name: value for name, value in os.environ.items() if name not in COMPILERS_OWN}
 
 
 def _set_environment(before: dict[str, str]) -> None:
-    now = dict(os.environ)
+    now = _environment()
     for name in now.keys() - before.keys():
         del os.environ[name]
     for name, value in before.items():

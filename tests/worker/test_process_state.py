@@ -89,9 +89,11 @@ def test_what_a_module_sets_up_stays_and_what_its_function_sets_does_not(
     monkeypatch.delenv("BY_FUNCTION", raising=False)
     with state.importing():
         monkeypatch.setenv("BY_MODULE", "1")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "set by the compiler at its first use")
     os.environ["BY_FUNCTION"] = "1"
     assert state.settle(users_case).restored == ("environment variables changed",)
     assert os.environ["BY_MODULE"] == "1" and "BY_FUNCTION" not in os.environ
+    assert "TORCHINDUCTOR_CACHE_DIR" in os.environ
 
 
 def test_an_import_in_the_scope_of_a_case_does_not_keep_what_the_scope_set(state, users_case):
