@@ -86,7 +86,7 @@ VARIABLES = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
 
 
 class Scope(NamedTuple):
-    """What is measured."""
+    """The operators and cases that are measured."""
 
     quick: bool = False
     """A few operators only."""
@@ -109,7 +109,7 @@ class Installation(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What came of a version."""
+    """The result of checking a version."""
 
     row: SweptVersion
     faults: tuple[str, ...]

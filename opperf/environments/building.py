@@ -86,7 +86,7 @@ def build_environment(
     folder = _folder(spec, packages)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _one_builder(folder, say):
+        with one_builder(folder, "installs", say):
             # Another process may have installed it in the meantime.
             found = None if again else _read(folder, spec)
             return found or _install(spec, packages, folder, say)
@@ -137,13 +137,14 @@ def _content(path: str) -> str:
 
 
 @contextmanager
-def _one_builder(folder: Path, say: Say) -> Iterator[None]:
-    """Keeps other processes from installing the same environment; waits for one that does."""
+def one_builder(folder: Path, work: str, say: Say) -> Iterator[None]:
+    """Keeps other processes from making the same folder; waits for one that does. `work` is what it
+    does with it, for `say`: `builds`."""
     with folder.with_name(f"{folder.name}.flock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(f"waiting for another process that installs {folder.name}")
+            say(f"waiting for another process that {work} {folder.name}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

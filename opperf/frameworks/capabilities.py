@@ -495,6 +495,8 @@ class Processes(Core):
 
     variables: tuple[str, ...] = ()
     """The framework's environment variables that decide how it computes."""
+    own_variables: tuple[str, ...] = ()
+    """Environment variables that the framework sets for itself when it first needs them."""
     private_names: ModuleType | None = None
     """The module that lists the names without a public interface, each a `PrivateName`."""
     has_own_threads: bool = False

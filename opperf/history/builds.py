@@ -6,21 +6,19 @@ the worktree is released: the files stay, and the repository knows nothing of th
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import field
 
-from opperf.environments.building import build_environment
+from opperf.environments.building import build_environment, one_builder
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import OpperfError, UsageError, with_last_output
@@ -99,7 +97,7 @@ class Builder:
         folder = builds_folder() / self._key(commit)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with _one_builder(folder, self._say):
+            with one_builder(folder, "builds", self._say):
                 return self._installed(self._found(folder) or self._make(commit, folder))
         except OSError as error:
             raise UsageError(f"{folder} cannot be written: {error.strerror}") from error
@@ -218,18 +216,6 @@ def _with_inherited(variables: Mapping[str, str]) -> dict[str, str]:
 def builds_folder() -> Path:
     """Returns the folder of all builds."""
     return cache_folder() / "builds"
-
-
-@contextmanager
-def _one_builder(folder: Path, say: Say) -> Iterator[None]:
-    """Keeps other processes from making the same build; waits for one that does."""
-    with folder.with_name(f"{folder.name}.flock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another process that builds {folder.name}")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def variables_of(assignments: Sequence[str]) -> dict[str, str]:

@@ -112,7 +112,7 @@ def _guarded_inputs(
 
 
 class Index(NamedTuple):
-    """What all operators of a framework call."""
+    """The operators that the functions of a framework call."""
 
     callers: Mapping[str, tuple[Operator, ...]]
     """The callers of each operator that has any, the simplest first."""

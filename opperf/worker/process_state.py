@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,22 +170,21 @@ def _have_more(before: frozenset[int], now: frozenset[int]) -> bool:
     return any(map(_is_running, now - before - KEPT_PROCESSES))
 
 
-COMPILERS_OWN = {"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
-"""Environment variables that PyTorch's compiler sets at its first use, to what it would find
-anyway."""
+def _environment_part(own: Collection[str]) -> ProcessPart:
+    """Returns the environment but for the variables that a framework sets for itself."""
 
+    def read() -> dict[str, str]:
+        return {name: value for name, value in os.environ.items() if name not in own}
 
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in COMPILERS_OWN}
+    def restore(before: dict[str, str]) -> None:
+        now = read()
+        for name in now.keys() - before.keys():
+            del os.environ[name]
+        for name, value in before.items():
+            if now.get(name) != value:
+                os.environ[name] = value
 
-
-def _set_environment(before: dict[str, str]) -> None:
-    now = _environment()
-    for name in now.keys() - before.keys():
-        del os.environ[name]
-    for name, value in before.items():
-        if now.get(name) != value:
-            os.environ[name] = value
+    return ProcessPart("environment variables changed", read, restore, is_set_up=True)
 
 
 def _floating_errors() -> dict[str, Any]:
@@ -274,7 +273,6 @@ PARTS = (
         compiler_adds=True,
     ),
     ProcessPart("denormal numbers flushed", lambda: DENORMAL * 0.5 == 0.0, is_set_up=True),
-    ProcessPart("environment variables changed", _environment, _set_environment, is_set_up=True),
     ProcessPart(
         "the locale changed",
         lambda: locale.setlocale(locale.LC_ALL),
@@ -289,6 +287,12 @@ PARTS = (
 )
 """Parts of any process, in the order in which they are read after each case. All of them take some
 80 us (`benchmarks/process_state.py`)."""
+
+
+def parts_of(framework: Framework) -> tuple[ProcessPart, ...]:
+    """Returns the parts of a process that measures with a framework, in the order in which they are
+    read."""
+    return (*PARTS, _environment_part(framework.own_variables), *framework.process_parts())
 
 
 class Left(NamedTuple):
@@ -318,7 +322,7 @@ class ProcessState:
 
     def __init__(self, framework: Framework) -> None:
         self._framework = framework
-        self._parts = (*PARTS, *framework.process_parts())
+        self._parts = parts_of(framework)
         self._before: list[Any] = []
 
     def begin(self) -> None:

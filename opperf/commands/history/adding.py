@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opperf.commands.command import command
-from opperf.commands.history.options import commits_of_option, repository, store
+from opperf.commands.history.options import commits_of_option, project_of_commits, repository, store
 from opperf.parameters import debug
 from opperf.parsing import KeptPath
 
@@ -40,12 +40,7 @@ if TYPE_CHECKING:
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=KeptPath())
 @store
-@click.option(
-    "--project",
-    default="",
-    metavar="NAME",
-    help="Project that the commits are of.  [default: the name of the repository]",
-)
+@project_of_commits
 @repository
 @click.option(
     "--commit",

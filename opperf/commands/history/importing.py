@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opperf.commands.command import command
-from opperf.commands.history.options import repository, store
+from opperf.commands.history.options import project_of_commits, repository, store
 from opperf.parameters import debug
 
 if TYPE_CHECKING:
@@ -52,12 +52,7 @@ DEFAULT_BRANCH = "main"
     "which the content of each file has]",
 )
 @store
-@click.option(
-    "--project",
-    default="",
-    metavar="NAME",
-    help="Project that the commits are of.  [default: the name of the repository]",
-)
+@project_of_commits
 @repository
 @click.option(
     "--commit",

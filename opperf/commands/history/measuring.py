@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opperf.commands.commit_builds import BUILD, TAKES_OTHERS, WithBuild, commit_options
-from opperf.commands.history.options import commits_of_option, repository, store
+from opperf.commands.history.options import commits_of_option, project_of_commits, repository, store
 from opperf.parameters import count_option, debug, report_output
 
 
@@ -46,12 +46,7 @@ from opperf.parameters import count_option, debug, report_output
     help="Try commits again that did not build or load, and cases that failed.",
 )
 @store
-@click.option(
-    "--project",
-    default="",
-    metavar="NAME",
-    help="Project that the commits are of.  [default: the name of the repository]",
-)
+@project_of_commits
 @click.option(
     "--branch",
     default="",

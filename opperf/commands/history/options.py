@@ -17,6 +17,13 @@ project = click.option(
     "--project", default="", metavar="NAME", help="Project.  [default: the only one]"
 )
 
+project_of_commits = click.option(
+    "--project",
+    default="",
+    metavar="NAME",
+    help="Project that the commits are of.  [default: the name of the repository]",
+)
+
 branch = click.option(
     "--branch", default="", metavar="NAME", help="Only runs of this branch.  [default: all]"
 )

@@ -93,6 +93,8 @@ class PyTorch(Framework):
     mode_obstacle = staticmethod(execution.obstacle)
     autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
+    # Folders of its compiler, which it would look in anyway.
+    own_variables = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
     private_names = private
     roots = functions.ROOTS
     gradients = True

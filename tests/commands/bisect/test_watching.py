@@ -1,4 +1,4 @@
-"""What a step shows while it measures."""
+"""The progress that a step of a bisection shows."""
 
 import io
 import sys
