@@ -51,6 +51,7 @@ from opperf.programs.environment import program_environment
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
+from opperf.sources.traces.replays import digest_of
 from opperf.suite_files import SUFFIXES
 
 REFUSED = (
@@ -233,7 +234,7 @@ def _contents(words: Sequence[str]) -> dict[str, str]:
         # What is no name of a file may be too long for one.
         with suppress(OSError, ValueError):
             if Path(part).is_file():
-                found[part] = digest(Path(part).read_text(errors="replace"))
+                found[part] = digest_of(Path(part))
     return found
 
 

@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from opperf.comparison.statistics.data import BOUND
 from opperf.instruments.instrument import FewCalls
 from opperf.model import Pass, Record, Status, Struct
 
@@ -45,9 +46,6 @@ machine that is busy moves them by some percent."""
 CALL_FREEDOM = 6.0
 """Degrees of freedom of that, which is no estimate of this machine's: those of a step's four
 blocks."""
-
-BOUND = 1.6448536
-"""Standard deviations from a mean to a bound that is wrong with a probability of 5 %."""
 
 
 class ArmCalls(Struct, frozen=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
+from statistics import NormalDist
 from typing import Literal
 
 from opperf.defaults import BLOCK_CAP
@@ -67,6 +68,9 @@ FIRST_LOOK = 4
 PAIR = 2
 """Blocks of a pair, in which both orders of the arms occur (`design.block_order`)."""
 
+
+BOUND = NormalDist().inv_cdf(0.95)
+"""Standard errors from a mean to a bound that is wrong with a probability of 5 %."""
 
 SAME_FACTOR = 2
 """`same_within` as a multiple of the threshold: within the threshold itself, unchanged cases that

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from opperf.comparison.statistics.data import Verdict
+from opperf.comparison.statistics.data import BOUND, Verdict
 from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
 from opperf.history.bisection.results import (
@@ -34,9 +34,6 @@ CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 LOW, HIGH = 1 / 3, 2 / 3
 """Shares of the loss between which a commit is neither as GOOD nor as BAD."""
-
-BOUND = 1.6448536
-"""Standard errors from a mean to a bound that is wrong with a probability of 5 %."""
 
 COUNT_SCATTER = 0.0005
 """Scatter of the instructions of equal code, in log units: a tenth of the tolerance of counts."""
