@@ -4,6 +4,7 @@ import pytest
 
 import opperf
 from opperf.api.ab import _assignments
+from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OpperfError
 
 FEW = {
@@ -55,7 +56,10 @@ def test_verdicts_and_records(tmp_path):
     (row,) = found.rows
     assert (row.operator, row.metric) == ("negative", "forward") and row.ratio > 0
     assert str(found).startswith("numpy ") and "A: env:X=1" in str(found)
-    assert "<table" in found._repr_html_() and '"rows"' in found.report("json")
+    # A busy machine may make the session invalid, which has a sentence and no table of verdicts.
+    shown = found._repr_html_()
+    assert ("Invalid: " if row.verdict is Verdict.INVALID else "<table") in shown
+    assert '"rows"' in found.report("json")
     assert len(found.run.records) == 2 and found.exit_code in (0, 1, 3)
     # The file has them.
     assert opperf.read(path).rows == found.run.rows
