@@ -24,7 +24,7 @@ from benchmarks.simulated_sessions import Condition, Session
 from benchmarks.simulation_report import Report
 from opperf.comparison.statistics.blocks import Effects
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.paired_t import estimate
 from opperf.history.bisection.bisecting import HIGH, LOW, Options
 from opperf.history.bisection.posterior import Estimate, Search
@@ -83,7 +83,7 @@ class World:
         for n_blocks in thresholds.looks:
             new = session.measure("comparison", range(measured.shape[1], n_blocks))
             measured = np.concatenate([measured, new], axis=1)
-            decisions.look(estimate(_effects(measured), control), thresholds)
+            look([decisions], [estimate(_effects(measured), control)], thresholds)
             if decisions.decided.all():
                 break
         values = (decisions.mean, decisions.error, decisions.freedom, decisions.n)

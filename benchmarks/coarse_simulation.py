@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from tabulate import tabulate
 
-from opperf.comparison.statistics.coarse import coarse_look
+from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.data import Replicate, Thresholds
 from opperf.comparison.statistics.design import block_order
 
@@ -56,7 +56,7 @@ def share(sessions: int, n_blocks: int, cases: int, factor: float) -> float:
     rng = np.random.default_rng(5)
     found = 0
     for _ in range(sessions):
-        look = coarse_look(session(rng, n_blocks, cases, factor), thresholds)
+        (look,) = coarse_looks([session(rng, n_blocks, cases, factor)], thresholds)
         assert look is not None
         named = {one.case for one in look.cases if one.changed}
         found += "0" in named if factor > 1 else bool(named)

@@ -16,7 +16,7 @@ from opperf.comparison.statistics.blocks import BLOCK, SIGNS, Effects
 from opperf.comparison.statistics.common_shift import median_effects
 from opperf.comparison.statistics.control import fault
 from opperf.comparison.statistics.data import Phase, Thresholds
-from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.design import block_order
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import (
@@ -141,7 +141,7 @@ def look_by_look(session: Session, thresholds: Thresholds | None = None) -> Outc
         if not decisions.looks and fault(control, _of(measured), thresholds):
             invalid = True
             break
-        decisions.look(estimate(_of(measured), control), thresholds)
+        look([decisions], [estimate(_of(measured), control)], thresholds)
         if decisions.decided.all():
             break
     slower = decisions.changed & (decisions.mean > 0)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from opperf.comparison.statistics.allocation import LEAST_SHARE, best_seconds
 from opperf.comparison.statistics.blocks import BLOCK, Effects
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.paired_t import estimate
 from opperf.defaults import CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
 
@@ -83,7 +83,7 @@ def run(seed: int, change: float, null: float, seconds: float | None) -> Result:
         left = ~decisions.decided
         spent += new.shape[1] * (START_S + BLOCK * (times[left] + OVERHEAD_S).sum())
         found = estimate(effects_of(measured), control)
-        decisions.look(found, thresholds)
+        look([decisions], [found], thresholds)
         if decisions.decided.all():
             break
         if seconds is None:

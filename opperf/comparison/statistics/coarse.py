@@ -16,9 +16,9 @@ the loss that is looked for would be subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from opperf.comparison.statistics.blocks import cases_of, effects
+from opperf.comparison.statistics.blocks import Floats, cases_of, effects
 from opperf.comparison.statistics.data import (
     CoarseCase,
     CoarseLook,
@@ -26,37 +26,48 @@ from opperf.comparison.statistics.data import (
     Thresholds,
     none_if_nan,
 )
-from opperf.comparison.statistics.false_discovery import reject
+from opperf.comparison.statistics.decisions import Mask
+from opperf.comparison.statistics.false_discovery import reject_together
 from opperf.comparison.statistics.moderation import moderate
 from opperf.comparison.statistics.paired_t import Estimate, bounds, estimate, p_beyond
 
 
-def coarse_look(replicates: Sequence[Replicate], thresholds: Thresholds) -> CoarseLook | None:
-    """Returns the changes with all threads; None before all blocks of the look are complete."""
-    measured = [replicate for replicate in replicates if replicate.phase == "coarse"]
-    cases = cases_of(measured)
-    found = effects(measured, "coarse", cases)
-    n_blocks = found.values.shape[1]
+def coarse_looks(
+    comparisons: Iterable[Sequence[Replicate]], thresholds: Thresholds
+) -> list[CoarseLook | None]:
+    """Returns the changes of comparisons with all threads; None before all blocks of the look are
+    complete. The cases of all are one family."""
+    measured = [[one for one in own if one.phase == "coarse"] for own in comparisons]
+    every = [cases_of(own) for own in measured]
+    found = [effects(own, "coarse", cases) for own, cases in zip(measured, every, strict=True)]
+    n_blocks = min(own.values.shape[1] for own in found)
     if not thresholds.coarse_blocks or n_blocks < thresholds.coarse_blocks:
-        return None
-    own = estimate(found)
+        return [None] * len(found)
+    judged = [_moderated(estimate(own)) for own in found]
+    families = [p_beyond(own, thresholds.coarse_margin) for own in judged]
+    changed = reject_together(families, thresholds.changed_q)
+    return [
+        CoarseLook(n_blocks, tuple(_rows(*parts, thresholds)))
+        for parts in zip(every, judged, families, changed, strict=True)
+    ]
+
+
+def _moderated(own: Estimate) -> Estimate:
     moderated = moderate(own.deviation**2, own.freedom)
-    judged = Estimate.of(own.mean, moderated.variance, own.n, moderated.freedom)
-    p = p_beyond(judged, thresholds.coarse_margin)
-    changed = reject(p, thresholds.changed_q)
+    return Estimate.of(own.mean, moderated.variance, own.n, moderated.freedom)
+
+
+def _rows(
+    cases: Sequence[str], judged: Estimate, p: Floats, changed: Mask, thresholds: Thresholds
+) -> Iterator[CoarseCase]:
     low, high = bounds(judged, thresholds.same_level)
-    return CoarseLook(
-        n_blocks,
-        tuple(
-            CoarseCase(
-                case=case,
-                changed=("slower" if judged.mean[row] > 0 else "faster") if changed[row] else None,
-                effect=none_if_nan(judged.mean[row]),
-                low=none_if_nan(low[row]),
-                high=none_if_nan(high[row]),
-                p=none_if_nan(p[row]),
-                n_blocks=int(judged.n[row]),
-            )
-            for row, case in enumerate(cases)
-        ),
-    )
+    for row, case in enumerate(cases):
+        yield CoarseCase(
+            case=case,
+            changed=("slower" if judged.mean[row] > 0 else "faster") if changed[row] else None,
+            effect=none_if_nan(judged.mean[row]),
+            low=none_if_nan(low[row]),
+            high=none_if_nan(high[row]),
+            p=none_if_nan(p[row]),
+            n_blocks=int(judged.n[row]),
+        )

@@ -1,5 +1,8 @@
 """Decisions of cases, look by look: changed, same, or not yet decided.
 
+Several comparisons of a session, as of A with B and of A with C, are decided together: each has
+its own state and moderated variances, and the correction is over the cases of all.
+
 Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
 tested for every case that needs more blocks, with moderated variances: that its ratio is within the
 threshold (`paired_t.p_beyond`), and that it is beyond `same_within` (`paired_t.p_within`). Of
@@ -16,6 +19,7 @@ keeps its estimate and its p-values, and is measured no more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +27,7 @@ from numpy.typing import NDArray
 
 from opperf.comparison.statistics.blocks import Floats
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.false_discovery import reject
+from opperf.comparison.statistics.false_discovery import reject_together
 from opperf.comparison.statistics.moderation import moderate
 from opperf.comparison.statistics.paired_t import Estimate, bounds, p_beyond, p_within
 from opperf.comparison.statistics.spending import nominal_level, sequential_p
@@ -83,8 +87,8 @@ class Decisions:
             place=np.zeros(cases),
         )
 
-    def look(self, found: Estimate, thresholds: Thresholds) -> None:
-        """Takes the next look; decided cases only count for the variances in common."""
+    def _update(self, found: Estimate, thresholds: Thresholds) -> None:
+        """Takes the estimates of a look; decided cases only count for the variances in common."""
         open_ = ~self.decided
         schedule, place = thresholds.looks, self.looks
         moderated = moderate(found.deviation**2, found.freedom)
@@ -109,9 +113,20 @@ class Decisions:
         }
         for name, values in new.items():
             setattr(self, name, np.where(open_, values, getattr(self, name)))
+
+    def _decide(self, rejected: Mask, thresholds: Thresholds) -> None:
         # A smallest p-value may be from an early look that later blocks contradict.
         beyond = self.side * self.mean > thresholds.margin
-        self.changed = self.changed | (reject(self.p_changed, thresholds.changed_q) & beyond)
+        self.changed = self.changed | (rejected & beyond)
         self.same = (self.p_same <= thresholds.same_level) & ~self.changed
         self.decided |= self.changed | (self.same & (np.abs(self.mean) <= thresholds.margin))
         self.looks += 1
+
+
+def look(every: Sequence[Decisions], found: Sequence[Estimate], thresholds: Thresholds) -> None:
+    """Takes the next look at comparisons, each with its estimates."""
+    for one, estimates in zip(every, found, strict=True):
+        one._update(estimates, thresholds)
+    families = [one.p_changed for one in every]
+    for one, own in zip(every, reject_together(families, thresholds.changed_q), strict=True):
+        one._decide(own, thresholds)

@@ -11,6 +11,8 @@ hypotheses are true, every rejection is false, and the rate is the chance of any
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,12 @@ def reject(p: Floats, q: float) -> NDArray[np.bool_]:
     if tested.any():
         found[tested] = _adjusted(p[tested]) <= q
     return found
+
+
+def reject_together(families: Sequence[Floats], q: float) -> list[NDArray[np.bool_]]:
+    """Returns the rejected null hypotheses of each of some arrays, of which all are one family."""
+    ends = np.cumsum([p.size for p in families])[:-1]
+    return np.split(reject(np.concatenate(families), q), ends)
 
 
 def _adjusted(p: Floats) -> Floats:

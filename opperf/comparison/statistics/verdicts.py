@@ -8,6 +8,8 @@ The tests of a session, and their error rates:
   are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
   within the threshold: on average over sessions, a share of at most `changed_q` of them has not
   changed. `same` is tested case by case, at `same_level` each.
+- Several comparisons, as of each arm with the first: the cases of all are one family of the
+  correction, and of the other tests each comparison has an equal part of the rate.
 - Coarse look (`coarse`): a family of its own, at `changed_q`; no verdict depends on it.
 
 Verdicts are made of whole looks: blocks after the latest look have no part in them yet.
@@ -15,13 +17,15 @@ Verdicts are made of whole looks: blocks after the latest look have no part in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from opperf.comparison.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
-from opperf.comparison.statistics.coarse import coarse_look
+from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.common_shift import common_shift
 from opperf.comparison.statistics.control import fault
 from opperf.comparison.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
@@ -30,14 +34,15 @@ from opperf.comparison.statistics.data import (
     CaseVerdict,
     Phase,
     Replicate,
+    Shift,
     Thresholds,
     Verdict,
     none_if_nan,
 )
-from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.detectable import smallest_detectable
 from opperf.comparison.statistics.false_discovery import level_of_next
-from opperf.comparison.statistics.paired_t import estimate
+from opperf.comparison.statistics.paired_t import Estimate, estimate
 from opperf.comparison.statistics.spending import nominal_level
 
 REMEDY = "reduce the load on the machine, look for differences between the arms, and measure again"
@@ -45,44 +50,88 @@ REMEDY = "reduce the load on the machine, look for differences between the arms,
 
 def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:
     """Returns the verdicts on the replicates so far. Raises what `blocks.effects` raises."""
-    coarse = coarse_look(replicates, thresholds)
-    replicates = [replicate for replicate in replicates if replicate.phase in PHASES]
-    cases = cases_of(replicates)
-    decisions = Decisions.none(len(cases))
-    adjustment = Adjustment(tuple(replicates), None)
-    reason, shift = "", None
-    for n_blocks in thresholds.looks[: looks_taken(replicates, thresholds)]:
-        seen = [
-            replicate
-            for replicate in replicates
-            if replicate.phase == "control" or replicate.block < n_blocks
-        ]
-        # Found once, a difference of the work between the arms stays.
-        if not adjustment.note:
-            level = 2 * nominal_level(ARM_EFFECT_LEVEL / 2, decisions.looks, thresholds.looks)
-            adjustment = adjust(seen, level)
-        else:
-            adjustment = adjustment._replace(replicates=tuple(seen))
-        control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
-        inflation = np.array([adjustment.inflation.get(case, 1.0) for case in cases])
-        decisions.look(estimate(others, control).inflate(inflation), thresholds)
-        if shift is None:
+    (found,) = analyse_together([replicates], thresholds)
+    return found
+
+
+def analyse_together(
+    comparisons: Sequence[Sequence[Replicate]], thresholds: Thresholds
+) -> list[Analysis]:
+    """Returns the verdicts of a session's comparisons, whose corrections are over all of them. The
+    control is that of the session: it is in each, and a fault makes all invalid. Raises what
+    `blocks.effects` raises."""
+    coarse = coarse_looks(comparisons, thresholds)
+    every = [_Comparison(replicates) for replicates in comparisons]
+    # Of hypotheses that each comparison has one of.
+    shared = msgspec.structs.replace(
+        thresholds,
+        control_q=thresholds.control_q / len(every),
+        changed_q=thresholds.changed_q / len(every),
+    )
+    taken = min(looks_taken(one.replicates, thresholds) for one in every)
+    reason = ""
+    for n_blocks in thresholds.looks[:taken]:
+        seen = [one.estimate(n_blocks, thresholds) for one in every]
+        look([one.decisions for one in every], [found.estimate for found in seen], thresholds)
+        if n_blocks == thresholds.looks[0]:
             # At the first look all cases are in all blocks.
-            shift = common_shift(others, thresholds, control)
-            reason = _why_invalid(control, others, thresholds)
+            for one, found in zip(every, seen, strict=True):
+                one.shift = common_shift(found.others, shared, found.control)
+            reasons = (_why_invalid(found.control, found.others, shared) for found in seen)
+            reason = next(filter(None, reasons), "")
         if reason:
             break
-    return Analysis(
-        valid=not reason,
-        thresholds=thresholds,
-        shift=shift,
-        explained=adjustment.explained,
-        verdicts=_verdicts(cases, decisions, thresholds, bool(reason)),
-        looks=decisions.looks,
-        reason=reason,
-        note=adjustment.note,
-        coarse=coarse,
+    level = level_of_next(
+        np.concatenate([one.decisions.p_changed for one in every]), thresholds.changed_q
     )
+    return [
+        Analysis(
+            valid=not reason,
+            thresholds=thresholds,
+            shift=one.shift,
+            explained=one.adjustment.explained,
+            verdicts=_verdicts(one.cases, one.decisions, thresholds, level, bool(reason)),
+            looks=one.decisions.looks,
+            reason=reason,
+            note=one.adjustment.note,
+            coarse=own,
+        )
+        for one, own in zip(every, coarse, strict=True)
+    ]
+
+
+class _Seen(NamedTuple):
+    """The effects of a comparison up to a look."""
+
+    estimate: Estimate
+    control: Effects
+    others: Effects
+
+
+class _Comparison:
+    """A comparison of two arms, look by look."""
+
+    def __init__(self, replicates: Iterable[Replicate]) -> None:
+        self.replicates = [one for one in replicates if one.phase in PHASES]
+        self.cases = cases_of(self.replicates)
+        self.decisions = Decisions.none(len(self.cases))
+        self.adjustment = Adjustment(tuple(self.replicates), None)
+        self.shift: Shift | None = None
+
+    def estimate(self, n_blocks: int, thresholds: Thresholds) -> _Seen:
+        """Returns the estimates of the blocks up to a look."""
+        seen = [one for one in self.replicates if one.phase == "control" or one.block < n_blocks]
+        # Found once, a difference of the work between the arms stays.
+        if not self.adjustment.note:
+            looks = self.decisions.looks
+            level = 2 * nominal_level(ARM_EFFECT_LEVEL / 2, looks, thresholds.looks)
+            self.adjustment = adjust(seen, level)
+        else:
+            self.adjustment = self.adjustment._replace(replicates=tuple(seen))
+        control, others = (_effects(self.adjustment, seen, phase, self.cases) for phase in PHASES)
+        factors = self.adjustment.inflation
+        inflation = np.array([factors.get(case, 1.0) for case in self.cases])
+        return _Seen(estimate(others, control).inflate(inflation), control, others)
 
 
 PHASES: tuple[Phase, Phase] = ("control", "comparison")
@@ -132,7 +181,7 @@ def _why_invalid(control: Effects, others: Effects, thresholds: Thresholds) -> s
 
 
 def _verdicts(
-    cases: Sequence[str], found: Decisions, thresholds: Thresholds, invalid: bool
+    cases: Sequence[str], found: Decisions, thresholds: Thresholds, level: float, invalid: bool
 ) -> tuple[CaseVerdict, ...]:
     detectable = np.full(len(cases), np.nan)
     if found.looks:
@@ -141,7 +190,6 @@ def _verdicts(
         left = looks[-1] - np.array(looks)[found.place.astype(np.intp)]
         with np.errstate(invalid="ignore", divide="ignore"):
             error = found.error * np.sqrt(found.n / (found.n + left))
-        level = level_of_next(found.p_changed, thresholds.changed_q)
         at = np.full(len(cases), nominal_level(level, len(looks) - 1, looks))
         detectable = smallest_detectable(error, found.freedom + left, thresholds.margin, at)
     return tuple(

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from opperf.comparison.statistics.coarse import coarse_look
+from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.verdicts import analyse
 
@@ -27,7 +27,7 @@ def changes(look):
 )
 def test_a_large_change_is_found_in_its_direction(noisy, factor, changed):
     effect = {**TEN, "case3": math.log(factor)}
-    look = coarse_look(noisy("coarse", BLOCKS, effect, sd=0.01), THRESHOLDS)
+    look = coarse_looks([noisy("coarse", BLOCKS, effect, sd=0.01)], THRESHOLDS)[0]
     assert changes(look) == ({"case3": changed} if changed else {})
     (found,) = (one for one in look.cases if one.case == "case3")
     assert look.n_blocks == found.n_blocks == BLOCKS
@@ -39,7 +39,7 @@ def test_of_noisy_cases_the_doubled_one_is_found_in_most_sessions_and_hardly_any
     sessions = 40
     effect = {**TEN, "case3": math.log(2.0)}
     looks = [
-        coarse_look(noisy("coarse", BLOCKS, effect, seed=seed, sd=SCATTER), THRESHOLDS)
+        coarse_looks([noisy("coarse", BLOCKS, effect, seed=seed, sd=SCATTER)], THRESHOLDS)[0]
         for seed in range(sessions)
     ]
     assert sum("case3" in changes(look) for look in looks) > 0.8 * sessions
@@ -48,9 +48,9 @@ def test_of_noisy_cases_the_doubled_one_is_found_in_most_sessions_and_hardly_any
 
 def test_there_is_no_look_before_its_blocks_are_complete(noisy):
     measured = noisy("coarse", BLOCKS, TEN)
-    assert coarse_look(measured[:-1], THRESHOLDS) is None
-    assert coarse_look([], THRESHOLDS) is None
-    assert coarse_look([], Thresholds()) is None
+    assert coarse_looks([measured[:-1]], THRESHOLDS)[0] is None
+    assert coarse_looks([[]], THRESHOLDS)[0] is None
+    assert coarse_looks([[]], Thresholds())[0] is None
 
 
 def test_a_case_with_too_few_blocks_has_no_p_value(noisy):
@@ -60,7 +60,7 @@ def test_a_case_with_too_few_blocks_has_no_p_value(noisy):
         )
         for one in noisy("coarse", 2, {**TEN, "case3": 3.0})
     ]
-    look = coarse_look(measured, msgspec.structs.replace(THRESHOLDS, coarse_blocks=2))
+    look = coarse_looks([measured], msgspec.structs.replace(THRESHOLDS, coarse_blocks=2))[0]
     (found,) = (one for one in look.cases if one.case == "case3")
     assert (found.n_blocks, found.p, found.changed) == (1, None, None)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions
+from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.paired_t import Estimate
 from opperf.comparison.statistics.spending import nominal_level
 
@@ -23,7 +23,7 @@ def looked(*means, sd=0.01, rules=RULES, freedom=KNOWN):
         mean = np.array(mean, dtype=float)
         blocks = np.where(np.isnan(mean), 0.0, n)
         known = np.where(np.isnan(mean), 0.0, freedom)
-        found.look(Estimate.of(mean, np.full(len(mean), sd**2), blocks, known), rules)
+        look([found], [Estimate.of(mean, np.full(len(mean), sd**2), blocks, known)], rules)
     return found
 
 
