@@ -14,7 +14,7 @@ def compared(comparison, name, width=None):
 
 def judged(session, name="text", width=None):
     """The report of a session in a format."""
-    return format_named(name, "ab").write_report(report_for(session), width)
+    return format_named(name, "ab").write_report(report_for({("A", "B"): session}), width)
 
 
 def explained(difference, title="", most=None, name="text", width=None):

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from opperf.api.compare import FileComparison, Reported
@@ -19,17 +20,16 @@ from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
 from opperf.commands.ab.running import findings_of, measure_session, open_session
 from opperf.comparison.ab.outcome import outcome
-from opperf.comparison.ab.report import Report, Row, report_of
+from opperf.comparison.ab.report import Report, Row, reports_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
 from opperf.comparison.files.comparison import outcome as outcome_of_files
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
-from opperf.reports import model as reports
+from opperf.reports import model
 from opperf.results.runfile import read_run
 
 REFUSED = (
-    *("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b"),
+    *("report", "resume", "dry_run", "output_files", "output_formats", "debug", "a", "b", "arm"),
     *("executor", "address", "nodes", "on_node"),
 )
 """Parameters of the command that have no meaning here, or another form."""
@@ -40,7 +40,8 @@ class ArmComparison(Reported):
     """The verdicts of a session, which print as the report of `opperf ab`."""
 
     command: ClassVar[str] = "ab"
-    content: Report
+    comparisons: Mapping[tuple[str, str], Report]
+    """The report of each comparison, by the names of its arms."""
     run: RunResult
     """The records of both arms, each with the samples of all processes."""
     exit_code: int
@@ -49,8 +50,14 @@ class ArmComparison(Reported):
     """Shown by a page besides the verdicts."""
 
     @property
+    def content(self) -> Report:
+        """The report of the second arm against the first."""
+        return next(iter(self.comparisons.values()))
+
+    @property
     def rows(self) -> tuple[Row, ...]:
-        """A row for each metric of each case, the largest ratio first."""
+        """A row for each metric of each case of the second arm against the first, the largest ratio
+        first."""
         return self.content.rows
 
     @property
@@ -58,8 +65,8 @@ class ArmComparison(Reported):
         """Whether A did not differ from itself."""
         return self.content.valid
 
-    def _content(self) -> reports.Report:
-        return report_for(self.content, self.measured)
+    def _content(self) -> model.Report:
+        return report_for(self.comparisons, self.measured)
 
 
 Arm = str | Iterable[str] | Mapping[str, Any]
@@ -69,12 +76,13 @@ def ab(
     *what: What,
     a: Arm = (),
     b: Arm = (),
+    arms: Mapping[str, Arm] = MappingProxyType({}),
     framework: str | None = None,
     output: str | os.PathLike[str] | None = None,
     quiet: bool = True,
     **options: Any,
 ) -> ArmComparison | FileComparison:
-    """Measures A against B, interleaved in fresh processes, as `opperf ab` does.
+    """Measures A against B, or several arms, interleaved in fresh processes, as `opperf ab` does.
 
     Parameters
     ----------
@@ -83,6 +91,9 @@ def ab(
     a, b : str, list of str, or dict
         What each arm sets: 'threads:2', a list of such texts, or `{'threads': 2, 'env': {'X': 1},
         'python': PATH, 'ops': ['add', function]}`.
+    arms : dict, optional
+        Arms by name, up to eight, after `a` and `b` or in their place if neither is given. Each is
+        compared with the first, or with `against='all'` with each other.
     framework : str, optional
         As on the command line.
     output : str or path, optional
@@ -105,28 +116,32 @@ def ab(
         For names and values that cannot be used, arms that cannot start, and for a file that
         exists, unless `overwrite` is set, or that cannot be written.
     """
-    named = framework or framework_of_functions([*what, *_operators(a), *_operators(b)])
+    named = framework or framework_of_functions(
+        [*what, *(name for arm in (a, b, *arms.values()) for name in _operators(arm))]
+    )
     options = {**options, "framework": named, "quiet": quiet}
+    line = [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
+    line += [
+        f"--arm={name}={text}" for name, arm in arms.items() for text in ("", *_assignments(arm))
+    ]
     if output is not None:
         path = Path(output)
         if path.suffix != EXTENSION:
             raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-        return _compare(what, a, b, options, path, str(path))
+        return _compare(what, line, options, path, str(path))
     with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-        return _compare(what, a, b, options, Path(folder, f"session{EXTENSION}"), "")
+        return _compare(what, line, options, Path(folder, f"session{EXTENSION}"), "")
 
 
 def _compare(
     what: Iterable[What],
-    a: Arm,
-    b: Arm,
+    arms: Iterable[str],
     options: Mapping[str, Any],
     path: Path,
     name: str,
 ) -> ArmComparison | FileComparison:
     """Measures into a file, which commands read by `name`, if it stays, and compares."""
-    line = [f"--report={path}"]
-    line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
+    line = [f"--report={path}", *arms]
     line += command_line(command, what, options, REFUSED)
     words = shlex.join(["opperf", "ab", *line])
     request = replace(read_request(*parse_line(command, line)), command=words)
@@ -141,12 +156,11 @@ def _compare(
         comparison = judge_counts(path, fail_on, request.limits, request.weight)
         return FileComparison(comparison, (), *outcome_of_files(comparison))
     run, warnings = read_run(path)
-    analysis = analyse(session.replicates, session.plan.thresholds)
-    report = report_of(session, analysis, fail_on, request.weight)
+    reports = reports_of(session, fail_on, request.weight)
     return ArmComparison(
-        report,
+        reports,
         RunResult(run, str(path), tuple(warnings)),
-        outcome(report)[0],
+        outcome(reports)[0],
         measured_of(session, name),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from opperf.changed_operators.mapping import Mapped, map_changes
 from opperf.commands.environments import install_arm, read_locked
-from opperf.comparison.ab.arms import arm_spec
+from opperf.comparison.ab.arms import arm_spec, name_arms
 from opperf.comparison.project_file import find_project_file, read_project_file
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import Interpreter, ListedOperator
@@ -33,12 +33,13 @@ def interpreters_of(options: Mapping[str, Any]) -> list[str]:
 
 
 def interpreters_of_arms(options: Mapping[str, Any]) -> list[str]:
-    """Returns those of both arms, whose environments are installed. Raises `UsageError`, and
+    """Returns those of the arms, whose environments are installed. Raises `UsageError`, and
     `InstallationError`. None are asked for without `--changed-since`."""
     if options["changed_since"] is None:
         return []
     locked = read_locked(options["locked"])
-    arms = (arm_spec(options[name], f"--{name}") for name in ("a", "b"))
+    named = name_arms(options["a"], options["b"], options["arm"])
+    arms = (arm_spec(settings, option) for option, settings in named.values())
     return list(dict.fromkeys(install_arm(arm, locked, tell).python for arm in arms))
 
 

@@ -205,9 +205,9 @@ class ProcessLine(Struct, frozen=True, tag="process", tag_field="line"):
     place: Place
     started: str
     wall_s: float
-    checks: dict[str, Check] | None = None
-    """Findings of calls after the timed ones, beside the session's checks, by group; None if
-    results were not compared after this process."""
+    checks: dict[str, dict[str, Check]] | None = None
+    """Findings of calls after the timed ones, beside the session's checks, by arm and group; None
+    if results were not compared after this process."""
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):

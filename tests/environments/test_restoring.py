@@ -51,7 +51,7 @@ def test_the_arms_of_a_session_have_theirs_again(offline):
     assert session.header.interpreters == (msgspec.structs.replace(GONE, label="B"),)
     restore_environments(session, lambda text: None)
     path = session.header.interpreters[0].path
-    assert session.plan.arms["B"].python == path != GONE.path
-    assert session.plan.arms["A"] == arms["A"]
+    assert session.plan.by_name["B"].python == path != GONE.path
+    assert session.plan.by_name["A"] == msgspec.structs.replace(arms["A"], name="A")
     # What is compared with the options of the command is as it was.
-    assert str(session.plan.arms["B"]) == str(arms["B"]) == "env:scales"
+    assert str(session.plan.by_name["B"]) == str(arms["B"]) == "env:scales"

@@ -117,13 +117,13 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         cases=1,
     )
     listing = Listing(NASTY, NASTY, 1, (listed,))
-    case = odd_run.records[1].case
+    case, names = odd_run.records[1].case, ("A", "B")
     return {
         "list": [operators_report([listed]), categories_report([listed])],
         "show": [of_operator(listed, [case], [f"print({NASTY!r})"])],
         "coverage": [of_coverage(coverage(listing, odd_run.records))],
         "compare": [of_files(everything), of_files(hostile)],
-        "ab": [report_for(session), report_for(odd)],
+        "ab": [report_for({names: session}), report_for({names: odd})],
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),

@@ -91,6 +91,22 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "[default: none]",
 )
 @click.option("--b", multiple=True, metavar="KIND:VALUE", help="A setting of B, likewise.")
+@click.option(
+    "--arm",
+    multiple=True,
+    metavar="NAME=KIND:VALUE",
+    help="A setting of an arm of this name, likewise, after A and B, or in their place if neither "
+    "is given: up to eight arms, measured in turn. `NAME=` alone names one with nothing set.",
+)
+@click.option(
+    "--against",
+    "compares",
+    type=click.Choice(("first", "all")),
+    default="first",
+    show_default=True,
+    help="Compare each arm with the first, or all arms with each other. The error rate is that of "
+    "all comparisons together.",
+)
 @locked_option
 @size
 @argument_options
@@ -248,8 +264,8 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
 @framework
 @click.pass_context
 def ab(ctx: click.Context, /, **options: object) -> None:
-    """Measure A against B, interleaved in fresh processes, and report which operators regressed,
-    improved, stayed the same, or are ambiguous.
+    """Measure A against B, or several arms, interleaved in fresh processes, and report which
+    operators regressed, improved, stayed the same, or are ambiguous.
 
     A is measured against itself first; if it differs from itself, the session is invalid (exit code
     3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if

@@ -1,8 +1,8 @@
-"""Starts a session, or resumes one: both arms start, and have the same cases."""
+"""Starts a session, or resumes one: its arms start, and have the same cases."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,7 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     ThreadPlan,
     Threads,
+    option_of,
     plan_threads,
     settings_of,
     with_threads,
@@ -150,7 +151,11 @@ def _begin(
     start_s = max(arm.start_s for arm in planned.values())
     later_start_s = max(arm.later_start_s for arm in planned.values())
     forecast = Forecast(
-        visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
+        visit_s,
+        start_s,
+        later_start_s,
+        coarse_saving_s=coarse_saving_s(case_time_s),
+        n_arms=len(request.arms),
     )
     # After each case was called once, the forecast is of what was measured here.
     is_told = request.dry_run and not request.only_checks
@@ -167,7 +172,7 @@ def _begin(
         print(case_table(pairing))
         return None
     if pairing.pairs:
-        say("calling each case once in both arms")
+        say(f"calling each case once in {every_arm(request)}")
     environments = {name: arm.environment for name, arm in planned.items()}
     calls = len(workers) * len(pairing.pairs)
     progress = request.make_progress(calls, Work("first call"))
@@ -178,7 +183,7 @@ def _begin(
     absences = (*pairing.alone, *rehearsal.excluded)
     if not rehearsal.pairs and not any(absence.is_missing for absence in absences):
         first, reason = next(iter(excluded.items()))
-        raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
+        raise UsageError(f"no case runs in {every_arm(request)}, e.g. {first}: {reason}")
     session = make_session(
         request,
         common,
@@ -209,9 +214,10 @@ def _begin(
     runs = len(session.plan.groups)
     of_all = "" if runs == len(pairing.pairs) else f" of {len(pairing.pairs)}"
     verb = "runs" if runs == 1 else "run"
-    line = f"{pluralize(runs, 'case')}{of_all} {verb} in both A and B"
+    of_each = f"{'both ' if len(workers) == 2 else ''}{listed(workers)}"
+    line = f"{pluralize(runs, 'case')}{of_all} {verb} in {of_each}"
     if not runs:
-        say(f"no case{of_all} runs in both A and B: nothing to measure")
+        say(f"no case{of_all} runs in {of_each}: nothing to measure")
     else:
         say(f"{line}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, request.budget_s)
@@ -221,6 +227,17 @@ def _begin(
     return writer
 
 
+def every_arm(request: Request) -> str:
+    """Returns the words for all arms."""
+    return "both arms" if len(request.arms) == 2 else "all arms"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns names as `A and B`, or `A, B and C`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}"
+
+
 def make_session(
     request: Request,
     common: Selection,
@@ -228,27 +245,35 @@ def make_session(
     workers: Mapping[str, Worker],
     environments: Mapping[str, Environment],
     excluded: Mapping[str, str],
-    lacking: Mapping[str, Sequence[Difference]] = MappingProxyType({}),
+    lacking: Mapping[str, Mapping[str, Sequence[Difference]]] = MappingProxyType({}),
     **plan: Any,
 ) -> Session:
-    """Returns the session of some pairs, of which `lacking` has the passes that one arm alone has;
-    `plan` are fields of `SessionPlan`."""
-    checks: dict[str, Check] = {}
+    """Returns the session of some pairs, of which `lacking` has the passes that one arm alone has,
+    by arm and pair; `plan` are fields of `SessionPlan`."""
+    checks: dict[str, dict[str, Check]] = {}
     if request.tolerance is not None and pairs:
-        request.say("comparing the results of A and B")
+        request.say(f"comparing the results of {listed(request.arms)}")
         progress = request.make_progress(len(pairs), Work("result"))
         # What is not timed has no calls after those.
         several = plan["kind"] != "times" or request.gate is not None
         checks = check_results(pairs, workers, request.tolerance, progress, several)
     return new_session(
-        {pair.id: {"A": pair.a, "B": pair.b} for pair in pairs},
+        {pair.id: dict(zip(request.arms, pair.cases, strict=True)) for pair in pairs},
         request.arms,
         environments,
         common,
         request.command,
         excluded,
         request.axes,
-        {pair.id: pair.names for pair in pairs},
+        {
+            pair.id: {
+                arm: one.names
+                for arm, one in zip(list(request.arms)[1:], pair.each, strict=True)
+                if one.names
+            }
+            for pair in pairs
+        },
+        compares=request.compares,
         framework=request.framework,
         tolerance=request.tolerance,
         checks=with_lacking(checks, lacking),
@@ -299,14 +324,14 @@ def resume(request: Request, session: Session) -> SessionWriter | None:
     if left_to_count(session):
         check_counting()
     if "threads" in request.given:
-        planned = _plan_threads(request, plan.arms)
+        planned = _plan_threads(request, plan.by_name)
         check_same("--threads", str(session.threads), str(planned.threads))
-    say_cores(plan.arms, request, session.threads)
-    start = starter(plan.arms, plan.framework, request, session.threads.number)
+    say_cores(plan.by_name, request, session.threads)
+    start = starter(plan.by_name, plan.framework, request, session.threads.number)
     # Another node of its kind may go on.
     check = check_comparable if request.node else check_environment
     found: dict[str, Environment] = {}
-    for name, arm in plan.arms.items():
+    for name, arm in plan.by_name.items():
         with name_arm_in_errors(name, arm), start(name) as worker:
             found[name] = worker.environment()
         check(f"arm {name} of the session", session.environments[name], found[name])
@@ -339,8 +364,15 @@ def check_common(session: Session, request: Request, settings: Mapping[str, str]
     """Raises `RunFileError` for an option that contradicts the arms, cases or results of a session.
     `settings` are those to compare, each with its option."""
     plan, given = session.plan, request.given
+    if request.arms and tuple(request.arms) != session.arms:
+        raise RunFileError(
+            f"the session has the arms {listed(session.arms)}, and the options "
+            f"{listed(request.arms)}; give those of the session, or replace it with --overwrite"
+        )
     for name, arm in request.arms.items():
-        check_same(f"--{name.lower()}", str(plan.arms[name]), str(arm))
+        check_same(option_of(name), str(plan.by_name[name]), str(arm))
+    if "compares" in given:
+        check_same("--against", plan.compares, request.compares)
     if "framework" in given:
         check_same("--framework", plan.framework, request.framework)
     check_selection(session.selection, request.selection, given, settings)

@@ -53,11 +53,15 @@ class ArmPlan(NamedTuple):
 def plan_arms(
     workers: Mapping[str, Worker], common: Selection, request: Request
 ) -> dict[str, ArmPlan]:
-    """Plans the cases of the arms. Arguments may be named as those of the other arm's operators."""
+    """Plans the cases of the arms. Arguments may be named as those of the first arm's operators, or
+    the first's as those of the second."""
+    first, second, *_ = request.arms
     return {
-        name: _plan_arm(workers[name], name, common, request, request.arms[other])
-        # In this order: what the second one lacks, the first has.
-        for name, other in (("A", "B"), ("B", "A"))
+        name: _plan_arm(
+            workers[name], name, common, request, request.arms[second if name == first else first]
+        )
+        # In their order: what another one lacks, the first has.
+        for name in request.arms
     }
 
 
@@ -99,7 +103,7 @@ def _plan_arm(
                     arm.operators,
                     request.say,
                     other.operators,
-                    is_second=name == "B",
+                    is_second=arm is not next(iter(request.arms.values())),
                 )
             )
         ]
@@ -108,8 +112,9 @@ def _plan_arm(
 
 
 def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[Plan]]) -> None:
-    """Raises `UsageError` for an operator of an arm without a case, unless that is a finding: B's
-    refuses the inputs that A's takes."""
+    """Raises `UsageError` for an operator of an arm without a case, unless that is a finding: it
+    refuses the inputs that the first arm's takes."""
+    first = next(iter(plans))
     lacking = [
         f"arm {name} ({arm}): ops:{operator} has no case to measure: "
         + ("; ".join(plan.excluded.values()) or "it is not in the selection")
@@ -117,7 +122,7 @@ def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[
         if arm.operators
         # Each combination of the axes' values has a plan of each operator.
         for operator, plan, ours in zip(
-            itertools.cycle(arm.operators), plans[name], plans["A"], strict=False
+            itertools.cycle(arm.operators), plans[name], plans[first], strict=False
         )
         if not plan.cases and not (ours.cases and plan.misfits)
     ]
@@ -136,21 +141,28 @@ def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
 
 
 def pair_plans(request: Request, common: Selection, plans: Mapping[str, Sequence[Plan]]) -> Pairing:
-    """Returns the pairs of the arms' cases. Raises `UsageError` if there are none, unless A has
-    cases and B cannot have any."""
+    """Returns the pairs of the arms' cases. Raises `UsageError` if there are none, unless the first
+    has cases and another cannot have any."""
     _check_have_cases(request.arms, plans)
-    pairing = pair_cases(plans["A"], plans["B"], positional=bool(request.arms["A"].operators))
+    first, *others = request.arms
+    pairing = pair_cases(plans, positional=bool(request.arms[first].operators))
     if not request.files:
         pairing = choose_by_id(pairing, common.ids)
     is_missing = any(absence.is_missing for absence in pairing.alone)
-    if not pairing.pairs and (any(plan.cases for plan in plans["B"]) or not is_missing):
-        raise UsageError(_why_nothing(pairing, plans["A"]))
+    if not pairing.pairs and (
+        any(plan.cases for arm in others for plan in plans[arm]) or not is_missing
+    ):
+        raise UsageError(_why_nothing(pairing, list(request.arms), plans[first]))
     return pairing
 
 
 def omitted(plans: Mapping[str, Sequence[Plan]]) -> dict[str, str]:
     """Returns what was asked for and has no case, by name, with the reason."""
-    return {name: reason for plan in plans["A"] for name, reason in plan.excluded.items()}
+    return {
+        name: reason
+        for plan in next(iter(plans.values()))
+        for name, reason in plan.excluded.items()
+    }
 
 
 def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[str] = ()) -> None:
@@ -164,10 +176,13 @@ def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[st
         *([f"{pluralize(len(alone), 'case')} without a partner"] if alone else []),
         *([f"{pluralize(repeated, 'case')} given twice and compared once"] if repeated else []),
     ]
+    first, *others = request.arms
     by_position = {
-        f"{pair.label}: {', '.join(f'{own} of B is {other} of A' for own, other in named)}"
+        f"{pair.label}: "
+        + ", ".join(f"{own} of {arm} is {other} of {first}" for own, other in one.names.items())
         for pair in pairing.pairs
-        if (named := tuple(pair.names.items()))
+        for arm, one in zip(others, pair.each, strict=True)
+        if one.names
     }
     for line in (*arms, *notes, ", ".join(counts) + rest):
         show(line)
@@ -175,12 +190,14 @@ def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[st
         show(f"paired by position, {line}")
 
 
-def _why_nothing(pairing: Pairing, plans: Sequence[Plan]) -> str:
+def _why_nothing(pairing: Pairing, arms: Sequence[str], plans: Sequence[Plan]) -> str:
+    """Returns why no case is compared; `plans` are those of the first arm."""
     if pairing.alone:
         first, *others = pairing.alone
-        in_b = next((other.case for other in others if "A" in other.reasons), "")
-        other = f", but {in_b} in B" if in_b else ""
-        return f"no case is in both arms, e.g. {first.case}: {first.reason}{other}"
+        elsewhere = next((other.case for other in others if arms[0] in other.reasons), "")
+        other = f", but {elsewhere} in {arms[1]}" if elsewhere else ""
+        every = "both" if len(arms) == 2 else "all"
+        return f"no case is in {every} arms, e.g. {first.case}: {first.reason}{other}"
     for plan in plans:
         for name, reason in plan.excluded.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ from opperf.commands.run.request import (
     check_shape_options,
     split_sources,
 )
-from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
+from opperf.comparison.ab.arms import ArmSpec, Threads, name_arms, option_of, read_arms
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
@@ -32,7 +32,7 @@ from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.machine.pinning import Pinning
-from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
+from opperf.model import DECLARED, DIFFERENT, INSTRUCTIONS, SESSION_AXES, Tolerance
 from opperf.parameters import spelling
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
@@ -98,6 +98,7 @@ class Request:
     seed: int
     reference_work: bool
     weight: str | None = None
+    compares: Literal["first", "all"] = "first"
     only_checks: bool = False
     """Whether the results are compared, and nothing is timed."""
     gate: Gate | None = None
@@ -180,7 +181,10 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
     selection = _selection_from(given)
     check_sweeps(selection)
     # A session that is resumed has its own.
-    arms = {} if given["resume"] and not {"a", "b"} & changed.keys() else _arms_from(given, files)
+    of_session = given["resume"] and not {"a", "b", "arm"} & changed.keys()
+    arms = {} if of_session else _arms_from(given, files)
+    if len(arms) > 2:
+        _check_takes_several(given)
     arms = _with_environments(arms, given)
     choice = read_choice(given, changed)
     elsewhere = choice.elsewhere or any(arm.python for arm in arms.values())
@@ -231,7 +235,7 @@ def _check_only_checks(given: Mapping[str, Any], changed: Mapping[str, Any]) -> 
 
 COPIED = (
     *("framework", "report", "resume", "overwrite", "dry_run", "quiet", "threads", "seed"),
-    "weight",
+    *("weight", "compares"),
 )
 """Fields of the request that are an option of the same name."""
 
@@ -278,15 +282,24 @@ def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[S
 
 def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[str, ArmSpec]:
     named = bool(given["names"] or given["ops"])
-    a, b = two_arms(given["a"], given["b"], named, given["imports"])
+    arms = read_arms(name_arms(given["a"], given["b"], given["arm"]), named, given["imports"])
     in_files = files if files and has_dtype_options(given["framework"]) else ()
     dtypes = given["dtype"] or {
         case.settings.dtype for file in in_files for case in file.source.cases()
     }
     return {
-        label: _with_dtype_options(arm, given["framework"], dtypes)
-        for label, arm in {"A": a, "B": b}.items()
+        label: _with_dtype_options(arm, given["framework"], dtypes) for label, arm in arms.items()
     }
+
+
+def _check_takes_several(given: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for options of a session of two arms."""
+    named = {"--gate": given["gate"], "--profiler instructions": given["profiler"] == INSTRUCTIONS}
+    for option, is_set in named.items():
+        if is_set:
+            raise UsageError(
+                f"{option} counts the instructions of two arms; omit it, or name two arms"
+            )
 
 
 def _with_environments(arms: Mapping[str, ArmSpec], given: Mapping[str, Any]) -> dict[str, ArmSpec]:
@@ -335,8 +348,8 @@ def _axes_from(given: Mapping[str, Any], arms: Mapping[str, ArmSpec]) -> Axes:
         for axis in found.keys() & arm.settings.keys():
             raise UsageError(
                 f"{DECLARED[axis].option} {','.join(map(str, found[axis]))} has several values "
-                f"for both arms, and --{name.lower()} sets {axis}; give one value, or leave it to "
-                "the arms"
+                f"for {'both' if len(arms) == 2 else 'all'} arms, and {option_of(name)} sets "
+                f"{axis}; give one value, or leave it to the arms"
             )
     return found
 

@@ -26,20 +26,24 @@ from opperf.commands.ab.request import Request, Work, read_request
 from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.deadline import WithDeadline
-from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
+from opperf.comparison.ab.forecast import (
+    Stage,
+    first_processes,
+    forecast_of,
+    next_stage,
+    processes,
+    spent,
+)
 from opperf.comparison.ab.gate import needs_no_times
 from opperf.comparison.ab.outcome import EXIT_CODES, outcome
 from opperf.comparison.ab.plausibility import moved_by_gains
-from opperf.comparison.ab.report import report_of
+from opperf.comparison.ab.report import reports_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import measured_of
-from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session import Session, block_size
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.project_file import limits_from
 from opperf.comparison.results import looked_for
-from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.comparison.weighted import check_format
 from opperf.environments.restoring import restore
 from opperf.errors import INTERRUPTED, OpperfError, RunFileError, UsageError
@@ -123,10 +127,10 @@ def restore_environments(session: Session, say: Callable[[str], None]) -> None:
     found = restore(session.header.interpreters, say)
     paths = {interpreter.label: interpreter.path for interpreter in found}
     session.header = msgspec.structs.replace(session.header, interpreters=found)
-    arms = {
-        name: msgspec.structs.replace(arm, python=paths.get(name, arm.python))
-        for name, arm in session.plan.arms.items()
-    }
+    arms = tuple(
+        msgspec.structs.replace(arm, python=paths.get(arm.name, arm.python))
+        for arm in session.plan.arms
+    )
     session.plan = msgspec.structs.replace(session.plan, arms=arms)
 
 
@@ -163,8 +167,7 @@ def _judge(
     weight: str | None,
 ) -> int:
     """Reports the verdicts of a session of times, whose file has this name; the exit code."""
-    analysis = analyse(session.replicates, session.plan.thresholds)
-    found = report_of(session, analysis, fail_on, weight)
+    found = reports_of(session, fail_on, weight)
     write_reports(report_for(found, measured_of(session, name)), outputs)
     code, why = outcome(found)
     if why:
@@ -189,17 +192,20 @@ def _measure(writer: SessionWriter, request: Request) -> None:
     if not needs_no_times(session):
         _time(writer, request)
     if session.closing is None:
-        analysis = analyse(session.replicates, plan.thresholds)
-        counts = Counter(found.verdict.value for found in analysis.verdicts)
+        judged = session.judge()
+        counts = Counter(case.verdict.value for _, found in judged for case in found.verdicts)
         taken_s = sum(process.line.wall_s for process in session.processes)
-        moved = moved_by_gains(session, analysis)
+        moved = {figure: own for view in judged for figure, own in moved_by_gains(*view).items()}
         writer.close_session(Closing(utc_now(), taken_s, dict(counts), moved))
 
 
 def _close_checks(writer: SessionWriter, request: Request) -> None:
     """Closes a session that was begun with all that it compares."""
     if writer.session.closing is None:
-        counts: Counter[str] = Counter(check.outcome for check in writer.session.checks.values())
+        session = writer.session
+        counts: Counter[str] = Counter(
+            check.outcome for arm in session.arms[1:] for check in session.checks_of(arm).values()
+        )
         writer.close_session(Closing(utc_now(), 0.0, dict(counts)))
 
 
@@ -215,16 +221,18 @@ def _time(writer: SessionWriter, request: Request) -> None:
     session = writer.session
     plan = session.plan
     threads = session.threads.number
-    start = starter(plan.arms, plan.framework, request, threads, plan.reference_work)
-    start_coarse = starter(plan.arms, plan.framework, request)
+    arms_of = plan.by_name
+    start = starter(arms_of, plan.framework, request, threads, plan.reference_work)
+    start_coarse = starter(arms_of, plan.framework, request)
     while stage := next_stage(session.comparisons, plan.thresholds, session.ended):
         with ArmProcesses(start_coarse if stage.phase == "coarse" else start) as arms:
             blocks = Blocks(writer, stage, arms)
             total = len(blocks.places) * blocks.n_cases
-            share = len(blocks.places) / (BLOCK * stage.n_blocks)
+            size = block_size(stage.phase, len(plan.arms))
+            share = len(blocks.places) / (size * stage.n_blocks)
             left_s = share * forecast_of(session, blocks.times).stage_s(stage)
             work = f"{processes(len(blocks.places))}, {pluralize(blocks.n_cases, 'case')} each"
-            name = _stage_name(stage, plan.thresholds)
+            name = _stage_name(stage, session)
             request.say(f"{name}: {work}, about {duration(left_s)}")
             visits = Work(f"{name}: process", blocks.n_cases)
             shown = request.make_progress(total, visits, _pace(stage, total, left_s, session))
@@ -239,7 +247,7 @@ def _time(writer: SessionWriter, request: Request) -> None:
 def processes_of(session: Session) -> str:
     """Returns how much of a session of times is measured, with what its verdicts need first."""
     thresholds = session.plan.thresholds
-    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
+    first = first_processes(thresholds, len(session.arms))
     done = len(session.processes)
     return f"{processes(done)} measured" + (f" of {first} at least" if done < first else "")
 
@@ -250,15 +258,16 @@ def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:
     return Pace(total, left_s, lambda case: left_s / max(1, total), later_s, starts=True)
 
 
-def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
+def _stage_name(stage: Stage, session: Session) -> str:
+    first, *others = session.arms
     if stage.phase == "control":
-        return "A against A"
+        return f"{first} against {first}"
+    name = f"{first} against {' and '.join(others)}"
     if stage.phase == "coarse":
-        return "A against B with all threads"
+        return f"{name} with all threads"
     last = stage.first_block + stage.n_blocks
-    return (
-        f"A against B, blocks {stage.first_block + 1} to {last} of at most {thresholds.block_cap}"
-    )
+    most = session.plan.thresholds.block_cap
+    return f"{name}, blocks {stage.first_block + 1} to {last} of at most {most}"
 
 
 def _resume_hint(request: Request) -> str:

@@ -52,6 +52,8 @@ FIXED: dict[str, Any] = {
     "until_settled": None,
     "weight": None,
     "locked": None,
+    "arm": (),
+    "compares": "first",
     "check": False,
     "no_check": True,
     "gate": False,

@@ -20,8 +20,8 @@ class Absence(Struct, frozen=True):
     reasons: dict[str, str]
     """By arm that lacks it."""
     is_missing: bool = False
-    """Whether A can and B cannot, which is a finding. Where each arm names operators of its own,
-    other inputs of B's operator are none."""
+    """Whether the first arm can and another cannot, which is a finding. Where each arm
+    names operators of its own, other inputs of its operator are none."""
 
     @property
     def case(self) -> str:
@@ -30,9 +30,10 @@ class Absence(Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Why an arm lacks it: that of both once where it is the same."""
-        if len(set(self.reasons.values())) < len(self.reasons):
-            return f"both: {self.reasons['A']}"
+        """Why arms lack it: once where that is the same of all."""
+        if len(self.reasons) > 1 and len(set(self.reasons.values())) == 1:
+            every = "both" if len(self.reasons) == 2 else "each"
+            return f"{every}: {next(iter(self.reasons.values()))}"
         return "; ".join(f"{arm}: {why}" for arm, why in self.reasons.items())
 
 

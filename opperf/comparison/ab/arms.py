@@ -1,7 +1,7 @@
-"""The two arms of a comparison, A and B, how they are written on the command line, and the threads
+"""The arms of a session, how they are written on the command line, and the threads
 that a session measures with.
 
-An arm is any number of assignments `kind:value`, in addition to the options that both arms have in
+An arm is any number of assignments `kind:value`, in addition to the options that all arms have in
 common: its interpreter, environment variables, settings of its cases, and operators. One thread
 scatters by a third of what all do, so the verdicts have one by default. An operator that no longer
 runs in parallel is no slower then: a coarse look with all threads finds it.
@@ -9,6 +9,8 @@ runs in parallel is no slower then: a coarse look with all threads finds it.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -27,8 +29,9 @@ from opperf.worker.process import find_program
 
 
 class ArmSpec(Struct, frozen=True):
-    """The assignments of an arm; empty fields are as in both arms."""
+    """The assignments of an arm; empty fields are as in all arms."""
 
+    name: str = ""
     variables: dict[str, str] = {}
     options: dict[str, str] = {}
     python: str = ""
@@ -162,26 +165,72 @@ def _merge(before: Any, more: Any) -> Any:
     raise ValueError("it is set twice in this arm")
 
 
-def two_arms(
-    a: Iterable[str], b: Iterable[str], named: bool, imports: tuple[str, ...] = ()
-) -> tuple[ArmSpec, ArmSpec]:
-    """Returns both arms; `named` if operators are named outside them. Raises `UsageError`."""
-    arms = arm_spec(a, "--a"), arm_spec(b, "--b")
-    if arms[0] == arms[1]:
-        raise UsageError(
-            f"A and B are the same ({arms[0]}); set the difference with --a and --b. Every session "
-            "measures A against itself, so that this needs no session of its own"
-        )
-    counts = [len(arm.operators) for arm in arms]
-    if counts[0] != counts[1]:
-        raise UsageError(
-            f"--a names {counts[0]} and --b {counts[1]} operators with ops:...; name as many in "
-            "both"
-        )
-    if counts[0] and named:
+def option_of(name: str) -> str:
+    """Returns the option that sets an arm."""
+    return f"--{name.lower()}" if name in ("A", "B") else f"--arm {name}"
+
+
+MOST_ARMS = 8
+"""Arms of a session, at most: a block has two processes of each, and its first and last ones are
+then as far apart in time as the machine's speed changes."""
+
+
+def name_arms(
+    a: Sequence[str], b: Sequence[str], more: Iterable[str]
+) -> dict[str, tuple[str, list[str]]]:
+    """Returns the option and the assignments of each arm, by name in order: A and B, if an option
+    of theirs is given or fewer than two others are named, and those of `--arm NAME=KIND:VALUE`.
+    Raises `UsageError` for a text without a name, and for too many arms."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for text in more:
+        name, equals, setting = text.partition("=")
+        if not equals or not re.fullmatch(r"\w[\w.-]*", name):
+            raise UsageError(
+                f"--arm {text!r}: write it as NAME=KIND:VALUE, e.g. C=threads:2, or NAME= for an "
+                "arm with nothing set; a name has letters, digits, and . _ -"
+            )
+        found.setdefault(name, (option_of(name), []))[1].extend(filter(None, [setting]))
+    first = {"A": ("--a", list(a)), "B": ("--b", list(b))}
+    if not (a or b) and len(found) > 1:
+        first = {}
+    elif not (a or b) and found:
+        del first["B"]
+    for name in first.keys() & found.keys():
+        first[name][1].extend(found.pop(name)[1])
+    named = {**first, **found}
+    if len(named) > MOST_ARMS:
+        raise UsageError(f"{len(named)} arms are named; a session has {MOST_ARMS} at most")
+    return named
+
+
+def read_arms(
+    named: Mapping[str, tuple[str, Sequence[str]]],
+    has_operators: bool,
+    imports: tuple[str, ...] = (),
+) -> dict[str, ArmSpec]:
+    """Returns the arms; `has_operators` if operators are named outside them. Raises
+    `UsageError`."""
+    arms = {name: arm_spec(settings, option) for name, (option, settings) in named.items()}
+    for one, other in itertools.combinations(arms, 2):
+        if arms[one] == arms[other]:
+            how = " and ".join(dict.fromkeys(named[name][0].split()[0] for name in (one, other)))
+            raise UsageError(
+                f"{one} and {other} are the same ({arms[one]}); set the difference with {how}. "
+                f"Every session measures {next(iter(arms))} against itself, so that this needs no "
+                "session of its own"
+            )
+    (first, base), *others = arms.items()
+    for name, arm in others:
+        if len(arm.operators) != len(base.operators):
+            raise UsageError(
+                f"{named[first][0]} names {len(base.operators)} and {named[name][0]} "
+                f"{len(arm.operators)} operators with ops:...; name as many in both"
+            )
+    if base.operators and has_operators:
         raise UsageError("the arms name their operators with ops:...; name no other operators")
-    first, second = (msgspec.structs.replace(arm, imports=imports) for arm in arms)
-    return first, second
+    return {
+        name: msgspec.structs.replace(arm, imports=imports, name=name) for name, arm in arms.items()
+    }
 
 
 def selection_of(arm: ArmSpec, common: Selection) -> Selection:

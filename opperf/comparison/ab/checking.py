@@ -1,4 +1,4 @@
-"""Whether A and B compute the same: each pair is called with the same inputs in both arms.
+"""Whether the arms compute what the first does: each pair is called with the same inputs in both.
 
 Results that depend on random numbers differ between arms that draw them in another order. So a case
 whose results differ is called again in either arm with other random numbers: what differs from
@@ -45,18 +45,21 @@ def check_results(
     tolerance: Tolerance,
     progress: Progress,
     several: bool = False,
-) -> dict[str, Check]:
-    """Calls every pair in each arm and compares the results, by pair: of the first call, or also of
-    the last of `several`, and of one with other contents in the same storage. Ends the
-    processes."""
-    checks: dict[str, Check] = {}
+) -> dict[str, dict[str, Check]]:
+    """Calls every pair in each arm and compares the results, by other arm and pair: of the first
+    call, or also of the last of `several`, and of one with other contents in the same storage. Ends
+    the processes."""
+    first, *others = workers
+    checks: dict[str, dict[str, Check]] = {arm: {} for arm in others}
     with tempfile.TemporaryDirectory(prefix="opperf-") as folder, progress:
-        for arm, worker in workers.items():
-            worker.begin_process({pair.of(arm).settings.device for pair in pairs})
+        for place, worker in enumerate(workers.values()):
+            worker.begin_process({pair.cases[place].settings.device for pair in pairs})
         for number, pair in enumerate(pairs):
             progress.begin(pair.a)
-            with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as own:
-                checks[pair.id] = _check(pair, workers, tolerance, Path(own), several)
+            for arm, one in zip(others, pair.each, strict=True):
+                two = {first: workers[first], arm: workers[arm]}
+                with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as own:
+                    checks[arm][pair.id] = _check(one, two, tolerance, Path(own), several)
             progress.end(Record(case=pair.a, id=pair.a.id, status=Status.OK))
         for worker in workers.values():
             worker.end_process()
@@ -64,23 +67,27 @@ def check_results(
 
 
 def with_lacking(
-    checks: Mapping[str, Check], lacking: Mapping[str, Sequence[Difference]]
-) -> dict[str, Check]:
-    """Returns checks, by pair, with the passes that one arm alone has as their first
+    checks: Mapping[str, Mapping[str, Check]],
+    lacking: Mapping[str, Mapping[str, Sequence[Difference]]],
+) -> dict[str, dict[str, Check]]:
+    """Returns checks, by arm and pair, with the passes that one arm alone has as their first
     differences."""
-    found = dict(checks)
-    for id, alone in lacking.items():
-        rest = found.get(id, Check(DIFFERENT))
-        found[id] = Check(
-            DIFFERENT, rest.note, (*alone, *rest.differences)[:KEPT], len(alone) + rest.count
-        )
+    found = {arm: dict(own) for arm, own in checks.items()}
+    for arm, of_pairs in lacking.items():
+        own = found.setdefault(arm, {})
+        for id, alone in of_pairs.items():
+            rest = own.get(id, Check(DIFFERENT))
+            own[id] = Check(
+                DIFFERENT, rest.note, (*alone, *rest.differences)[:KEPT], len(alone) + rest.count
+            )
     return found
 
 
 def _check(
     pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, folder: Path, several: bool
 ) -> Check:
-    cases: dict[str, Case] = {"A": pair.a, "B": with_contents_of_a(pair)}
+    first, second = workers
+    cases: dict[str, Case] = {first: pair.a, second: with_contents_of_a(pair)}
     sides: dict[str, Side] = {}
     # As many calls in both arms, for functions that keep a state.
     calls: int | None = None if several else 0
@@ -108,7 +115,7 @@ def _check(
     outcome: SameResults = DIFFERENT if left else "same"
     compared = {
         value.place
-        for value in sides["A"].observed.values
+        for value in sides[first].observed.values
         if not value.unread and not value.place.startswith(TYPE) and not is_later(value.place)
     }
     if not left and not compared - drawn.keys() - unread.keys():
@@ -145,12 +152,13 @@ def without_others(sides: Mapping[str, Side]) -> list[str]:
 
 def differences_of(pair: Pair, sides: Mapping[str, Side], tolerance: Tolerance) -> list[Difference]:
     """Returns where results of the sides differ, and what one of them alone has."""
+    base, new = sides.values()
     lost = {arm: why for arm, side in sides.items() if (why := side.observed.without_gradients)}
     failed = {arm: why for arm, side in sides.items() if (why := side.observed.failed_others)}
     found = [
-        *find_differences(sides["A"], sides["B"], tolerance, pair.names),
+        *find_differences(base, new, tolerance, pair.names),
         *(
-            lacking_pass(name, arm, why)
+            lacking_pass(name, arm, next(other for other in sides if other != arm), why)
             for name, reasons in ((BACKWARD.name, lost), (f"output{OTHER}", failed))
             if len(reasons) == 1 and (name != BACKWARD.name or name in pair.a.passes)
             for arm, why in reasons.items()

@@ -21,11 +21,11 @@ import msgspec
 from opperf.comparison.ab.arms import coarse_time_s
 from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Process, Session, pair_of
+from opperf.comparison.ab.session import Process, Session, block_size, pair_of
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.design import FEWEST_BLOCKS, block_order
-from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
+from opperf.comparison.statistics.verdicts import analyse_together, needing_more_blocks
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Place, Record, Struct
@@ -102,17 +102,15 @@ def analyse_early(
     comparisons: Iterable[Iterable[Replicate]], thresholds: Thresholds, n_blocks: int
 ) -> list[Analysis]:
     """Returns the analyses after this number of blocks."""
-    return [
-        analyse(
-            [
-                replicate
-                for replicate in replicates
-                if replicate.phase != "comparison" or replicate.block < n_blocks
-            ],
-            thresholds,
-        )
+    seen = [
+        [
+            replicate
+            for replicate in replicates
+            if replicate.phase != "comparison" or replicate.block < n_blocks
+        ]
         for replicates in comparisons
     ]
+    return analyse_together(seen, thresholds)
 
 
 def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bool:
@@ -134,7 +132,7 @@ def block_of(place: Place) -> object:
 
 
 class Forecast(Struct, frozen=True):
-    """How long the processes of a session of two arms take."""
+    """How long the processes of a session take."""
 
     visit_s: dict[str, float]
     start_s: float
@@ -145,16 +143,23 @@ class Forecast(Struct, frozen=True):
     """Measured time of processes so far, as a multiple of the expected."""
     coarse_saving_s: float = 0.0
     """Seconds by which the coarse look's time of a case is shorter."""
+    n_arms: int = 2
 
-    @property
-    def starts_s(self) -> float:
-        return self.start_s + (BLOCK - 1) * self.later_start_s
+    def starts_s(self, phase: str) -> float:
+        """Seconds of the starts of a block."""
+        return self.start_s + (self.size(phase) - 1) * self.later_start_s
+
+    def size(self, phase: str) -> int:
+        """Processes of a block."""
+        return block_size(phase, self.n_arms)
 
     def stage_s(self, stage: Stage) -> float:
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
-        visits_s = BLOCK * self.visits_s(stage.phase, named)
+        size = self.size(stage.phase)
+        visits_s = size * self.visits_s(stage.phase, named)
         starts = 1 if stage.phase == "coarse" and stage.n_blocks else stage.n_blocks
-        starts_s = starts * self.starts_s + (stage.n_blocks - starts) * BLOCK * self.later_start_s
+        starts_s = starts * self.starts_s(stage.phase)
+        starts_s += (stage.n_blocks - starts) * size * self.later_start_s
         return self.factor * (starts_s + stage.n_blocks * visits_s)
 
     def visits_s(self, phase: str, pairs: Collection[str]) -> float:
@@ -177,7 +182,8 @@ class Forecast(Struct, frozen=True):
         """Seconds of the blocks after the first look, up to the cap."""
         visits = AMBIGUOUS_SHARE * sum(self.visit_s.values())
         blocks = thresholds.block_cap - thresholds.looks[0]
-        return self.factor * blocks * (self.starts_s + BLOCK * visits)
+        phase = "comparison"
+        return self.factor * blocks * (self.starts_s(phase) + self.size(phase) * visits)
 
     def total_s(self, thresholds: Thresholds) -> float:
         return sum(
@@ -201,7 +207,11 @@ def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> F
     timed = {pair_of(figure) for figure in timed_figures(session)}
     visit_s = {group: seconds for group, seconds in plan.visit_s.items() if group in timed}
     found = Forecast(
-        visit_s, plan.start_s, plan.later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
+        visit_s,
+        plan.start_s,
+        plan.later_start_s,
+        coarse_saving_s=coarse_saving_s(case_time_s),
+        n_arms=len(plan.arms),
     )
     expected = taken = 0.0
     started: set[object] = set()
@@ -234,7 +244,7 @@ def coarse_saving_s(case_time_s: float) -> float:
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     """The duration of the whole session, as a sentence."""
-    first, coarse, rest = _process_counts(thresholds)
+    first, coarse, rest = _process_counts(forecast, thresholds)
     text = (
         f"{processes(first)} up to the first look take about "
         f"{duration(forecast.first_look_s(thresholds))}"
@@ -277,9 +287,10 @@ def check_budget(
 def _what_fits(
     forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float
 ) -> list[str]:
-    first, coarse, rest = _process_counts(thresholds)
+    first, coarse, rest = _process_counts(forecast, thresholds)
     cases, needed = len(forecast.visit_s), forecast.total_s(thresholds)
-    starts_s = forecast.starts_s / BLOCK * (first + coarse + rest)
+    a_start_s = forecast.starts_s("comparison") / forecast.size("comparison")
+    starts_s = a_start_s * (first + coarse + rest)
     fitting_cases = int(cases * (budget_s - starts_s) / (needed - starts_s))
     # The seconds of the session for each second of --case-time, which does not change the time of
     # a case in the coarse look.
@@ -300,11 +311,18 @@ def _what_fits(
     return advice
 
 
-def _process_counts(thresholds: Thresholds) -> tuple[int, int, int]:
+def first_processes(thresholds: Thresholds, n_arms: int) -> int:
+    """Returns the processes up to the first look."""
+    stages = fixed_stages(thresholds)
+    return sum(block_size(stage.phase, n_arms) * stage.n_blocks for stage in stages)
+
+
+def _process_counts(forecast: Forecast, thresholds: Thresholds) -> tuple[int, int, int]:
     """Returns the processes up to the first look, of the coarse look, and of what follows."""
-    first = thresholds.control_blocks + thresholds.looks[0]
+    size = forecast.size("comparison")
     rest = thresholds.block_cap - thresholds.looks[0]
-    return BLOCK * first, BLOCK * thresholds.coarse_blocks, BLOCK * rest
+    first = first_processes(thresholds, forecast.n_arms)
+    return first, size * thresholds.coarse_blocks, size * rest
 
 
 NS_PER_S = 1e9

@@ -37,17 +37,17 @@ def new_session(
     command: str,
     excluded: Mapping[str, str],
     axes: Axes | None = None,
-    names: Mapping[str, Mapping[str, str]] | None = None,
+    names: Mapping[str, dict[str, dict[str, str]]] | None = None,
     **plan: Any,
 ) -> Session:
     """Returns a session without processes. `groups` have the compared cases by id, `names`
-    arguments that the second arm's case has by another name, `plan` other fields of
+    arguments that arms' cases have by another name, `plan` other fields of
     `SessionPlan`."""
     cases = group_cases(list(groups.values()), arms)
     made = SessionPlan(
-        arms=dict(arms),
+        arms=tuple(msgspec.structs.replace(arm, name=name) for name, arm in arms.items()),
         groups=tuple(
-            Group(id, tuple(case.id for case in own), dict((names or {}).get(id, {})))
+            Group(id, tuple(case.id for case in own), (names or {}).get(id, {}))
             for id, own in zip(groups, cases, strict=True)
         ),
         environments={arm: environment.id for arm, environment in environments.items()},

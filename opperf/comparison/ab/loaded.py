@@ -6,7 +6,7 @@ the other arm, the session compares that with itself, and its verdict is always 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.errors import UsageError
@@ -39,12 +39,13 @@ def check_loaded(arms: Mapping[str, ArmSpec], loaded: Mapping[str, Loaded]) -> s
     differ. A shared file with the calls of what differs is no fault."""
     if not are_builds(arms.values()):
         return ""
-    shared = _shared(*(arm.files for arm in loaded.values()))
+    shared = _shared([arm.files for arm in loaded.values()])
+    both = f"{', '.join(list(arms)[:-1])} and {list(arms)[-1]}"
     if have_own_modules(arms.values()):
         for found in shared:
             if found.role is Role.MEASURED:
                 raise UsageError(
-                    f"A and B load the same file of {found.name}, {found.file}, which would be "
+                    f"{both} load the same file of {found.name}, {found.file}, which would be "
                     "compared with itself: install a build of its own for each arm, or name the "
                     "file in place of the module, to measure it in both"
                 )
@@ -54,13 +55,14 @@ def check_loaded(arms: Mapping[str, ArmSpec], loaded: Mapping[str, Loaded]) -> s
     names = ", ".join(f"{found.name} ({found.file})" for found in shared)
     if len({arm.python for arm in arms.values()}) == 1 and have_own_modules(arms.values()):
         raise UsageError(
-            f"A and B load the same {names}, and nothing that the path of one alone leads to: it "
+            f"{both} load the same {names}, and nothing that the path of one alone leads to: it "
             f"would be compared with itself; check {SEARCHED[0]} of both"
         )
-    return f"A and B load the same {names}: two builds would each have their own"
+    return f"{both} load the same {names}: two builds would each have their own"
 
 
-def _shared(a: Iterable[LoadedFile], b: Iterable[LoadedFile]) -> list[LoadedFile]:
-    """Returns the files that both have loaded under the same name."""
-    others = {(found.name, found.file) for found in b}
-    return [found for found in a if (found.name, found.file) in others]
+def _shared(arms: Sequence[Iterable[LoadedFile]]) -> list[LoadedFile]:
+    """Returns the files that all have loaded under the same name."""
+    first, *others = (list(files) for files in arms)
+    named = [{(found.name, found.file) for found in files} for files in others]
+    return [found for found in first if all((found.name, found.file) in own for own in named)]

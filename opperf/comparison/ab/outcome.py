@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from opperf.comparison.ab.report import Report
 from opperf.comparison.results import count_different
@@ -23,11 +24,23 @@ OPEN = frozenset({Verdict.AMBIGUOUS, Verdict.INVALID, Verdict.MISSING, Verdict.I
 """Verdicts that decide nothing of a time."""
 
 
-def outcome(report: Report) -> tuple[int, str]:
-    """Returns the exit code, and the findings if it is 1, as one line: of `Report.fail_on`, the
-    shift of all operators together included. Results that differ and figures that are missing are
-    findings in an invalid session too, as no noise hides them. Inconclusive where no figure is
-    decided, unless none had to be timed: what counts say fails nothing."""
+def outcome(reports: Mapping[tuple[str, str], Report]) -> tuple[int, str]:
+    """Returns the exit code of a session's comparisons, and the findings if it is 1, as one line:
+    the worst one's, in the order of the codes."""
+    found = {names: outcome_of(report) for names, report in reports.items()}
+    codes = {code for code, _ in found.values()}
+    code = next((code for code in (FOUND, INCONCLUSIVE) if code in codes), 0)
+    said = {names: why for names, (own, why) in found.items() if own == code and why}
+    if len(found) == 1:
+        return code, "".join(said.values())
+    return code, "; ".join(f"{new} against {base}: {why}" for (base, new), why in said.items())
+
+
+def outcome_of(report: Report) -> tuple[int, str]:
+    """Returns the exit code of a comparison, and the findings if it is 1, as one line:
+    of `Report.fail_on`, the shift of all operators together included. Results that differ and
+    figures that are missing are findings in an invalid session too, as no noise hides them.
+    Inconclusive where no figure is decided, unless none had to be timed: what counts say fails nothing."""
     numbers = Counter(row.verdict.value for row in report.rows)
     numbers[DIFFERENT] = count_different(report.results)
     if report.valid and report.shift is not None:

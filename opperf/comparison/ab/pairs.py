@@ -1,4 +1,4 @@
-"""Pairs of cases, one of A and one of B, that are compared.
+"""Pairs of cases, one of A and one of B, that are compared, and cases of further arms beside them.
 
 Two cases are a pair when they have the same inputs: of the same operator by name, or, where each
 arm names its own operators, by position. Settings, and tensors of the arm's own dtype, may differ.
@@ -7,7 +7,7 @@ arm names its own operators, by position. Settings, and tensors of the arm's own
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -63,6 +63,8 @@ class Pair(Struct, frozen=True):
     """Arguments of B's case that A's has by another name, each with that."""
     group: str = ""
     """Id in a session's file, whose cases have ids of their own; empty before it is begun."""
+    more: tuple[Pair, ...] = ()
+    """Pairs of A's case with those of further arms, in their order."""
 
     @property
     def id(self) -> str:
@@ -95,26 +97,41 @@ class Pair(Struct, frozen=True):
         # The inputs have the phase.
         return changed_settings_text(shared, {**DEFAULTS, **SESSION, "phase": shared.get("phase")})
 
-    def of(self, arm: str) -> Case:
-        return self.a if arm == "A" else self.b
+    @property
+    def each(self) -> tuple[Pair, ...]:
+        """A's case with that of each other arm."""
+        return (self, *self.more)
 
-    def seen_with(self, other: Pair) -> Pair:
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Those of the arms, in their order."""
+        return (self.a, *(pair.b for pair in self.each))
+
+    def _map(self, change: Callable[[Case, int], Case]) -> Pair:
+        """Returns the pair of changed cases; `change` takes a case and the place of its arm."""
         return msgspec.structs.replace(
             self,
-            a=msgspec.structs.replace(self.a, count=self.a.count + other.a.count),
-            b=msgspec.structs.replace(self.b, count=self.b.count + other.b.count),
+            a=change(self.a, 0),
+            b=change(self.b, 1),
+            more=tuple(
+                msgspec.structs.replace(pair, a=change(pair.a, 0), b=change(pair.b, place))
+                for place, pair in enumerate(self.more, 2)
+            ),
+        )
+
+    def seen_with(self, other: Pair) -> Pair:
+        return self._map(
+            lambda case, place: msgspec.structs.replace(
+                case, count=case.count + other.cases[place].count
+            )
         )
 
     def with_passes(self, passes: tuple[Pass, ...]) -> Pair:
-        return msgspec.structs.replace(
-            self,
-            a=msgspec.structs.replace(self.a, passes=passes),
-            b=msgspec.structs.replace(self.b, passes=passes),
-        )
+        return self._map(lambda case, place: msgspec.structs.replace(case, passes=passes))
 
 
 class Pairing(Struct, frozen=True):
-    """The pairs of two plans."""
+    """The pairs of plans."""
 
     pairs: tuple[Pair, ...]
     alone: tuple[Absence, ...]
@@ -165,35 +182,56 @@ def _plan_known(plan: Callable[[Selection], Plan], selection: Selection) -> Plan
     )
 
 
-def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
-    """Pairs the cases of two plans; `positional` where each arm has its own operators."""
+def pair_cases(plans: Mapping[str, Sequence[Plan]], positional: bool) -> Pairing:
+    """Pairs the cases of the first arm's plans with those of each other; `positional` where each
+    arm has its own operators."""
+    first, *others = plans
     # Two functions may have arguments of the same names in another order.
     keys: Sequence[Callable[[Case], Hashable]] = [lambda case: (case.label, _by_argument(case))]
     if positional:
         keys = [_by_argument, lambda case: tuple(map(_key, case.arguments.values()))]
     pairs: list[Pair] = []
     alone: list[Absence] = []
-    for ours, theirs in zip(a, b, strict=True):
-        left, free = list(ours.cases), list(theirs.cases)
-        dtypes = dtypes_of((*left, *free))
-        found: list[tuple[Case, Case]] = []
-        for key in keys:
-            made, left, free = _match(left, free, partial(_alike, key, dtypes))
-            found += made
-        place = {id(case): number for number, case in enumerate(ours.cases)}
-        found.sort(key=lambda both: place[id(both[0])])
-        pairs += [_pair(one, other) for one, other in found]
-        # Operators of the arms' own may have inputs of their own.
-        is_missing = not positional or not theirs.cases
-        alone += (_alone(case, "B", theirs, is_missing) for case in left)
-        alone += (_alone(case, "A", ours) for case in free)
-    distinct: dict[tuple[str, str], Pair] = {}
+    for ours, *rest in zip(*plans.values(), strict=True):
+        matched = [_match_all(ours, theirs, keys) for theirs in rest]
+        for case in ours.cases:
+            found = [partners.get(id(case)) for partners, _ in matched]
+            whole = [partner for partner in found if partner is not None]
+            if len(whole) == len(rest):
+                one, *more = (_pair(case, partner) for partner in whole)
+                pairs.append(msgspec.structs.replace(one, more=tuple(more)))
+                continue
+            lacking = {
+                name: plan
+                for name, plan, partner in zip(others, rest, found, strict=True)
+                if partner is None
+            }
+            # Operators of the arms' own may have inputs of their own.
+            is_missing = any(not positional or not plan.cases for plan in lacking.values())
+            alone.append(_alone(case, lacking, is_missing))
+        for _, free in matched:
+            mine = (_alone(case, {first: ours}) for case in free)
+            alone += [absence for absence in mine if absence not in alone]
+    distinct: dict[tuple[str, ...], Pair] = {}
     for pair in pairs:
-        both = pair.a.id, pair.b.id
+        all_ids = tuple(case.id for case in pair.cases)
         # A call in two files was seen as often as in both.
-        earlier = None if positional else distinct.get(both)
-        distinct[both] = pair if earlier is None else earlier.seen_with(pair)
+        earlier = None if positional else distinct.get(all_ids)
+        distinct[all_ids] = pair if earlier is None else earlier.seen_with(pair)
     return Pairing(tuple(distinct.values()), tuple(alone), len(pairs) - len(distinct))
+
+
+def _match_all(
+    ours: Plan, theirs: Plan, keys: Iterable[Callable[[Case], Hashable]]
+) -> tuple[dict[int, Case], list[Case]]:
+    """Returns the partners of our cases, by identity, and the other cases of theirs."""
+    left, free = list(ours.cases), list(theirs.cases)
+    dtypes = dtypes_of((*left, *free))
+    found: dict[int, Case] = {}
+    for key in keys:
+        made, left, free = _match(left, free, partial(_alike, key, dtypes))
+        found |= {id(case): partner for case, partner in made}
+    return found, free
 
 
 def _match(
@@ -242,17 +280,21 @@ def _filled_as(value: Argument, other: Argument, place: str) -> Argument:
     return value
 
 
-def _alone(case: Case, lacking: str, plan: Plan, is_missing: bool = False) -> Absence:
-    """Returns that a case has no partner in the plan of the other arm."""
-    why = "no case with these inputs"
-    if all(case.label != other.label for other in plan.cases):
-        # An operator of the arm's own is the only one of its plan.
-        only = "; ".join(plan.excluded.values()) if len(plan.excluded) == 1 else ""
-        reason = plan.excluded.get(case.label, only)
-        why = f"no case of this operator{reason and f': {reason}'}"
+def _alone(case: Case, lacking: Mapping[str, Plan], is_missing: bool = False) -> Absence:
+    """Returns that a case has no partner in the plans of some arms."""
+    reasons = {arm: _why_alone(case, plan) for arm, plan in lacking.items()}
     return Absence(
-        usual_id(case), name_of(case), case_inputs(case), case.passes, {lacking: why}, is_missing
+        usual_id(case), name_of(case), case_inputs(case), case.passes, reasons, is_missing
     )
+
+
+def _why_alone(case: Case, plan: Plan) -> str:
+    if any(case.label == other.label for other in plan.cases):
+        return "no case with these inputs"
+    # An operator of the arm's own is the only one of its plan.
+    only = "; ".join(plan.excluded.values()) if len(plan.excluded) == 1 else ""
+    reason = plan.excluded.get(case.label, only)
+    return f"no case of this operator{reason and f': {reason}'}"
 
 
 def _alike(key: Callable[[Case], Hashable], dtypes: Collection[str], case: Case) -> Hashable:
@@ -348,7 +390,7 @@ def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:
     if not ids:
         return pairing
     known = {
-        pair.id: {pair.id, *(id for case in (pair.a, pair.b) for id in (case.id, usual_id(case)))}
+        pair.id: {pair.id, *(id for case in pair.cases for id in (case.id, usual_id(case)))}
         for pair in pairing.pairs
     }
     alone = tuple(absence for absence in pairing.alone if absence.id.startswith(ids))

@@ -1,4 +1,4 @@
-"""The rehearsal of a session: every pair is called once in both arms, to find whether it runs,
+"""The rehearsal of a session: every case is called once in each arm, to find whether it runs,
 which passes it has, and how long it takes."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WARMUP_FACTOR = 1.2
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The result of calling each pair once in both arms."""
+    """The result of calling each case once in its arm."""
 
     pairs: tuple[Pair, ...]
     excluded: tuple[Absence, ...]
@@ -42,8 +42,8 @@ class Rehearsal:
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
     """Seconds that the first case of a process takes in addition."""
-    lacking: dict[str, tuple[Difference, ...]]
-    """Passes that one arm alone has, by pair."""
+    lacking: dict[str, dict[str, tuple[Difference, ...]]]
+    """Passes that the first arm or another alone has, by the other and pair."""
     slow: dict[str, SlowPair]
     """By pair, those of which a call takes longer than its time in a process."""
 
@@ -61,10 +61,11 @@ def rehearse(
     unknown one; None to decide nothing. Raises `TimeLimitError` at the deadline."""
     if not pairs:
         return Rehearsal((), (), {}, 0.0, {}, {})
-    found, decided, first_s = _call_both(pairs, workers, progress, deadline or Deadline(), loss)
+    found, decided, first_s = _call_all(pairs, workers, progress, deadline or Deadline(), loss)
     kept: list[Pair] = []
     excluded: list[Absence] = []
-    lacking: dict[str, tuple[Difference, ...]] = {}
+    first, *others = workers
+    lacking: dict[str, dict[str, tuple[Difference, ...]]] = {}
     slow: dict[str, SlowPair] = {}
     for pair in pairs:
         records = {arm: visits[pair.id].main for arm, visits in found.items()}
@@ -74,21 +75,23 @@ def rehearse(
         reasons = _why_excluded(records)
         if not reasons and passes:
             kept.append(pair.with_passes(passes))
-            if alone := tuple(_lacking(records)):
-                lacking[pair.id] = alone
+            for other in others:
+                if alone := tuple(_lacking({first: records[first], other: records[other]})):
+                    lacking.setdefault(other, {})[pair.id] = alone
             calls = {arm: visits[pair.id].calls for arm, visits in found.items()}
             own = slow_pair(calls, passes, case_time_s, decided.get(pair.id, ()))
             slow |= {} if own is None else {pair.id: own}
             continue
-        measured = tuple(name for name in PASSES if name in records["A"].summaries)
+        measured = tuple(name for name in PASSES if name in records[first].summaries)
         excluded.append(
             Absence(
                 usual_id(pair.a),
                 pair.label,
                 pair.inputs,
                 measured,
-                reasons or dict.fromkeys(records, "no pass is in both arms"),
-                is_missing=reasons.keys() == {"B"},
+                reasons
+                or dict.fromkeys(records, "no pass is in all arms" if others[1:] else NO_PASS),
+                is_missing=bool(reasons) and first not in reasons,
             )
         )
     return Rehearsal(
@@ -106,7 +109,7 @@ def rehearse(
     )
 
 
-def _call_both(
+def _call_all(
     pairs: Sequence[Pair],
     workers: Mapping[str, Worker],
     progress: Progress,
@@ -116,17 +119,18 @@ def _call_both(
     """Returns the visits by arm and pair, the passes that they decide by pair, and the seconds that
     the first case of a process takes in addition."""
     call = _Caller(workers, deadline, len(pairs))
-    found: dict[str, dict[str, Visits]] = {"A": {}, "B": {}}
+    found: dict[str, dict[str, Visits]] = {arm: {} for arm in workers}
+    base, second, *_ = found
     first_s = 0.0
     with progress:
-        for arm, own in found.items():
-            compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
+        for place, (arm, own) in enumerate(found.items()):
+            compiled = [pair.cases[place] for pair in pairs if needs_build(pair.cases[place])]
             if compiled:
                 workers[arm].build(compiled)
             for pair in pairs:
-                case = _once(pair.of(arm))
+                case = _once(pair.cases[place])
                 progress.begin(case)
-                other = found["A"].get(pair.id) if loss is not None and arm == "B" else None
+                other = found[base].get(pair.id) if loss is not None and arm == second else None
                 own[pair.id] = call.visit(arm, case, not own, other)
                 progress.end(own[pair.id].main)
             first, later = own[pairs[0].id].records[0], own[pairs[0].id].main
@@ -167,17 +171,18 @@ class _Caller:
         """Returns the passes that are decided, by pair: where A is much faster, after another call
         of it."""
         decided: dict[str, tuple[Pass, ...]] = {}
+        first, second, *_ = found
         for pair in pairs:
-            a, b = (found[arm][pair.id] for arm in ("A", "B"))
+            a, b = (found[arm][pair.id] for arm in (first, second))
             passes = decided_passes(a, b, loss)
             before, after = a.calls.seconds, b.calls.seconds
             doubted = [name for name in large_ratios(a, b) if before[name] < after[name]]
             if doubted:
-                again = self._call("A", unverified(_once(pair.a)))
+                again = self._call(first, unverified(_once(pair.a)))
                 sure = large_ratios(Visits((again,), again), b)
                 passes = [name for name in passes if name in sure or name not in doubted]
             decided[pair.id] = tuple(passes)
-        self._workers["A"].end_process()
+        self._workers[first].end_process()
         return decided
 
     def _call(self, arm: str, case: Case) -> Record:
@@ -188,9 +193,12 @@ class _Caller:
         return record
 
 
-def lacking_pass(name: str, arm: str, reason: str) -> Difference:
-    """Returns the difference of a pass, or another metric, that an arm alone lacks, with why."""
-    other = "B" if arm == "A" else "A"
+NO_PASS = "no pass is in both arms"
+
+
+def lacking_pass(name: str, arm: str, other: str, reason: str) -> Difference:
+    """Returns the difference of a pass, or another metric, that the other arm has and this one
+    lacks, with why."""
     return Difference(name, f"{other} has it, {arm} has not ({reason})", lacks=arm)
 
 
@@ -199,7 +207,8 @@ def _lacking(both: Mapping[str, Record]) -> Iterator[Difference]:
         without = [arm for arm, record in both.items() if name not in record.summaries]
         if len(without) == 1:
             (arm,) = without
-            yield lacking_pass(name, arm, _why_without(both[arm], name))
+            (other,) = both.keys() - without
+            yield lacking_pass(name, arm, other, _why_without(both[arm], name))
 
 
 def _why_without(record: Record, name: Pass) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from opperf.comparison.ab.absences import Absence, reasons_of
+from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
@@ -151,6 +152,16 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """`checks` of a session that compares results alone."""
 
 
+def reports_of(
+    session: Session, fail_on: tuple[str, ...] = (), weight: str | None = None
+) -> dict[tuple[str, str], Report]:
+    """Returns the report of each comparison, by the names of its arms."""
+    return {
+        (view.arms[0], view.arms[1]): report_of(view, analysis, fail_on, weight)
+        for view, analysis in session.judge()
+    }
+
+
 def report_of(
     session: Session, analysis: Analysis, fail_on: tuple[str, ...] = (), weight: str | None = None
 ) -> Report:
@@ -188,8 +199,8 @@ def report_of(
     return Report(
         kind="checks" if plan.kind == "checks" else "times",
         framework=" ".join([plan.framework, *_versions(session)]),
-        a=str(plan.arms[a]),
-        b=str(plan.arms[b]),
+        a=_shown(plan.arms[0], "A"),
+        b=_shown(plan.arms[1], "B"),
         started=session.header.started,
         complete=session.closing is not None,
         valid=analysis.valid,
@@ -231,6 +242,10 @@ def report_of(
         loaded=plan.loaded,
         same_files=plan.same_files,
     )
+
+
+def _shown(arm: ArmSpec, role: str) -> str:
+    return str(arm) if arm.name == role else f"{arm.name} ({arm})"
 
 
 CHECKED: Mapping[SameResults, Verdict] = {

@@ -6,10 +6,11 @@ Its verdicts are made of the records, so that they can be made again without mea
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
@@ -19,8 +20,8 @@ from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Arm, Phase, Replicate, Thresholds
-from opperf.comparison.statistics.verdicts import PHASES
+from opperf.comparison.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
+from opperf.comparison.statistics.verdicts import PHASES, analyse_together
 from opperf.errors import RunFileError
 from opperf.execution.run_header import read_selection
 from opperf.model import (
@@ -51,8 +52,8 @@ class Group(Struct, frozen=True):
     id: str
     cases: tuple[str, ...]
     """Ids of the planned cases, in the order of the arms."""
-    names: dict[str, str] = {}
-    """Arguments of the second arm's case that the first one's has by another name."""
+    names: dict[str, dict[str, str]] = {}
+    """By arm, arguments of its case that the first arm's has by another name."""
 
 
 class Gate(Struct, frozen=True):
@@ -68,9 +69,10 @@ class SessionPlan(Struct, frozen=True):
     kind: Literal["times", "counts", "checks"]
     """Figures that are compared beside the results; `checks` has none."""
     framework: str
-    arms: dict[str, ArmSpec]
-    """By name; all are compared with the first."""
+    arms: tuple[ArmSpec, ...]
     groups: tuple[Group, ...]
+    compares: Literal["first", "all"] = "first"
+    """Whether each other arm is compared with the first, or all with each other."""
     environments: dict[str, str] = {}
     thresholds: Thresholds = Thresholds()
     seed: int = 0
@@ -87,7 +89,8 @@ class SessionPlan(Struct, frozen=True):
     """Whether reference work was timed between the calls, to gauge the core's speed."""
     tolerance: Tolerance | None = None
     """Tolerance of differences between the arms' results; None if they were not compared."""
-    checks: dict[str, Check] = {}
+    checks: dict[str, dict[str, Check]] = {}
+    """How the results of each other arm compare with those of the first, by arm and group."""
     gate: Gate | None = None
     """None if all cases are timed."""
     loaded: dict[str, tuple[LoadedFile, ...]] = {}
@@ -97,6 +100,21 @@ class SessionPlan(Struct, frozen=True):
     slow: dict[str, SlowPair] = {}
     """By group, those of which a call takes longer than its time in a process."""
 
+    @property
+    def by_name(self) -> dict[str, ArmSpec]:
+        return {arm.name: arm for arm in self.arms}
+
+
+def block_size(phase: str, n_arms: int) -> int:
+    """Returns the processes of a block: two of each arm, or of the first one and itself."""
+    return BLOCK if phase == "control" else BLOCK // 2 * n_arms
+
+
+ARMS: tuple[Arm, Arm] = ("A", "B")
+"""The arms of a comparison, as statistics name them."""
+
+REPLICATED: dict[str, Phase] = {name: name for name in (*PHASES, "coarse")}
+"""Phases whose processes are replicates."""
 
 COUNTS = "counts"
 """Phase of the place of a record of instructions."""
@@ -196,13 +214,13 @@ class Session:
 
     def omit_blocks_begun_elsewhere(self, node: str) -> None:
         """Leaves out processes of other nodes in blocks that are not complete, which are then
-        measured again: A and B of a block are measured in one place, as its difference has no part
+        measured again: the arms of a block are measured in one place, as its difference has no part
         of two places in it."""
         of_block = Counter(map(_block, self.processes))
         self.processes = [
             process
             for process in self.processes
-            if of_block[_block(process)] == BLOCK
+            if of_block[_block(process)] == block_size(process.line.place.phase, len(self.arms))
             or all(record.node == node for record in process.records)
         ]
 
@@ -215,57 +233,111 @@ class Session:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        return tuple(self.plan.arms)
+        return tuple(arm.name for arm in self.plan.arms)
 
-    @functools.cached_property
+    @property
     def pairs(self) -> tuple[Pair, ...]:
-        return self.pairs_of(*self.arms[:2])
+        """The pairs of the first two arms."""
+        return tuple(self.pairs_of(*self.arms[:2]).values())
 
-    def pairs_of(self, base: str, new: str) -> tuple[Pair, ...]:
+    def pairs_of(self, base: str, new: str) -> dict[str, Pair]:
+        """Returns the pairs of two arms, by group."""
         first, second = self.arms.index(base), self.arms.index(new)
-        return tuple(
-            Pair(
+        return {
+            group.id: Pair(
                 self.cases[group.cases[first]],
                 self.cases[group.cases[second]],
-                group.names if second == 1 else {},
+                {} if first else group.names.get(new, {}),
                 group.id,
             )
             for group in self.plan.groups
-        )
+        }
 
     @property
     def replicates(self) -> tuple[Replicate, ...]:
-        return self.replicates_of(*self.arms[:2])
+        """Returns the replicates of the first two arms, as A and B."""
+        roles: dict[str, Arm] = dict(zip(self.arms[:2], ARMS, strict=True))
+        return tuple(
+            Replicate(
+                REPLICATED[place.phase],
+                place.block,
+                place.position,
+                roles[place.role],
+                process.values,
+                process.reference,
+            )
+            for process in self.processes
+            if (place := process.line.place).role in roles
+        )
 
-    def replicates_of(self, base: str, new: str) -> tuple[Replicate, ...]:
-        """Returns the replicates of two arms as A and B; those of the control are of the first."""
+    @functools.cached_property
+    def compared(self) -> tuple[tuple[str, str], ...]:
+        """The arms that are compared, two by two."""
+        every = tuple(itertools.combinations(self.arms, 2))
+        return every if self.plan.compares == "all" else every[: len(self.arms) - 1]
+
+    @property
+    def views(self) -> tuple[Session, ...]:
+        """The comparisons, each as the session of its two arms."""
+        return tuple(self._view(base, new) for base, new in self.compared)
+
+    def _view(self, base: str, new: str) -> Session:
+        """Returns the session of two arms, in which the control's processes are of both."""
+        if self.arms == (base, new):
+            return self
         first, second = self.arms[:2]
-        roles: dict[str, tuple[Phase, dict[str, Arm]]] = {
-            "control": ("control", {first: "A", second: "B"}),
-            "comparison": ("comparison", {base: "A", new: "B"}),
-            "coarse": ("coarse", {base: "A", new: "B"}),
-        }
-        found = []
+        roles = {"control": {first: base, second: new}}
+        processes = []
         for process in self.processes:
             place = process.line.place
-            phase, arms = roles[place.phase]
-            if place.role in arms:
-                found.append(
-                    Replicate(
-                        phase,
-                        place.block,
-                        place.position,
-                        arms[place.role],
-                        process.values,
-                        process.reference,
-                    )
+            role = roles.get(place.phase, {base: base, new: new}).get(place.role)
+            if role is not None:
+                own = msgspec.structs.replace(place, role=role)
+                line = msgspec.structs.replace(process.line, place=own, checks=None)
+                processes.append(replace(process, line=line))
+        plan = self.plan
+        places = [self.arms.index(name) for name in (base, new)]
+        own_plan = msgspec.structs.replace(
+            plan,
+            arms=tuple(plan.arms[place] for place in places),
+            groups=tuple(
+                Group(
+                    group.id,
+                    tuple(group.cases[place] for place in places),
+                    {} if places[0] else group.names,
                 )
-        return tuple(found)
+                for group in plan.groups
+            ),
+            absences=tuple(
+                msgspec.structs.replace(
+                    absence,
+                    is_missing=absence.is_missing
+                    and new in absence.reasons
+                    and base not in absence.reasons,
+                )
+                for absence in plan.absences
+            ),
+            checks={} if places[0] else {new: self.checks_of(new)},
+            slow={
+                group: msgspec.structs.replace(
+                    slow, arms={name: slow.arms[name] for name in (base, new)}
+                )
+                for group, slow in plan.slow.items()
+            },
+        )
+        found = replace(self, plan=own_plan, processes=processes)
+        found.__dict__["group_of"] = self.group_of
+        return found
 
     @property
     def comparisons(self) -> list[tuple[Replicate, ...]]:
-        first, *others = self.arms
-        return [self.replicates_of(first, other) for other in others]
+        """The replicates of each comparison, those of the control in all."""
+        return [view.replicates for view in self.views]
+
+    def judge(self) -> list[tuple[Session, Analysis]]:
+        """Returns the comparisons, each with its verdicts."""
+        found = analyse_together(self.comparisons, self.plan.thresholds)
+        return list(zip(self.views, found, strict=True))
 
     def cases_of(self, arm: str) -> dict[str, Case]:
         number = self.arms.index(arm)
@@ -302,10 +374,15 @@ class Session:
 
     @property
     def checks(self) -> dict[str, Check]:
-        """How the results of the groups compare: of first calls, and after the timed ones."""
-        found = dict(self.plan.checks)
+        """How the results of the first two arms compare, by group."""
+        return self.checks_of(self.arms[1])
+
+    def checks_of(self, arm: str) -> dict[str, Check]:
+        """How the results of an arm compare with those of the first, by group: of first calls, and
+        after the timed ones."""
+        found = dict(self.plan.checks.get(arm, {}))
         for process in self.processes:
-            for group, later in (process.line.checks or {}).items():
+            for group, later in (process.line.checks or {}).get(arm, {}).items():
                 found[group] = found[group].with_later(later) if group in found else later
         return found
 

@@ -158,7 +158,8 @@ def _run_of(arm: str, session: Session, run: Run) -> Run:
 
 def find_pair(path: Path, session: Session, wanted: str | None) -> tuple[Case, Case]:
     """Returns the pair that an id or operator means. Raises `UsageError` for none or several."""
-    pairs = [(pair.a, pair.b) for pair in session.pairs]
+    first, *others = session.arms
+    pairs = [(pair.a, pair.b) for arm in others for pair in session.pairs_of(first, arm).values()]
     every = [case for pair in pairs for case in pair]
     if wanted is None:
         raise UsageError(

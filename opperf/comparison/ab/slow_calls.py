@@ -93,7 +93,7 @@ class SlowPair(Struct, frozen=True):
 
     def effect(self, name: Pass) -> tuple[float, float, float]:
         """Returns the logarithm of the ratio of B over A by single calls, and its bounds."""
-        a, b = (self.arms[arm] for arm in ("A", "B"))
+        a, b = self.arms.values()
         effect = math.log(b.seconds[name] / a.seconds[name])
         low, high = (effect + side * BOUND * CALL_SCATTER for side in (-1, 1))
         if b.least_s is not None:

@@ -1,6 +1,6 @@
-"""Whether A and B still compute the same at the last of the calls that are timed, after them, and
-with other contents in the same storage: in the first process of either arm, of the first block that
-has both.
+"""Whether the arms still compute what the first does at the last of the calls that are timed, after
+them, and with other contents in the same storage: in the first process of each arm, of the first
+block that has all.
 
 A function that keeps results, or does less after some calls, returns at its first call what it
 should. A state that it keeps is no fault: what differs from the first call in both arms is not
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -43,9 +43,9 @@ class TimedResults(AbstractContextManager["TimedResults"]):
     def __init__(self, session: Session, phase: str, places: Sequence[Place]) -> None:
         self._session = session
         self._places: dict[Place, str] = {}
-        """The processes whose results are compared, each with `A` or `B`."""
+        """The processes whose results are compared, each with its arm."""
         if phase == "comparison" and session.plan.tolerance is not None and not session.is_checked:
-            self._places = _first_of_each(places, session.arms[:2])
+            self._places = _first_of_each(places, session.arms)
         self._cases: dict[str, dict[str, Case]] = {}
         """Those that were visited, by arm and group."""
         self._folder = tempfile.TemporaryDirectory(prefix="opperf-")
@@ -54,14 +54,15 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         self._folder.cleanup()
 
     def begin(self, place: Place, cases: Mapping[str, Case]) -> dict[str, Case]:
-        """Returns the cases of a process, by group: those of B with the contents of A's where the
-        results are compared."""
+        """Returns the cases of a process, by group: with the contents of those of the first arm
+        where the results are compared."""
         arm = self._places.get(place)
         if arm is None:
             return dict(cases)
-        pairs = {pair.id: pair for pair in self._session.pairs}
+        first = self._session.arms[0]
+        own = {} if arm == first else self._session.pairs_of(first, arm)
         self._cases[arm] = {
-            group: case if arm == "A" else _with_arguments(case, with_contents_of_a(pairs[group]))
+            group: _with_arguments(case, with_contents_of_a(own[group])) if own else case
             for group, case in cases.items()
         }
         return self._cases[arm]
@@ -80,30 +81,31 @@ class TimedResults(AbstractContextManager["TimedResults"]):
     def _of(self, arm: str, group: str) -> Path:
         return Path(self._folder.name).resolve() / arm / group
 
-    def check(self, place: Place, observe: Observe) -> dict[str, Check] | None:
+    def check(self, place: Place, observe: Observe) -> dict[str, dict[str, Check]] | None:
         """Returns the checks that say more than the session's after its last process that is
-        compared, by group; None after any other."""
+        compared, by arm and group; None after any other."""
         if place not in self._places or len(self._cases) < len(self._places):
             return None
         tolerance = self._session.plan.tolerance
         assert tolerance is not None
-        found: dict[str, Check] = {}
-        for pair in self._session.pairs:
-            sides = dict(self._sides(pair.id))
-            if len(sides) == len(self._places):
-                known = {difference.place for difference in self._differences(pair.id)}
-                first_calls = self._first_calls(observe)
+        first_calls = self._first_calls(observe)
+        first, *others = self._session.arms
+        found: dict[str, dict[str, Check]] = {}
+        for arm in others:
+            for pair in self._session.pairs_of(first, arm).values():
+                sides = dict(self._sides(pair.id, (first, arm)))
+                if len(sides) < 2:
+                    continue
+                earlier = self._session.plan.checks.get(arm, {}).get(pair.id)
+                known = {differing.place for differing in earlier.differences} if earlier else set()
                 check = _Comparison(pair, sides, tolerance, first_calls, known).check()
                 if check != SAME:
-                    found[pair.id] = check
+                    found.setdefault(arm, {})[pair.id] = check
         return found
 
-    def _differences(self, group: str) -> tuple[Difference, ...]:
-        check = self._session.plan.checks.get(group)
-        return () if check is None else check.differences
-
-    def _sides(self, group: str) -> Iterator[tuple[str, Side]]:
-        for arm, cases in self._cases.items():
+    def _sides(self, group: str, arms: Iterable[str]) -> Iterator[tuple[str, Side]]:
+        for arm in arms:
+            cases = self._cases[arm]
             folder = self._of(arm, group)
             if group in cases and (folder / OBSERVED).exists():
                 observed = msgspec.json.decode((folder / OBSERVED).read_bytes(), type=Observed)
@@ -129,14 +131,14 @@ drawn by the session's seed, so that a function cannot know which it is."""
 
 
 def _first_of_each(places: Sequence[Place], arms: Sequence[str]) -> dict[Place, str]:
-    """Returns the first processes of two arms in the first block that has both."""
+    """Returns the first processes of the arms in the first block that has all."""
     for block in dict.fromkeys(place.block for place in places):
         found: dict[str, Place] = {}
         for place in places:
             if place.block == block:
                 found.setdefault(place.role, place)
         if all(arm in found for arm in arms):
-            return {found[arm]: name for arm, name in zip(arms, "AB", strict=True)}
+            return {found[arm]: arm for arm in arms}
     return {}
 
 
@@ -167,8 +169,12 @@ class _Comparison:
     def check(self) -> Check:
         refused = {arm: why for arm, side in self._all.items() if (why := side.observed.refusal)}
         if refused:
-            lost = [lacking_pass(f"output{AFTER}", arm, why) for arm, why in refused.items()]
-            return Check(DIFFERENT, "", tuple(lost), 1) if len(refused) == 1 else SAME
+            lost = [
+                lacking_pass(f"output{AFTER}", arm, other, why)
+                for arm, why in refused.items()
+                for other in self._all.keys() - refused
+            ]
+            return Check(DIFFERENT, "", tuple(lost), 1) if lost else SAME
         notes = without_others(self._sides)
         found = [
             difference

@@ -37,7 +37,7 @@ def coarse_looks(
 ) -> list[CoarseLook | None]:
     """Returns the changes of comparisons with all threads; None before all blocks of the look are
     complete. The cases of all are one family."""
-    measured = [[one for one in own if one.phase == "coarse"] for own in comparisons]
+    measured = [[made for made in own if made.phase == "coarse"] for own in comparisons]
     every = [cases_of(own) for own in measured]
     found = [effects(own, "coarse", cases) for own, cases in zip(measured, every, strict=True)]
     n_blocks = min(own.values.shape[1] for own in found)

@@ -1,6 +1,6 @@
 """Decisions of cases, look by look: changed, same, or not yet decided.
 
-Several comparisons of a session, as of A with B and of A with C, are decided together: each has
+Several comparisons of a session, such as those of B and of C with A, are decided together: each has
 its own state and moderated variances, and the correction is over the cases of all.
 
 Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
@@ -127,6 +127,6 @@ def look(every: Sequence[Decisions], found: Sequence[Estimate], thresholds: Thre
     """Takes the next look at comparisons, each with its estimates."""
     for one, estimates in zip(every, found, strict=True):
         one._update(estimates, thresholds)
-    families = [one.p_changed for one in every]
+    families = [decisions.p_changed for decisions in every]
     for one, own in zip(every, reject_together(families, thresholds.changed_q), strict=True):
         one._decide(own, thresholds)

@@ -8,7 +8,7 @@ The tests of a session, and their error rates:
   are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
   within the threshold: on average over sessions, a share of at most `changed_q` of them has not
   changed. `same` is tested case by case, at `same_level` each.
-- Several comparisons, as of each arm with the first: the cases of all are one family of the
+- Several comparisons, such as those of each arm with the first: the cases of all are one family of the
   correction, and of the other tests each comparison has an equal part of the rate.
 - Coarse look (`coarse`): a family of its own, at `changed_q`; no verdict depends on it.
 
@@ -62,41 +62,41 @@ def analyse_together(
     `blocks.effects` raises."""
     coarse = coarse_looks(comparisons, thresholds)
     every = [_Comparison(replicates) for replicates in comparisons]
-    # Of hypotheses that each comparison has one of.
+    # Of hypotheses that each comparison has pair of.
     shared = msgspec.structs.replace(
         thresholds,
         control_q=thresholds.control_q / len(every),
         changed_q=thresholds.changed_q / len(every),
     )
-    taken = min(looks_taken(one.replicates, thresholds) for one in every)
+    taken = min(looks_taken(pair.replicates, thresholds) for pair in every)
     reason = ""
     for n_blocks in thresholds.looks[:taken]:
-        seen = [one.estimate(n_blocks, thresholds) for one in every]
-        look([one.decisions for one in every], [found.estimate for found in seen], thresholds)
+        seen = [pair.estimate(n_blocks, thresholds) for pair in every]
+        look([pair.decisions for pair in every], [found.estimate for found in seen], thresholds)
         if n_blocks == thresholds.looks[0]:
             # At the first look all cases are in all blocks.
-            for one, found in zip(every, seen, strict=True):
-                one.shift = common_shift(found.others, shared, found.control)
+            for pair, found in zip(every, seen, strict=True):
+                pair.shift = common_shift(found.others, shared, found.control)
             reasons = (_why_invalid(found.control, found.others, shared) for found in seen)
             reason = next(filter(None, reasons), "")
         if reason:
             break
     level = level_of_next(
-        np.concatenate([one.decisions.p_changed for one in every]), thresholds.changed_q
+        np.concatenate([pair.decisions.p_changed for pair in every]), thresholds.changed_q
     )
     return [
         Analysis(
             valid=not reason,
             thresholds=thresholds,
-            shift=one.shift,
-            explained=one.adjustment.explained,
-            verdicts=_verdicts(one.cases, one.decisions, thresholds, level, bool(reason)),
-            looks=one.decisions.looks,
+            shift=pair.shift,
+            explained=pair.adjustment.explained,
+            verdicts=_verdicts(pair.cases, pair.decisions, thresholds, level, bool(reason)),
+            looks=pair.decisions.looks,
             reason=reason,
-            note=one.adjustment.note,
+            note=pair.adjustment.note,
             coarse=own,
         )
-        for one, own in zip(every, coarse, strict=True)
+        for pair, own in zip(every, coarse, strict=True)
     ]
 
 
@@ -112,7 +112,7 @@ class _Comparison:
     """A comparison of two arms, look by look."""
 
     def __init__(self, replicates: Iterable[Replicate]) -> None:
-        self.replicates = [one for one in replicates if one.phase in PHASES]
+        self.replicates = [made for made in replicates if made.phase in PHASES]
         self.cases = cases_of(self.replicates)
         self.decisions = Decisions.none(len(self.cases))
         self.adjustment = Adjustment(tuple(self.replicates), None)
@@ -120,7 +120,9 @@ class _Comparison:
 
     def estimate(self, n_blocks: int, thresholds: Thresholds) -> _Seen:
         """Returns the estimates of the blocks up to a look."""
-        seen = [one for one in self.replicates if one.phase == "control" or one.block < n_blocks]
+        seen = [
+            made for made in self.replicates if made.phase == "control" or made.block < n_blocks
+        ]
         # Found once, a difference of the work between the arms stays.
         if not self.adjustment.note:
             looks = self.decisions.looks

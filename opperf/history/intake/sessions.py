@@ -45,6 +45,11 @@ def read_judged(
     not of two commits of the project."""
     run, warnings = read_visits(path)
     session = session_of(path, run)
+    if len(session.arms) > 2:
+        raise RunFileError(
+            f"{path}: the session compares {len(session.arms)} arms, and a verdict is of two "
+            "commits; measure two"
+        )
     if session.closing is None:
         raise RunFileError(
             f"{path}: the session is unfinished, and its verdicts may change; finish it with "
@@ -125,7 +130,7 @@ def _environment_key(
     facts = [
         name for name in incomparable_facts(a, b) if not (any_build and BY_NAME[name].of_build)
     ]
-    ours, theirs = (session.plan.arms[arm].settings for arm in session.arms[:2])
+    ours, theirs = (arm.settings for arm in session.plan.arms)
     settings = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     if facts or settings:
         raise UsageError(

@@ -17,8 +17,8 @@ from tests.comparison.ab.sessions import case, session_of
 
 def test_a_pass_that_the_commit_alone_lacks_is_a_failure():
     found = {
-        "lost": lacking_pass("backward", "B", "no gradient"),
-        "gained": lacking_pass("backward", "A", "no gradient"),
+        "lost": lacking_pass("backward", "B", "A", "no gradient"),
+        "gained": lacking_pass("backward", "A", "B", "no gradient"),
         "other": Difference("output", "1 in A, 2 in B"),
     }
     cases = {name: case(name) for name in (*found, "same")}

@@ -37,7 +37,9 @@ def case(name, passes=("forward", "backward"), count=1, **settings):
 def session_of(
     *cases, arms="AB", selection=None, thresholds=None, environments=None, kind="times", **plan
 ):
-    """A session of these cases, in each of the arms."""
+    """A session of these cases, in each of the arms; `checks` are those of the second."""
+    if "checks" in plan:
+        plan["checks"] = {arms[1]: plan["checks"]}
     specs = {arm: ArmSpec(variables={} if arm == arms[0] else {"X": arm}) for arm in arms}
     groups = {
         case.id: {arm: with_settings(case, {"env": spec.variables}) for arm, spec in specs.items()}

@@ -15,11 +15,12 @@ from opperf.comparison.ab.arms import (
     Threads,
     arm_spec,
     coarse_time_s,
+    name_arms,
     plan_threads,
+    read_arms,
     read_threads,
     selection_of,
     settings_of,
-    two_arms,
     with_all_threads,
     worker_of,
 )
@@ -114,8 +115,8 @@ def test_an_interpreter_is_known_by_where_its_link_lies(tmp_path, monkeypatch):
 
 
 def test_one_arm_may_be_as_things_are():
-    a, b = two_arms((), ("env:X=1",), named=True)
-    assert a == ArmSpec() and str(a) == "nothing set"
+    a, b = read_arms(name_arms((), ("env:X=1",), ()), True).values()
+    assert a == ArmSpec(name="A") and str(a) == "nothing set"
     assert b.variables == {"X": "1"}
 
 
@@ -132,7 +133,7 @@ def test_one_arm_may_be_as_things_are():
 )
 def test_what_is_no_comparison(a, b, named, words):
     with pytest.raises(UsageError) as caught:
-        two_arms(a, b, named)
+        read_arms(name_arms(a, b, ()), named)
     assert words in str(caught.value)
 
 
@@ -291,3 +292,38 @@ def test_a_case_of_the_coarse_look():
 def test_a_case_takes_no_longer_than_elsewhere():
     assert coarse_time_s(COARSE_TIME_S / 2) == COARSE_TIME_S / 2
     assert coarse_time_s(COARSE_TIME_S * 2) == COARSE_TIME_S
+
+
+@pytest.mark.parametrize(
+    "a, b, more, names",
+    [
+        (("threads:1",), (), (), "A B"),
+        ((), ("threads:2",), ("C=threads:3", "C=dtype:float64", "other="), "A B C other"),
+        ((), (), ("old=", "new=threads:2", "x-1=threads:3"), "old new x-1"),
+        ((), (), ("other=threads:2",), "A other"),
+        ((), (), ("A=threads:1", "B=threads:2", "C=threads:3"), "A B C"),
+        ((), ("threads:2",), ("A=threads:3",), "A B"),
+    ],
+)
+def test_arms_are_named_in_order(a, b, more, names):
+    found = name_arms(a, b, more)
+    assert " ".join(found) == names
+    assert found.get("C", ("", ["threads:3"]))[1][0] == "threads:3"
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (("threads:2",), "write it as NAME=KIND:VALUE"),
+        (("a b=threads:2",), "a name has letters"),
+        (("C=thread:2",), "--arm C 'thread:2'"),
+        (("C=threads:2", "D=threads:2"), "C and D are the same (threads:2)"),
+        (("C=",), "A and C are the same (nothing set); set the difference with --a and --arm"),
+        (("C=ops:relu",), "--a names 0 and --arm C 1 operators"),
+        (tuple(f"a{n}=threads:{n + 3}" for n in range(7)), "9 arms are named; a session has 8"),
+    ],
+)
+def test_what_is_no_further_arm(more, words):
+    with pytest.raises(UsageError) as caught:
+        read_arms(name_arms((), ("threads:9",), more), has_operators=False)
+    assert words in str(caught.value)

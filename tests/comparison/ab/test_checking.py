@@ -72,11 +72,12 @@ def checked(tmp_path):
 
     def check(a, b, names=("x", "y")):
         plans = [Plan((case(name, own),), {}) for name, own in ((a, ("x", "y")), (b, names))]
-        (pair,) = pair_cases(plans[:1], plans[1:], positional=True).pairs
+        (pair,) = pair_cases({"A": plans[:1], "B": plans[1:]}, positional=True).pairs
         workers = {arm: Here() for arm in "AB"}
         checks = check_results([pair], workers, Tolerance(), Progress(), several=True)
-        assert list(checks) == [pair.id] and all(one.ended for one in workers.values())
-        return checks[pair.id], workers
+        (own,) = checks.values()
+        assert list(own) == [pair.id] and all(one.ended for one in workers.values())
+        return own[pair.id], workers
 
     return check
 
@@ -119,20 +120,20 @@ def test_what_cannot_be_compared_is_said(checked, a, b, outcome, note):
 def test_memory_that_is_not_written_is_not_compared():
     case = Case(OperatorTarget("numpy", "empty"), {"shape": (2, 2)}, passes=("forward",))
     pair = Pair(case, case)
-    (check,) = check_results(
-        [pair], {arm: Here() for arm in "AB"}, Tolerance(), Progress()
-    ).values()
+    checks = check_results([pair], {arm: Here() for arm in "AB"}, Tolerance(), Progress())
+    (check,) = checks["B"].values()
     assert (check.outcome, check.note) == ("not compared", "A returns memory that is not written")
 
 
-LOST = lacking_pass("backward", "B", "no gradient")
+LOST = lacking_pass("backward", "B", "A", "no gradient")
 
 
 def test_a_lost_pass_is_the_first_difference_of_a_check():
     wrong = Difference("output", "shape")
     checks = {"a": Check("same", "in part"), "b": Check("different", "", (wrong,), 3)}
-    found = with_lacking(checks, {"a": (LOST,), "b": (LOST,), "unchecked": (LOST,)})
+    lacking = {"a": (LOST,), "b": (LOST,), "unchecked": (LOST,)}
+    found = with_lacking({"B": checks}, {"B": lacking})["B"]
     assert found["a"] == Check("different", "in part", (LOST,), 1)
     assert found["b"] == Check("different", "", (LOST, wrong), 4)
     assert found["unchecked"].line == "backward: A has it, B has not (no gradient)"
-    assert with_lacking(checks, {}) == checks
+    assert with_lacking({"B": checks}, {}) == {"B": checks}

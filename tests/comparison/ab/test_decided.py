@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.comparison.ab.gate import needs_no_times
-from opperf.comparison.ab.outcome import outcome
+from opperf.comparison.ab.outcome import outcome_of
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
@@ -25,5 +25,5 @@ def test_what_single_calls_decided_is_a_row_without_blocks(b, verdict, code):
     assert (row.verdict.value, row.blocks) == (verdict, 0)
     assert row.ratio == pytest.approx(b / 0.1) and row.low < row.ratio < row.high
     assert row.note.startswith("decided by single calls: 100.0 ms in A, ")
-    assert outcome(found)[0] == code
-    assert "decided by single calls" in str(report_for(found).sections)
+    assert outcome_of(found)[0] == code
+    assert "decided by single calls" in str(report_for({("A", "B"): found}).sections)

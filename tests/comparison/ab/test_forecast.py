@@ -45,7 +45,7 @@ def test_the_first_process_of_a_block_takes_longer_to_start():
         start_s=3.5,
         later_start_s=1.5,
     )
-    assert TEN.starts_s == pytest.approx(3.5 + 3 * 1.5)
+    assert TEN.starts_s("comparison") == pytest.approx(3.5 + 3 * 1.5)
     for block, position, arm, start_s in (
         (0, 0, "A", 3.5),
         (0, 1, "B", 1.5),

@@ -23,7 +23,7 @@ from opperf.comparison.ab.gate import (
     timed_figures,
     why_not_counted,
 )
-from opperf.comparison.ab.outcome import outcome
+from opperf.comparison.ab.outcome import outcome_of
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.session import Gate, key
@@ -165,15 +165,15 @@ def test_nothing_to_time_fails_nothing_and_is_called_same_by_no_report():
     session = with_counts(RELU, ADD)
     analysis = analyse([], session.plan.thresholds)
     unfinished = report_of(session, analysis, ("regressed",))
-    assert outcome(unfinished)[0] == 3
+    assert outcome_of(unfinished)[0] == 3
     session.closing = Closing("", 0.0, {})
-    assert outcome(report_of(session, analysis, ("regressed", "ambiguous"))) == (0, "")
+    assert outcome_of(report_of(session, analysis, ("regressed", "ambiguous"))) == (0, "")
     report = report_of(session, analysis)
     assert report.counts == {"instructions same": 4} and report.gate.timed == 0
     assert {(row.verdict, row.basis, row.ratio) for row in report.rows} == {
         (Verdict.INSTRUCTIONS_SAME, "instructions identical", None)
     }
-    assert {test.result for test in report_for(report).tests} == {"skipped"}
+    assert {test.result for test in report_for({("A", "B"): report}).tests} == {"skipped"}
 
 
 def test_different_results_fail_a_session_that_times_nothing():
@@ -181,7 +181,7 @@ def test_different_results_fail_a_session_that_times_nothing():
     session = with_counts(RELU, ADD, checks=checks)
     session.closing = Closing("", 0.0, {})
     analysis = analyse([], session.plan.thresholds)
-    assert outcome(report_of(session, analysis, (DIFFERENT,))) == (1, "1 different")
+    assert outcome_of(report_of(session, analysis, (DIFFERENT,))) == (1, "1 different")
 
 
 def test_the_report_says_on_what_each_verdict_rests():
@@ -209,8 +209,8 @@ def test_the_report_says_on_what_each_verdict_rests():
         *2 * [("regressed", "instructions moved by +2.00%, and timed")],
         *2 * [("instructions same", "instructions identical")],
     ]
-    assert outcome(report) == (1, "2 regressed")
-    text = format_named("text", "ab").write_report(report_for(report), None)
+    assert outcome_of(report) == (1, "2 regressed")
+    text = format_named("text", "ab").write_report(report_for({("A", "B"): report}), None)
     assert "Instructions of both arms: 2 identical, 2 moved; 2 timed." in text
     assert "Rests on" in text
 

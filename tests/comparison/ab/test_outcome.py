@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.outcome import EXIT_CODES, outcome
+from opperf.comparison.ab.outcome import EXIT_CODES, outcome_of
 from opperf.comparison.ab.report import ResultsRow, report_of
 from opperf.comparison.ab.session import key
 from opperf.comparison.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
@@ -77,7 +77,7 @@ def test_what_has_no_case_is_named_beside_what_neither_arm_measures():
 )
 def test_exit_codes(report, fail_on, code):
     words = tuple(one.value for one in fail_on)
-    assert outcome(msgspec.structs.replace(report, fail_on=words))[0] == code
+    assert outcome_of(msgspec.structs.replace(report, fail_on=words))[0] == code
 
 
 def test_the_usual_findings_are_among_those_that_there_are():
@@ -91,14 +91,14 @@ WRONG = Check(DIFFERENT, "", (Difference("output", "1 in A and nan in B"),), 1)
 def test_results_that_differ_are_a_finding_whatever_the_times(verdict):
     valid = verdict is not Verdict.INVALID
     report = analysed(verdict, checks=[WRONG], shift=None, valid=valid)
-    code, why = outcome(report)
+    code, why = outcome_of(report)
     assert code == 1 and "1 different" in why
     (row,) = report.rows
     # Neither better nor the same; what is worse or open is not hidden.
     kept = {Verdict.REGRESSED, AMBIGUOUS, Verdict.INVALID, Verdict.SUSPECT, Verdict.MISSING}
     assert row.verdict is (verdict if verdict in kept else Verdict.DIFFERENT)
     assert row.difference == "output: 1 in A and nan in B"
-    assert outcome(msgspec.structs.replace(report, fail_on=("improved",)))[0] in (0, 3)
+    assert outcome_of(msgspec.structs.replace(report, fail_on=("improved",)))[0] in (0, 3)
 
 
 @pytest.mark.parametrize("name", formats_of("ab"))
@@ -129,7 +129,7 @@ GONE = Absence("1d", "softmax", "x: (2, 2)", ("forward", "backward"), {"B": "fai
 @pytest.mark.parametrize("name", formats_of("ab"))
 def test_what_a_can_and_b_cannot_is_a_finding_in_every_format(name):
     report = analysed(SAME, absences=[GONE])
-    assert outcome(report) == (1, "2 missing")
+    assert outcome_of(report) == (1, "2 missing")
     text = judged(report, name)
     assert "softmax" in text and "B: failed: boom" in text and "missing" in text.lower()
     if name == "junit":
@@ -141,9 +141,9 @@ def test_what_a_can_and_b_cannot_is_a_finding_in_every_format(name):
 
 def test_nothing_but_what_is_missing_is_a_finding_of_a_valid_session():
     report = analysed(absences=[GONE], shift=None)
-    assert outcome(report) == (1, "2 missing") and report.cases == 1
+    assert outcome_of(report) == (1, "2 missing") and report.cases == 1
     noisy = analysed(Verdict.INVALID, absences=[GONE], valid=False)
-    assert outcome(noisy)[0] == 1
+    assert outcome_of(noisy)[0] == 1
     (suite,) = ET.fromstring(judged(noisy, "junit"))
     assert (suite.get("errors"), suite.get("failures")) == ("1", "2")
     assert "2 missing in B" in judged(noisy, "md").splitlines()[0]
@@ -156,7 +156,7 @@ def test_nothing_but_what_is_missing_is_a_finding_of_a_valid_session():
 def test_what_a_cannot_is_listed_and_no_finding(reasons, is_missing):
     absence = msgspec.structs.replace(GONE, reasons=reasons, is_missing=is_missing)
     report = analysed(SAME, absences=[absence])
-    assert outcome(report) == (0, "") and report.counts == {"same": 1}
+    assert outcome_of(report) == (0, "") and report.counts == {"same": 1}
     assert report.absent == {"softmax (x: (2, 2))": absence.reason}
 
 
@@ -199,7 +199,7 @@ def test_a_case_that_fails_in_b_alone_on_the_way_is_missing(does, missing):
     session, report = measured(does)
     found = {row.metric: row.note for row in report.rows if row.verdict is Verdict.MISSING}
     assert found == (dict.fromkeys(EXP.passes, missing) if missing else {})
-    assert outcome(report)[0] == bool(missing)
+    assert outcome_of(report)[0] == bool(missing)
     assert all(row.operator == "exp" or row.verdict is SAME for row in report.rows)
     assert bool(report.lost) == (not missing and bool(session.lost))
 
@@ -216,10 +216,10 @@ def test_a_pass_that_b_has_in_no_process_is_missing_and_one_that_it_has_in_some_
         _, report = measured(does)
         found = {(row.operator, row.metric): row.verdict for row in report.rows}
         assert found.pop(("exp", "backward")) is not (SAME if does is never else Verdict.MISSING)
-        assert set(found.values()) == {SAME} and (verdict is SAME) == (outcome(report)[0] == 0)
+        assert set(found.values()) == {SAME} and (verdict is SAME) == (outcome_of(report)[0] == 0)
 
 
 def test_results_are_counted_by_case():
     row = ResultsRow.of("1", "relu", "", WRONG)
     two = msgspec.structs.replace(analysed(SAME), results=(row, row))
-    assert outcome(two) == (1, "2 different")
+    assert outcome_of(two) == (1, "2 different")

@@ -52,7 +52,7 @@ def plan(*cases, **excluded):
 
 
 def pairs(a, b, positional=False):
-    found = pair_cases([plan(*a)], [plan(*b)], positional)
+    found = pair_cases({"A": [plan(*a)], "B": [plan(*b)]}, positional)
     return [(pair.a, pair.b) for pair in found.pairs], reasons_of(found.alone)
 
 
@@ -97,7 +97,9 @@ def test_cases_that_differ_in_nothing_else_are_paired_in_their_order():
 def test_what_has_no_partner_is_named_with_the_reason():
     a, b = case("add", (2,), (2,)), case("add", (3,), (3,))
     only = case("dot", (2, 2), (2, 2), axis=1)
-    found = pair_cases([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
+    found = pair_cases(
+        {"A": [plan(a, only)], "B": [plan(b, dot="this build has none")]}, positional=False
+    )
     assert found.pairs == ()
     assert reasons_of(found.alone) == {
         "add (lhs: (2,), rhs: (2,))": "B: no case with these inputs",
@@ -111,9 +113,9 @@ def test_what_has_no_partner_is_named_with_the_reason():
 
 def test_other_inputs_of_operators_of_the_arms_own_are_no_finding_and_no_case_is():
     a, b, c = case("old", (2,), (2,)), case("new", (3,), (3,)), case("old", (4,), (4,))
-    found = pair_cases([plan(a)], [plan(b)], positional=True)
+    found = pair_cases({"A": [plan(a)], "B": [plan(b)]}, positional=True)
     assert [one.is_missing for one in found.alone] == [False, False]
-    (gone,) = pair_cases([plan(c)], [plan(new="it raises")], positional=True).alone
+    (gone,) = pair_cases({"A": [plan(c)], "B": [plan(new="it raises")]}, positional=True).alone
     assert gone.is_missing and gone.reason == "B: no case of this operator: it raises"
 
 
@@ -133,13 +135,15 @@ def test_operators_of_the_arms_own_are_paired_by_position():
 def test_each_operator_is_paired_with_the_one_in_its_place():
     a, b = case("add", (2,)), case("dot", (2,))
     c, d = case("sum", (2,)), case("max", (2,))
-    found = pair_cases([plan(a), plan(b)], [plan(c), plan(d)], positional=True)
+    found = pair_cases({"A": [plan(a), plan(b)], "B": [plan(c), plan(d)]}, positional=True)
     assert [(pair.a, pair.b) for pair in found.pairs] == [(a, c), (b, d)]
 
 
 def test_a_pair_is_both_its_sides():
     base, fused, wrong = case("eager", (2,)), case("fused", (2,)), case("wrong", (2,))
-    found = pair_cases([plan(base)] * 3, [plan(fused), plan(wrong), plan(fused)], positional=True)
+    found = pair_cases(
+        {"A": [plan(base)] * 3, "B": [plan(fused), plan(wrong), plan(fused)]}, positional=True
+    )
     assert [(pair.a, pair.b) for pair in found.pairs] == [(base, fused), (base, wrong)]
     assert len({pair.id for pair in found.pairs}) == 2 and found.repeated == 1
     # The arms' settings decide B's case where both call the same.
@@ -149,7 +153,7 @@ def test_a_pair_is_both_its_sides():
 
 def test_a_call_of_two_files_was_seen_as_often_as_in_both():
     seen = msgspec.structs.replace(case("add", (2,)), count=3)
-    found = pair_cases([plan(seen)] * 2, [plan(seen)] * 2, positional=False)
+    found = pair_cases({"A": [plan(seen)] * 2, "B": [plan(seen)] * 2}, positional=False)
     (pair,) = found.pairs
     assert (pair.a.count, pair.b.count, found.repeated) == (6, 6, 1)
 
@@ -177,9 +181,9 @@ def test_functions_with_the_same_names_are_paired_by_them_and_others_by_position
     a = case("f", (2,), (3,), target=f, names=("x", "y"))
     turned = case("g", (3,), (2,), target=g, names=("y", "x"))
     other = case("g", (2,), (3,), target=g, names=("a", "b"))
-    (pair,) = pair_cases([plan(a)], [plan(turned)], positional=True).pairs
+    (pair,) = pair_cases({"A": [plan(a)], "B": [plan(turned)]}, positional=True).pairs
     assert pair.b is turned and pair.names == {}
-    (pair,) = pair_cases([plan(a)], [plan(other)], positional=True).pairs
+    (pair,) = pair_cases({"A": [plan(a)], "B": [plan(other)]}, positional=True).pairs
     assert pair.b is other and pair.names == {"a": "x", "b": "y"}
 
 
@@ -202,11 +206,11 @@ def test_what_the_second_registry_lacks_is_missing_and_no_error():
     def plans(is_second, *names):
         return plans_of(Lacking(*names), "fake", asked, (), print, is_second=is_second)
 
-    found = pair_cases(plans(False, "add", "dot"), plans(True, "add"), positional=False)
+    found = pair_cases({"A": plans(False, "add", "dot"), "B": plans(True, "add")}, positional=False)
     assert [pair.label for pair in found.pairs] == ["add"]
     (gone,) = found.alone
     assert gone.is_missing and gone.reason == "B: no case of this operator: no operator 'dot'"
-    none = pair_cases(plans(False, "add", "dot"), plans(True), positional=False)
+    none = pair_cases({"A": plans(False, "add", "dot"), "B": plans(True)}, positional=False)
     assert [one.operator for one in none.alone if one.is_missing] == ["dot", "add"]
     with pytest.raises(UnknownOperatorError):
         plans(False, "add")

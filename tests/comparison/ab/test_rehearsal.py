@@ -50,7 +50,7 @@ def test_a_pass_that_one_arm_lacks_is_a_difference(arm, other):
     pairs = [Pair(case(name), case(name)) for name in ("both", "half")]
     found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Progress())
     assert [pair.a.passes for pair in found.pairs] == [("forward", "backward"), ("forward",)]
-    assert {id: [str(one) for one in own] for id, own in found.lacking.items()} == {
+    assert {id: [str(one) for one in own] for id, own in found.lacking["B"].items()} == {
         pairs[1].id: [f"backward: {arm} has it, {other} has not (autograd has no gradient)"]
     }
 

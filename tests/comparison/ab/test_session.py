@@ -12,7 +12,7 @@ from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import OutputError, RunFileError
-from opperf.model import Closing, Place, ProcessLine, Settings, Status
+from opperf.model import Check, Closing, Difference, Place, ProcessLine, Settings, Status, Tolerance
 from opperf.results.runfile import read_run, read_visits
 from opperf.sources.selecting import Selection
 from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
@@ -208,7 +208,7 @@ def test_arms_are_compared_with_the_first():
         *compared, of_control = own
         assert " ".join(f"{one.arm}{one.position}" for one in compared) == places
         assert (of_control.phase, of_control.arm) == ("control", "B")
-    assert session.pairs_of("new", "other")[0].b == session.cases_of("other")[RELU.id]
+    assert session.pairs_of("new", "other")[RELU.id].b == session.cases_of("other")[RELU.id]
 
 
 def test_a_block_that_another_node_has_begun_is_measured_again(session, tmp_path):
@@ -239,3 +239,22 @@ def test_a_block_that_another_node_has_begun_is_measured_again(session, tmp_path
     assert [record.summaries["forward"].median for record in of_place[1, 1]] == [10.0]
     with SessionWriter.resume(path, "b") as writer:
         assert len(writer.session.processes) == 5
+
+
+def test_a_comparison_is_the_session_of_its_two_arms():
+    gone = Absence("id", "op", "", ("forward",), {"other": "none"}, is_missing=True)
+    session = session_of(
+        RELU, arms=("base", "new", "other"), absences=(gone,), compares="all", tolerance=Tolerance()
+    )
+    check = {RELU.id: Check("different", "", (Difference("output", "2"),), 1)}
+    last = Place("comparison", 0, 5, "other", "other")
+    session.add(ProcessLine(last, "", 1.0, {"other": check}), [])
+    views = {view.arms: view for view in session.views}
+    assert list(views) == [("base", "new"), ("base", "other"), ("new", "other")]
+    missing = [view.plan.absences[0].is_missing for view in views.values()]
+    assert missing == [False, True, True]
+    # Results are compared with those of the first arm.
+    assert [bool(view.different) for view in views.values()] == [False, True, False]
+    for view in views.values():
+        (pair,) = view.pairs
+        assert view.group_of[pair.b.id] == RELU.id and view.views == (view,)

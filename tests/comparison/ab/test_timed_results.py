@@ -91,7 +91,7 @@ def test_the_seed_draws_which_call_is_kept(checked):
 
 
 def found(made):
-    ((check,),) = (one.values() for one in made if one)
+    ((check,),) = (one["B"].values() for one in made if one)
     return check
 
 
@@ -146,7 +146,7 @@ def test_a_session_has_the_checks_of_its_processes(checked):
     (group,) = (one.id for one in session.plan.groups)
     late = Check("different", "", (Difference(OTHERS, "stale"),), 1)
     assert not session.is_checked and session.different == frozenset()
-    session.add(ProcessLine(PLACES[1], "", 1.0, {group: late}), [])
+    session.add(ProcessLine(PLACES[1], "", 1.0, {"B": {group: late}}), [])
     assert session.is_checked and session.different == {group}
     assert session.checks[group].line == f"{OTHERS}: stale"
     earlier = Check("same", "large tensors in part only")

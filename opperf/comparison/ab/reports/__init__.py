@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -29,7 +29,7 @@ from opperf.comparison.results import (
 from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import ARMS, table
 from opperf.comparison.weighted import TITLE as WEIGHTED
-from opperf.model import DIFFERENT
+from opperf.model import DIFFERENT, Struct
 from opperf.reports.model import (
     Column,
     Fact,
@@ -51,6 +51,8 @@ MAX_ROWS = 100
 
 MAX_SAME = 20
 """Most rows of a table of figures that are not `URGENT`: those are the longest."""
+
+RATIO = "B/A"
 
 SHOWN = {
     Verdict.REGRESSED: "Slower",
@@ -208,7 +210,7 @@ def _case_columns(
 
 def _ratio_columns(rows: Sequence[Row] | Sequence[CoarseRow]) -> Iterator[Column]:
     yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
-    yield numbers("B/A", map(sentences.ratio_text, rows), page="Time, B/A")
+    yield numbers(RATIO, map(sentences.ratio_text, rows), page=f"Time, {RATIO}")
     yield numbers(INTERVAL, map(sentences.interval_text, rows), page="Likely between")
 
 
@@ -266,18 +268,116 @@ def _row_test(report: SessionReport, row: Row) -> Test:
     )
 
 
-def report_for(found: SessionReport, measured: Measured = NOTHING) -> Report:
-    """Returns the report of a session, for every format; pages have what was measured."""
+def report_for(
+    found: Mapping[tuple[str, str], SessionReport], measured: Measured = NOTHING
+) -> Report:
+    """Returns the report of a session, for every format, from those of its comparisons; pages have
+    what was measured."""
+    if len(found) > 1:
+        return several(found)
+    (report,) = found.values()
     return Report(
         command="ab",
-        title=f"{found.framework}: A against B",
-        sections=sections(found),
-        data=found,
+        title=f"{report.framework}: A against B",
+        sections=sections(report),
+        data=report,
         header=Row.__struct_fields__,
-        rows=[list(msgspec.to_builtins(row).values()) for row in found.rows],
-        tests=list(tests(found)),
-        headline=sentences.headline(found),
-        answer=sentences.advice(found),
+        rows=[list(msgspec.to_builtins(row).values()) for row in report.rows],
+        tests=list(tests(report)),
+        headline=sentences.headline(report),
+        answer=sentences.advice(report),
         comment="ab",
-        changes=None if found.kind == "checks" else changes_of(found, measured),
+        changes=None if report.kind == "checks" else changes_of(report, measured),
     )
+
+
+class Compared(Struct, frozen=True, omit_defaults=False):
+    """A comparison of two of several arms, in JSON."""
+
+    base: str
+    new: str
+    report: SessionReport
+
+
+def several(found: Mapping[tuple[str, str], SessionReport]) -> Report:
+    """Returns the report of comparisons of several arms: what they have in common, and a table of
+    each."""
+    shown = {name: text for names, report in found.items() for name, text in _arms(names, report)}
+    first = next(iter(found.values()))
+    titles = {names: f"{names[1]} against {names[0]}" for names in found}
+    return Report(
+        command="ab",
+        title=f"{first.framework}: {', '.join(titles.values())}",
+        sections=tuple(
+            section
+            for section in (
+                Section(facts=[Fact(f"{name}:", text) for name, text in shown.items()]),
+                *(
+                    section
+                    for names, report in found.items()
+                    for section in _compared(titles[names], names, report)
+                ),
+            )
+            if section.has_content
+        ),
+        data=[Compared(*names, report) for names, report in found.items()],
+        header=("base", "new", *Row.__struct_fields__),
+        rows=[
+            [*names, *msgspec.to_builtins(row).values()]
+            for names, report in found.items()
+            for row in report.rows
+        ],
+        tests=[
+            test._replace(name=f"{titles[names]}: {test.name}")
+            for names, report in found.items()
+            for test in tests(report)
+        ],
+        headline="; ".join(
+            f"{titles[names]}: {sentences.headline(report)}" for names, report in found.items()
+        ),
+        answer=[
+            f"{titles[names]}: {' '.join(sentences.counted(report))}"
+            for names, report in found.items()
+        ],
+        comment="ab",
+    )
+
+
+def _arms(names: tuple[str, str], report: SessionReport) -> Iterator[tuple[str, str]]:
+    for name, text in zip(names, (report.a, report.b), strict=True):
+        yield name, text.removeprefix(f"{name} (").removesuffix(")") if name in text else text
+
+
+def _compared(title: str, names: tuple[str, str], report: SessionReport) -> Iterator[Section]:
+    ratio = "/".join(reversed(names))
+    cases = [(row.operator, row.inputs) for row in report.rows]
+    vary = len({row.settings for row in report.rows}) > 1
+    shown = list(SHOWN)
+    rows = [row for row in report.rows if report.valid or row.verdict in WITHOUT_TIMES]
+    rows.sort(key=lambda row: (shown.index(row.verdict), _size(row)))
+    first = rows[:MAX_ROWS]
+    verdicts = words("Verdict", [verdict_text(row.verdict, row.results) for row in first])
+    table = Table((verdicts, *_columns(first, cases, vary)), more=more_text(len(rows) - MAX_ROWS))
+    for section in (
+        Section(prose=sentences.counted(report, ratio), table=table),
+        *([_coarse_section(report.coarse)] if report.coarse else []),
+        *(reasons_section(name, read(report)) for name, read in LISTS.items()),
+        differing(report.results),
+        uncompared(report.results),
+    ):
+        if section.has_content:
+            whole = ": ".join(filter(None, (title, section.title)))
+            yield section._replace(title=whole, table=_with_ratio(section.table, ratio))
+
+
+def _with_ratio(table: Table | None, ratio: str) -> Table | None:
+    """Returns the table with another title of the column of ratios."""
+    if table is None:
+        return None
+    columns = (
+        column._replace(title=ratio, page_title=f"Time, {ratio}")
+        if column.title == RATIO
+        else column
+        for column in table.columns
+    )
+    return table._replace(columns=tuple(columns))

@@ -42,20 +42,12 @@ cases the results differ."""
 
 def summary(report: Report) -> list[str]:
     """The summary of the session, a sentence each."""
-    counts = ", ".join(
-        f"{report.counts[verdict.value]} {verdict.value}"
-        for verdict in Verdict
-        if verdict.value in report.counts
-    )
     if report.kind == "checks":
         cases = pluralize(report.cases, "case")
         called = f"{cases} called in A and B, and nothing timed."
         return [called, *([sentence(report.results)] if report.results else [])]
-    figures = pluralize(sum(report.counts.values()), "figure")
     return [
-        *([f"Invalid: {report.reason}."] if not report.valid else []),
-        *([_unfinished(report)] if report.valid and not report.complete else []),
-        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        *_counts(report),
         *([f"{report.same_files}."] if report.same_files else []),
         *([sentence(report.results)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
@@ -67,6 +59,26 @@ def summary(report: Report) -> list[str]:
         *(sentences(report.weighted, ARMS) if report.weighted else []),
         *([_coarse(report.coarse)] if report.coarse else []),
     ]
+
+
+def _counts(report: Report) -> list[str]:
+    counts = ", ".join(
+        f"{report.counts[verdict.value]} {verdict.value}"
+        for verdict in Verdict
+        if verdict.value in report.counts
+    )
+    figures = pluralize(sum(report.counts.values()), "figure")
+    return [
+        *([f"Invalid: {report.reason}."] if not report.valid else []),
+        *([_unfinished(report)] if report.valid and not report.complete else []),
+        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+    ]
+
+
+def counted(report: Report, ratio: str = "B/A") -> list[str]:
+    """Returns what a comparison among several has found; `ratio` names the ratio of its arms."""
+    shift = [_shift(report.shift, report.gate, ratio)] if report.valid and report.shift else []
+    return [*_counts(report), *shift]
 
 
 def _unfinished(report: Report) -> str:
@@ -115,12 +127,12 @@ def _gate(gate: GateReport, report: Report) -> str:
     )
 
 
-def _shift(shift: Shift, gate: GateReport | None) -> str:
+def _shift(shift: Shift, gate: GateReport | None, name: str = "B/A") -> str:
     ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
     note = f"; {shift.note}" if shift.note else ""
     subject = "All timed figures" if gate else "All operators"
     return (
-        f"{subject} together: {shift.verdict.value}, B/A {ratio:.3f} "
+        f"{subject} together: {shift.verdict.value}, {name} {ratio:.3f} "
         f"({low:.3f} to {high:.3f}), p {shift.p:.2g}{note}."
     )
 
