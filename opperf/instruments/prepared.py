@@ -100,7 +100,14 @@ def case_scope(case: Case, framework: Framework) -> Iterator[None]:
 class PreparedCase:
     """A case with its tensors and its call, to be made and used in the case's scope."""
 
-    def __init__(self, case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> None:
+    def __init__(
+        self,
+        case: Case,
+        framework: Framework,
+        bound: Bound = NOTHING_BOUND,
+        like: PreparedCase | None = None,
+    ) -> None:
+        """`like` is one whose inputs it has too, if they are as its own would be."""
         self.case, self.framework, self._bound = case, framework, bound
         self._seed = case.settings.seed
         self.differentiated: list[Any] = []
@@ -109,8 +116,11 @@ class PreparedCase:
         self._made: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
-        for name, argument in case.arguments.items():
-            self.arguments[name] = self._value(name, argument)
+        if like is not None and like.has_inputs_of(case):
+            self.arguments = like.arguments
+        else:
+            for name, argument in case.arguments.items():
+                self.arguments[name] = self._value(name, argument)
         self.called = bound.function or self._built()
         """The object that is called, if it is not found by the target alone."""
         self.call: Callable[[], Any]
@@ -121,6 +131,17 @@ class PreparedCase:
             framework.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
+
+    def has_inputs_of(self, case: Case) -> bool:
+        """Whether its inputs are those that another case would have. Inputs with gradients are not
+        had by two, as a framework writes beside them."""
+        own = self.case
+        return (
+            case.arguments == own.arguments
+            and case.settings == own.settings
+            and "backward" not in (*own.passes, *case.passes)
+            and not isinstance(case.target, ObjectTarget)
+        )
 
     def make_gradient(self) -> Gradient:
         """Returns the call's gradient. Raises `NoGradientError`."""

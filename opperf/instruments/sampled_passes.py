@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.errors import NoGradientError
@@ -17,7 +17,7 @@ from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
-from opperf.instruments.profilers.sampling import Samples, loops_for, sample, warm_up
+from opperf.instruments.profilers.sampling import Samples, Sampling, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
@@ -68,6 +68,21 @@ NS_PER_US = 1000
 MIB = 2**20
 
 
+T = TypeVar("T")
+Steps = Generator[Sampling, Samples, T]
+
+
+def run(steps: Steps[T]) -> T:
+    """Samples each step as it comes."""
+    try:
+        wanted = next(steps)
+        while True:
+            wanted = steps.send(sample(*wanted[1:]))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
 class SampledPasses:
     """Samples the passes of a visit."""
 
@@ -78,6 +93,10 @@ class SampledPasses:
         self._ring: Ring | None = None
 
     def measure(self) -> None:
+        run(self.steps())
+
+    def steps(self) -> Steps[None]:
+        """Yields what is sampled, pass after pass, and takes the samples of each."""
         visit, settings = self._visit, self._case.settings
         visit.inspect()
         timer = profiler(settings.profiler, self._framework, settings.device)
@@ -92,9 +111,9 @@ class SampledPasses:
                 self._keep(metric, [visit.first_s * NS_PER_S], loops=1)
             visit.waits[FORWARD.name] = Waits(wall_s=visit.first_s)
         else:
-            self._forward(timer, first_s)
+            yield from self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
-            self._backward(timer)
+            yield from self._backward(timer)
 
     def _first_counts(self, timer: Profiler) -> bool:
         """Returns whether the first call is the sample of the forward pass."""
@@ -131,14 +150,14 @@ class SampledPasses:
             return self._ring.gradient(PreparedCase.make_gradient)
         return self._prepared.gradient or self._prepared.make_gradient()
 
-    def _forward(self, timer: Profiler, first_s: float) -> None:
+    def _forward(self, timer: Profiler, first_s: float) -> Steps[None]:
         if self._ring is None:
             call = self._framework.repeated(self._prepared.call)
         else:
             call = self._ring.call
         observer = self._visit.observer
         observe = None if observer is None else observer.forward
-        done = self._time("forward", timer, [call], first_s, observe)
+        done = yield from self._time("forward", timer, [call], first_s, observe)
         (forward,) = done.phases
         if forward.times:
             self._keep(FORWARD, forward.times, done.loops)
@@ -152,7 +171,7 @@ class SampledPasses:
             self._visit.note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
         self._note_launch(FORWARD, timer, forward)
 
-    def _backward(self, timer: Profiler) -> None:
+    def _backward(self, timer: Profiler) -> Steps[None]:
         self._visit.restore()
         try:
             with self._visit.busy():
@@ -164,7 +183,8 @@ class SampledPasses:
         first_s = self._visit.latest_s
         if self._visit.compiles:
             first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
-        done = self._time("backward", timer, phases, first_s, self._observe(gradient))
+        observe = self._observe(gradient)
+        done = yield from self._time("backward", timer, phases, first_s, observe)
         forward, backward = done.phases
         if backward.times:
             self._keep(BACKWARD, backward.times, done.loops)
@@ -201,7 +221,7 @@ class SampledPasses:
         first_s = 0.0
         for _ in range(2 if visit.compiles else 1):
             first_s = self._call_again(phases)
-        done = self._time(metric.name, timer, phases, first_s)
+        done = run(self._time(metric.name, timer, phases, first_s))
         self._keep(metric, done.phases[-1].times, done.loops)
         visit.notes += noise_notes(metric.name, done.phases[-1].times, settings.precision)
 
@@ -221,9 +241,9 @@ class SampledPasses:
         phases: list[Callable[[], object]],
         first_s: float,
         observe: Callable[[Any], None] | None = None,
-    ) -> Samples:
-        """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
-        seconds of their first execution; `observe` takes what the last timed one returned."""
+    ) -> Steps[Samples]:
+        """Yields what is sampled, and returns samples of the phases, of which the last is that of
+        the metric. `first_s` are the seconds of their first execution; `observe` takes what the last timed one returned."""
         settings, few = self._case.settings, self._visit.conditions.few
         gauges = self._visit.conditions.reference_work and (few is None or few.is_gauged)
         work = ReferenceWork() if gauges else None
@@ -256,7 +276,7 @@ class SampledPasses:
                 work.forget()
             begin = waits.read()
             wanted = criteria(settings, share, MIN_RUNS if few is None else 1)
-            done = sample(timer, phases, last, wanted, call_s, loops)
+            done = yield Sampling(metric, timer, phases, last, wanted, call_s, loops)
             end = waits.read()
         if done.last and observe is not None:
             observe(*done.last)

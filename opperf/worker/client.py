@@ -265,6 +265,37 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             verification=verification,
         )
 
+    def alternate(
+        self,
+        cases: Sequence[Case],
+        draw: str,
+        results: Mapping[str, KeptResults],
+        finds_removed_work: bool = True,
+        few: FewCalls | None = None,
+    ) -> tuple[Record, ...]:
+        """Returns the records of cases whose calls alternate; a crash or a hang is the status of
+        all. `draw` is the seed of the orders; the rest is that of `measure`, `results` by case."""
+        started = time.monotonic()
+        try:
+            self._start_used()
+            request = protocol.AlternateRequest(
+                cases=tuple(cases),
+                results=tuple(results.get(case.id) for case in cases),
+                few=few,
+                finds_removed_work=finds_removed_work,
+                draw=draw,
+            )
+            return self._ask(request, sum(case.settings.timeout_s for case in cases))
+        except WorkerDied as died:
+            status, reason = Status.CRASHED, describe_end(died)
+        except WorkerTimeout as silent:
+            status, reason = Status.TIMEOUT, f"{silent}; raise --timeout"
+        wall_s = (time.monotonic() - started) / len(cases)
+        return tuple(
+            Record(case=case, id=case.id, status=status, reason=reason, wall_s=wall_s)
+            for case in cases
+        )
+
     def try_call(self, case: Case, timeout_s: float) -> Trial:
         """Returns the result of one call of a case; a crash or a hang is a refusal. A crash of a
         process that has run other cases may be theirs: the call is tried again in a new process."""

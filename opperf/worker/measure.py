@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -14,6 +16,7 @@ from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.instrument import Conditions, Instrument
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
+from opperf.instruments.times import TIMES
 from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
 from opperf.metrics import added_instruments, instruments_of
 from opperf.model import (
@@ -111,6 +114,104 @@ def measure(
         found = _unverified(record, framework, bound)
         record = msgspec.structs.replace(record, verification=found)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+def measure_in_turn(
+    cases: Sequence[Case], framework: Framework, every: Sequence[Conditions], draw: random.Random
+) -> list[Record]:
+    """Returns the records of cases whose calls alternate, each under its conditions; an error is
+    the status of all. Where no call writes to its inputs, they are the same objects for all cases
+    with equal ones: two copies lie differently in memory, which moves the time of some by percents."""
+    begun = time.perf_counter()
+    try:
+        shares = all(conditions.results is None for conditions in every)
+        visits = _alternate(cases, framework, every, draw, shares)
+        if shares and any(visit.inputs.restore is not None for visit in visits):
+            visits = _alternate(cases, framework, every, draw, shares=False)
+        records = [visit.record() for visit in visits]
+    except (UnsupportedError, UnknownOperatorError) as error:
+        records = [_without_numbers(case, Status.SKIPPED, str(error)) for case in cases]
+    except Exception as error:
+        reason = str(error) if isinstance(error, OpperfError) else framework.refusal(error)
+        reason = reason or f"{type(error).__name__}: {error}"
+        records = [_without_numbers(case, Status.FAILED, reason) for case in cases]
+    wall_s = (time.perf_counter() - begun) / len(cases)
+    return [msgspec.structs.replace(record, wall_s=wall_s) for record in records]
+
+
+def _alternate(
+    cases: Sequence[Case],
+    framework: Framework,
+    every: Sequence[Conditions],
+    draw: random.Random,
+    shares: bool,
+) -> list[Visit]:
+    made: dict[int, Visit] = {}
+    observations = []
+    order = list(range(len(cases)))
+    # Which inputs are made first decides how they lie in memory.
+    draw.shuffle(order)
+    for place in order:
+        case, conditions = cases[place], every[place]
+        check_available(case, framework)
+        TIMES.prepare(framework)
+        like = next((visit.prepared for visit in made.values()), None) if shares else None
+        with case_scope(case, framework):
+            bound = bound_of(case, framework, NOTHING_BOUND)
+            made[place] = Visit(PreparedCase(case, framework, bound, like), conditions)
+            if conditions.results is not None:
+                from opperf.worker.call_outputs import TimedCalls
+
+                made[place].observer = observation = TimedCalls(made[place], conditions.results)
+                observations.append((case, observation))
+    visits = [made[place] for place in range(len(cases))]
+    _sample_in_turn(visits, framework, draw, shares)
+    for visit in visits:
+        with case_scope(visit.case, framework):
+            if visit.conditions.finds_removed_work:
+                note_removed_work(visit)
+    for case, observation in observations:
+        with case_scope(case, framework):
+            observation.finish()
+    for visit in visits:
+        with case_scope(visit.case, framework):
+            visit.restore()
+    return visits
+
+
+def _sample_in_turn(
+    visits: Sequence[Visit], framework: Framework, draw: random.Random, shares: bool
+) -> None:
+    """Samples visits in turn, pass by pass; one that lacks a pass leaves the others to it."""
+    from opperf.instruments.profilers.sampling import Samples, Sampling, sample_in_turn
+    from opperf.instruments.sampled_passes import SampledPasses
+
+    steps = [SampledPasses(visit).steps() for visit in visits]
+    turns = [partial(framework.scope, visit.case) for visit in visits]
+    pending: dict[int, Sampling] = {}
+
+    def advance(place: int, done: Samples | None) -> None:
+        with turns[place]():
+            try:
+                pending[place] = next(steps[place]) if done is None else steps[place].send(done)
+            except StopIteration:
+                pending.pop(place, None)
+
+    for place in range(len(visits)):
+        advance(place, None)
+    if shares and any(visit.inputs.restore is not None for visit in visits):
+        # All are made again, with inputs of their own.
+        for step in steps:
+            step.close()
+        return
+    while pending:
+        metric = next(iter(pending.values())).metric
+        places = sorted(place for place, own in pending.items() if own.metric == metric)
+        done = sample_in_turn(
+            [pending[place] for place in places], [turns[place] for place in places], draw
+        )
+        for place, samples in zip(places, done, strict=True):
+            advance(place, samples)
 
 
 def _unverified(record: Record, framework: Framework, bound: Bound) -> Verification:

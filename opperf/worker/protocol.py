@@ -200,6 +200,17 @@ class MeasureRequest(Request[Record], frozen=True, tag="measure"):
     few: FewCalls | None = None
 
 
+class AlternateRequest(Request[tuple[Record, ...]], frozen=True, tag="alternate"):
+    """Asks for the records of cases whose calls alternate."""
+
+    cases: tuple[Case, ...]
+    results: tuple[KeptResults | None, ...]
+    few: FewCalls | None = None
+    finds_removed_work: bool = True
+    draw: str = ""
+    """Seed of the orders."""
+
+
 class LoadedRequest(Request[Loaded], frozen=True, tag="loaded"):
     """Asks for the files that were loaded for targets."""
 
@@ -278,6 +289,7 @@ AnyRequest = Union[
     CompileRequest,
     ScriptRequest,
     MeasureRequest,
+    AlternateRequest,
     LoadedRequest,
     TryRequest,
     ObserveRequest,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import random
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,7 @@ from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.loaded import loaded
-from opperf.worker.measure import measure, try_call
+from opperf.worker.measure import measure, measure_in_turn, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
@@ -114,6 +115,31 @@ def measure_case(
     note = settle(case).note
     notes = record.notes if note is None else (*record.notes, note)
     return msgspec.structs.replace(record, notes=notes, loaded=loaded_for(case.target))
+
+
+def measure_cases(
+    framework: Framework,
+    request: protocol.AlternateRequest,
+    settle: Callable[[Case], Left] = lambda case: Left(),
+) -> tuple[Record, ...]:
+    """Returns the records of cases whose calls alternate."""
+    seed_afresh()
+    every = [
+        Conditions(
+            PristineMeter(NOTHING_BOUND),
+            rehearsed=True,
+            results=results,
+            finds_removed_work=request.finds_removed_work,
+            few=request.few,
+        )
+        for results in request.results
+    ]
+    records = measure_in_turn(request.cases, framework, every, random.Random(request.draw))
+    end_without(framework, request.cases[0].settings.device)
+    settle(request.cases[0])
+    return tuple(
+        msgspec.structs.replace(record, loaded=loaded_for(record.case.target)) for record in records
+    )
 
 
 UNUSABLE = 1
@@ -265,6 +291,9 @@ class Server:
                         self._adopts = True
                     record = measure_case(framework, request, self._keep, settle)
                     line = protocol.encode_answer(record, self._is_spoiled)
+                elif isinstance(request, protocol.AlternateRequest):
+                    records = measure_cases(framework, request, settle)
+                    line = protocol.encode_answer(records, self._is_spoiled)
                 else:
                     answer = ANSWERS[type(request)](framework, request)
                     settle(request.case if isinstance(request, CALLS) else None)

@@ -107,6 +107,13 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     help="Compare each arm with the first, or all arms with each other. The error rate is that of "
     "all comparisons together.",
 )
+@click.option(
+    "--order",
+    type=click.Choice(("alternate", "block")),
+    help="alternate: calls of the arms take turns in random order within each process. block: each "
+    "process has one arm, and processes take turns; what one arm leaves in caches, threads and "
+    "allocators is then never another's.  [default: alternate where one process can have all arms]",
+)
 @locked_option
 @size
 @argument_options

@@ -28,6 +28,7 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     ThreadPlan,
     Threads,
+    choose_order,
     option_of,
     plan_threads,
     settings_of,
@@ -146,6 +147,7 @@ def _begin(
     same_files = check_loaded(request.arms, loaded)
     plans = {name: arm.plans for name, arm in planned.items()}
     pairing = pair_plans(request, common, plans)
+    order, why = choose_order(request.order, request.arms, common)
     case_time_s = request.case_time_s
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(arm.start_s for arm in planned.values())
@@ -156,13 +158,14 @@ def _begin(
         later_start_s,
         coarse_saving_s=coarse_saving_s(case_time_s),
         n_arms=len(request.arms),
+        order=order,
     )
     # After each case was called once, the forecast is of what was measured here.
     is_told = request.dry_run and not request.only_checks
     expected = f": {forecast_text(forecast, thresholds)}" if is_told else ""
     notes = [
         *filter(None, [same_files]),
-        *([] if request.only_checks else [str(planned_threads)]),
+        *([] if request.only_checks else [str(planned_threads), f"Order: {order}, {why}"]),
         *announce(request, pairing.pairs),
         *(f"not measured: {name}: {reason}" for name, reason in omitted(plans).items()),
     ]
@@ -194,6 +197,7 @@ def _begin(
         rehearsal.lacking,
         kind="checks" if request.only_checks else "times",
         thresholds=thresholds,
+        order=order,
         seed=request.seed,
         absences=absences,
         gate=request.gate,
@@ -206,6 +210,7 @@ def _begin(
         loaded={name: one.files for name, one in loaded.items()},
         same_files=same_files,
         reference_work=request.reference_work
+        and order == "block"
         and len({environment.python for environment in environments.values()}) == 1,
     )
     if request.only_checks:
@@ -336,7 +341,7 @@ def resume(request: Request, session: Session) -> SessionWriter | None:
             found[name] = worker.environment()
         check(f"arm {name} of the session", session.environments[name], found[name])
     request.say(
-        f"{processes(len(session.processes))} measured already; in all, "
+        f"{processes(session.n_processes)} measured already; in all, "
         f"{forecast_text(forecast_of(session), plan.thresholds)}"
     )
     if request.dry_run:
@@ -371,6 +376,8 @@ def check_common(session: Session, request: Request, settings: Mapping[str, str]
         )
     for name, arm in request.arms.items():
         check_same(option_of(name), str(plan.by_name[name]), str(arm))
+    if "order" in given:
+        check_same("--order", plan.order, request.order)
     if "compares" in given:
         check_same("--against", plan.compares, request.compares)
     if "framework" in given:

@@ -23,7 +23,7 @@ from opperf.commands.run.request import (
     check_shape_options,
     split_sources,
 )
-from opperf.comparison.ab.arms import ArmSpec, Threads, name_arms, option_of, read_arms
+from opperf.comparison.ab.arms import ArmSpec, Order, Threads, name_arms, option_of, read_arms
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
@@ -99,6 +99,8 @@ class Request:
     reference_work: bool
     weight: str | None = None
     compares: Literal["first", "all"] = "first"
+    order: Order | None = None
+    """None for that which suits the arms."""
     only_checks: bool = False
     """Whether the results are compared, and nothing is timed."""
     gate: Gate | None = None
@@ -214,7 +216,7 @@ def read_request(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Reques
 
 OF_TIMES = (
     *("same_within", "control_blocks", "blocks", "until_settled", "max_time_s", "no_pace"),
-    "budget",
+    *("budget", "order"),
 )
 """Parameters that are for times only: neither results nor counts scatter."""
 
@@ -235,7 +237,7 @@ def _check_only_checks(given: Mapping[str, Any], changed: Mapping[str, Any]) -> 
 
 COPIED = (
     *("framework", "report", "resume", "overwrite", "dry_run", "quiet", "threads", "seed"),
-    *("weight", "compares"),
+    *("weight", "compares", "order"),
 )
 """Fields of the request that are an option of the same name."""
 

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
 from opperf.commands.ab.request import Request, Work, read_request
 from opperf.commands.frameworks import report_choice
-from opperf.comparison.ab.blocks import ArmProcesses, Blocks
+from opperf.comparison.ab.blocks import AlternatingProcesses, ArmProcesses, Blocks
 from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.forecast import (
     Stage,
@@ -103,7 +104,7 @@ def _done(session: Session) -> str:
     if session.plan.kind == "counts":
         return ""
     counts = f"{pluralize(len(session.counts), 'case')} counted, " if session.plan.gate else ""
-    return f"{counts}{processes(len(session.processes))} measured, in "
+    return f"{counts}{processes(session.n_processes)} measured, in "
 
 
 def open_session(request: Request) -> SessionWriter | None:
@@ -224,14 +225,24 @@ def _time(writer: SessionWriter, request: Request) -> None:
     arms_of = plan.by_name
     start = starter(arms_of, plan.framework, request, threads, plan.reference_work)
     start_coarse = starter(arms_of, plan.framework, request)
-    while stage := next_stage(session.comparisons, plan.thresholds, session.ended):
-        with ArmProcesses(start_coarse if stage.phase == "coarse" else start) as arms:
+    of_order = AlternatingProcesses if plan.order == "alternate" else ArmProcesses
+    arms, running = of_order(start), ""
+    with ExitStack() as stack:
+        while stage := next_stage(session.comparisons, plan.thresholds, session.ended):
+            # New imports after each look; the control has those of the blocks up to the first.
+            needed = "coarse" if stage.phase == "coarse" else f"{stage.first_block}"
+            if needed != running:
+                stack.close()
+                arms = of_order(start_coarse if stage.phase == "coarse" else start)
+                stack.enter_context(arms)
+                running = needed
             blocks = Blocks(writer, stage, arms)
-            total = len(blocks.places) * blocks.n_cases
-            size = block_size(stage.phase, len(plan.arms))
+            total = blocks.n_processes * blocks.n_cases
+            size = block_size(stage.phase, len(plan.arms), plan.order)
             share = len(blocks.places) / (size * stage.n_blocks)
             left_s = share * forecast_of(session, blocks.times).stage_s(stage)
-            work = f"{processes(len(blocks.places))}, {pluralize(blocks.n_cases, 'case')} each"
+            number = blocks.n_processes
+            work = f"{processes(number)}, {pluralize(blocks.n_cases, 'case')} each"
             name = _stage_name(stage, session)
             request.say(f"{name}: {work}, about {duration(left_s)}")
             visits = Work(f"{name}: process", blocks.n_cases)
@@ -247,8 +258,8 @@ def _time(writer: SessionWriter, request: Request) -> None:
 def processes_of(session: Session) -> str:
     """Returns how much of a session of times is measured, with what its verdicts need first."""
     thresholds = session.plan.thresholds
-    first = first_processes(thresholds, len(session.arms))
-    done = len(session.processes)
+    first = first_processes(thresholds, len(session.arms), session.plan.order)
+    done = session.n_processes
     return f"{processes(done)} measured" + (f" of {first} at least" if done < first else "")
 
 

@@ -54,6 +54,7 @@ FIXED: dict[str, Any] = {
     "locked": None,
     "arm": (),
     "compares": "first",
+    "order": "block",
     "check": False,
     "no_check": True,
     "gate": False,

@@ -72,6 +72,8 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._launches = 0
         self._is_first = False
         self._results, self._few = NO_RESULTS, ALL_CALLS
+        self.records: Sequence[Record] = ()
+        """Of what was measured last: one, or one of each arm where their calls alternate."""
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
@@ -115,12 +117,14 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._current.launches != self._launches
 
     def measure(self, case: Case) -> Record:
-        return self._current.measure(
+        record = self._current.measure(
             case,
             results=self._results.get(case.id),
             finds_removed_work=self._is_first,
             few=self._few.get(case.id),
         )
+        self.records = (record,)
+        return record
 
     def observe(self, place: Place, case: Case, folder: Path, draw: int) -> Observed:
         """Returns the results of the first call of a new process of a place."""
@@ -141,6 +145,56 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         return self._worker
 
 
+IMPORTS = 2
+"""Imports whose forks the processes of a stage are, in turn, where calls of the arms alternate: as
+many as start side by side on the smallest machine. What forks of an import have in common moves a
+ratio within a process by less than half a percent, a quarter of the threshold."""
+
+
+class AlternatingProcesses(ArmProcesses):
+    """Executor of processes that have all arms, whose calls alternate: forks of a few imports."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self.beside: Mapping[str, Sequence[Case]] = {}
+        """The cases of the arms that are measured together, by the first one's id."""
+        self.draw = ""
+        """Seed of their orders."""
+
+    def begin_block(
+        self, block: object, arms: Mapping[str, str], cases_of: Callable[[str], Iterable[Case]]
+    ) -> None:
+        if self._block is not None:
+            return
+        self._block = block
+        forks = forks_of([case for arm in arms.values() for case in cases_of(arm)])
+        for number in range(IMPORTS):
+            worker = self._start(next(iter(arms.values())))
+            self._workers[str(number)] = self._stack.enter_context(worker)
+        start_together(tuple(self._workers.values()), [forks] * IMPORTS)
+
+    def begin(
+        self,
+        place: Place,
+        cases: Iterable[Case],
+        results: Mapping[str, KeptResults] = NO_RESULTS,
+        few: Mapping[str, FewCalls] = ALL_CALLS,
+        is_first: bool = False,
+    ) -> None:
+        own = msgspec.structs.replace(place, role=str(place.block % IMPORTS))
+        super().begin(own, cases, results, few, is_first)
+
+    def measure(self, case: Case) -> Record:
+        self.records = self._current.alternate(
+            self.beside[case.id],
+            f"{self.draw} {case.id}",
+            self._results,
+            self._is_first,
+            self._few.get(case.id),
+        )
+        return self.records[0]
+
+
 class Blocks:
     """Schedule of a stage: the cases of each process, in random order."""
 
@@ -148,14 +202,15 @@ class Blocks:
         self._writer, self._stage, self._processes = writer, stage, processes
         self.times = visit_times(writer.session, stage)
         """Seconds of pairs that have others than the session's."""
-        self._kept: Record | None = None
+        self._kept: list[Record] = []
         session = writer.session
         done = (process.line.place for process in session.processes)
-        self.places = tuple(stage.places(session.plan.seed, session.arms, done))
-        """Processes that remain."""
-        self._place = self.places[0]
-        self._results = NO_RESULTS
-        self._planned: Mapping[str, Case] = {}
+        self.places = tuple(stage.places(session.plan.seed, session.arms, done, session.plan.order))
+        """Processes that remain; where the arms alternate, each arm of those."""
+        self._now: Sequence[Place] = self.places[:1]
+        """Those of the process that is measured."""
+        self._results: Mapping[str, KeptResults] = NO_RESULTS
+        self._planned: Sequence[Mapping[str, Case]] = ()
         self._group = ""
         """That of the case that was yielded last."""
         self.n_cases = len(cases_at(stage, session, session.arms[0]))
@@ -167,25 +222,43 @@ class Blocks:
 
     def _visits(self, results: TimedResults, extend: Callable[[int], None]) -> Iterator[Case]:
         session = self._writer.session
-        for place in self.places:
+        for places in self._together():
             started, begun = utc_now(), time.monotonic()
-            cases = self._with_times(cases_at(self._stage, session, place.arm))
-            cases = results.begin(place, cases)
-            self._place, self._planned = place, _planned(self._stage, session, place.arm)
-            if cases:
+            self._now = places
+            self._planned = [_planned(self._stage, session, place.arm) for place in places]
+            cases = [
+                results.begin(place, self._with_times(cases_at(self._stage, session, place.arm)))
+                for place in places
+            ]
+            if cases[0]:
                 self._processes.begin_block(
-                    block_of(place),
-                    self._roles(place),
+                    block_of(places[0]),
+                    self._roles(places[0]),
                     lambda arm: cases_at(self._stage, session, arm).values(),
                 )
-            self._writer.plan(self._planned[name] for name in cases)
-            records: dict[str, Record] = {}
-            self._results = results.kept(place)
+            self._writer.plan(planned[name] for planned in self._planned for name in cases[0])
+            records: dict[str, list[Record]] = {}
+            kept = [results.kept(place) for place in places]
+            self._results = {id: own for found in kept for id, own in found.items()}
             yield from self._replicate(cases, records, extend)
-            wall_s = time.monotonic() - begun
-            checks = results.check(place, self._processes.observe)
-            line = ProcessLine(place, started, wall_s, checks)
-            self._writer.add(line, records.values())
+            wall_s = (time.monotonic() - begun) / len(places)
+            for number, place in enumerate(places):
+                checks = results.check(place, self._processes.observe)
+                line = ProcessLine(place, started, wall_s, checks)
+                self._writer.add(line, [found[number] for found in records.values()])
+
+    @property
+    def n_processes(self) -> int:
+        return len(self._together())
+
+    def _together(self) -> list[list[Place]]:
+        """Returns the places that one process has: one, or each arm's."""
+        if not isinstance(self._processes, AlternatingProcesses):
+            return [[place] for place in self.places]
+        found: dict[int, list[Place]] = {}
+        for place in self.places:
+            found.setdefault(place.block, []).append(place)
+        return list(found.values())
 
     def _with_times(self, cases: Mapping[str, Case]) -> dict[str, Case]:
         """Returns the cases, by group, with the times that this stage has for them."""
@@ -203,10 +276,14 @@ class Blocks:
         }
 
     def _replicate(
-        self, cases: Mapping[str, Case], records: dict[str, Record], extend: Callable[[int], None]
+        self,
+        arms: Sequence[Mapping[str, Case]],
+        records: dict[str, list[Record]],
+        extend: Callable[[int], None],
     ) -> Iterator[Case]:
-        """Yields the cases of a place for each process that it takes; `records` are the last's."""
-        place, session = self._place, self._writer.session
+        """Yields the cases of a process, the first arm's, for each one that it takes; `records` are
+        the last's."""
+        (place, *_), (cases, *_), session = self._now, arms, self._writer.session
         order = visiting_order(
             cases, session.plan.seed, place.phase, place.block, place.position, len(session.arms)
         )
@@ -220,23 +297,28 @@ class Blocks:
                     cases[name].id: slow[name].few_calls(place.arm)
                     for name in slow.keys() & cases.keys()
                 }
-                self._processes.begin(place, cases.values(), self._results, few, is_first)
+                every = [case for own in arms for case in own.values()]
+                if isinstance(self._processes, AlternatingProcesses):
+                    self._processes.beside = {
+                        case.id: [own[name] for own in arms] for name, case in cases.items()
+                    }
+                    self._processes.draw = f"{session.plan.seed}/{place.phase}/{place.block}"
+                self._processes.begin(place, every, self._results, few, is_first)
             for visited, name in enumerate(left):
                 self._group = name
                 yield cases[name]
-                assert self._kept is not None
                 records[name] = self._kept
-                is_fatal = self._kept.status in FATAL
+                is_fatal = self._kept[0].status in FATAL
                 if is_fatal or self._processes.was_replaced:
                     extend(visited if is_fatal else visited + 1)
                     break
             else:
                 return
-            for name in [name for name, record in records.items() if record.status not in FATAL]:
+            for name in [name for name, own in records.items() if own[0].status not in FATAL]:
                 del records[name]
         why = "".join(
-            f"; {record.case.label}: {record.status.value}: {record.reason}"
-            for record in records.values()
+            f"; {own[0].case.label}: {own[0].status.value}: {own[0].reason}"
+            for own in records.values()
         )
         raise WorkerError(
             f"no worker completed the replicate: {ATTEMPTS} processes of arm {place.arm} ended "
@@ -248,12 +330,17 @@ class Blocks:
         return False
 
     def keep(self, record: Record) -> list[Record]:
-        """Returns the record of the planned case, with its place and environment."""
+        """Returns the records of the planned case, with their places and environments."""
+        made = zip(self._processes.records or [record], self._planned, self._now, strict=False)
+        self._kept = [self._as_planned(*own) for own in made]
+        return self._kept
+
+    def _as_planned(self, record: Record, every: Mapping[str, Case], place: Place) -> Record:
         # The visited case may have fewer passes, and no interpreter.
-        planned = self._planned[self._group]
+        planned = every[self._group]
         # What runs on the way to a pass that is measured is no figure of the process.
         unasked = set(PASSES) - set(record.case.passes)
-        self._kept = msgspec.structs.replace(
+        return msgspec.structs.replace(
             record,
             case=msgspec.structs.replace(planned, passes=record.case.passes),
             id=planned.id,
@@ -263,11 +350,10 @@ class Blocks:
             samples={
                 name: values for name, values in record.samples.items() if name not in unasked
             },
-            place=self._place,
+            place=place,
             node=self._writer.node,
-            environment=self._writer.environments.get(self._place.arm, ""),
+            environment=self._writer.environments.get(place.arm, ""),
         )
-        return [self._kept]
 
 
 def forks_of(cases: Sequence[Case]) -> ForkRequest:

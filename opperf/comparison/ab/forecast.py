@@ -10,7 +10,6 @@ on blocks that were complete before it began.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_DOWN, Context
 from itertools import pairwise
@@ -18,11 +17,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.ab.arms import coarse_time_s
+from opperf.comparison.ab.arms import Order, coarse_time_s
 from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.ab.session import Process, Session, block_size, pair_of
-from opperf.comparison.statistics.blocks import BLOCK
+from opperf.comparison.statistics.blocks import by_block, is_complete
 from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.design import FEWEST_BLOCKS, block_order
 from opperf.comparison.statistics.verdicts import analyse_together, needing_more_blocks
@@ -46,14 +45,18 @@ class Stage(NamedTuple):
     figures: tuple[str, ...]
     """Those that are measured; empty for all."""
 
-    def places(self, seed: int, arms: Sequence[str], done: Iterable[Place] = ()) -> Iterator[Place]:
-        """Yields its processes in their order, without those that are done."""
-        have = {(place.phase, place.block, place.position) for place in done}
+    def places(
+        self, seed: int, arms: Sequence[str], done: Iterable[Place] = (), order: Order = "block"
+    ) -> Iterator[Place]:
+        """Yields its processes in their order, without those that are done; of alternating arms,
+        each arm of a process."""
+        have = {(place.phase, place.block, place.position, place.role) for place in done}
         control = self.phase == "control"
         roles = arms[:2] if control else arms
         for block in range(self.first_block, self.first_block + self.n_blocks):
-            for position, role in enumerate(block_order(seed, self.phase, block, roles)):
-                if (self.phase, block, position) not in have:
+            turns = enumerate(block_order(seed, self.phase, block, roles))
+            for position, role in turns if order == "block" else ((0, role) for role in roles):
+                if (self.phase, block, position, role) not in have:
                     arm = arms[0] if control else role
                     yield Place(self.phase, block, position, arm, role)
 
@@ -116,11 +119,9 @@ def analyse_early(
 def _is_complete(comparisons: Iterable[Iterable[Replicate]], stage: Stage) -> bool:
     blocks = range(stage.first_block, stage.first_block + stage.n_blocks)
     return all(
-        counted[block] == BLOCK
+        is_complete(found.get(block, {}))
         for replicates in comparisons
-        for counted in [
-            Counter(replicate.block for replicate in replicates if replicate.phase == stage.phase)
-        ]
+        for found in [by_block(replicates, stage.phase)]
         for block in blocks
     )
 
@@ -144,14 +145,17 @@ class Forecast(Struct, frozen=True):
     coarse_saving_s: float = 0.0
     """Seconds by which the coarse look's time of a case is shorter."""
     n_arms: int = 2
+    order: Order = "block"
 
     def starts_s(self, phase: str) -> float:
         """Seconds of the starts of a block."""
+        if self.order == "alternate":
+            return self.later_start_s
         return self.start_s + (self.size(phase) - 1) * self.later_start_s
 
     def size(self, phase: str) -> int:
-        """Processes of a block."""
-        return block_size(phase, self.n_arms)
+        """Visits of a case in a block."""
+        return block_size(phase, self.n_arms, self.order)
 
     def stage_s(self, stage: Stage) -> float:
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
@@ -159,7 +163,8 @@ class Forecast(Struct, frozen=True):
         visits_s = size * self.visits_s(stage.phase, named)
         starts = 1 if stage.phase == "coarse" and stage.n_blocks else stage.n_blocks
         starts_s = starts * self.starts_s(stage.phase)
-        starts_s += (stage.n_blocks - starts) * size * self.later_start_s
+        each = size if self.order == "block" else 1
+        starts_s += (stage.n_blocks - starts) * each * self.later_start_s
         return self.factor * (starts_s + stage.n_blocks * visits_s)
 
     def visits_s(self, phase: str, pairs: Collection[str]) -> float:
@@ -212,6 +217,7 @@ def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> F
         plan.later_start_s,
         coarse_saving_s=coarse_saving_s(case_time_s),
         n_arms=len(plan.arms),
+        order=plan.order,
     )
     expected = taken = 0.0
     started: set[object] = set()
@@ -289,7 +295,8 @@ def _what_fits(
 ) -> list[str]:
     first, coarse, rest = _process_counts(forecast, thresholds)
     cases, needed = len(forecast.visit_s), forecast.total_s(thresholds)
-    a_start_s = forecast.starts_s("comparison") / forecast.size("comparison")
+    each = forecast.size("comparison") if forecast.order == "block" else 1
+    a_start_s = forecast.starts_s("comparison") / each
     starts_s = a_start_s * (first + coarse + rest)
     fitting_cases = int(cases * (budget_s - starts_s) / (needed - starts_s))
     # The seconds of the session for each second of --case-time, which does not change the time of
@@ -311,17 +318,19 @@ def _what_fits(
     return advice
 
 
-def first_processes(thresholds: Thresholds, n_arms: int) -> int:
+def first_processes(thresholds: Thresholds, n_arms: int, order: Order) -> int:
     """Returns the processes up to the first look."""
-    stages = fixed_stages(thresholds)
-    return sum(block_size(stage.phase, n_arms) * stage.n_blocks for stage in stages)
+    return sum(
+        stage.n_blocks * (block_size(stage.phase, n_arms) if order == "block" else 1)
+        for stage in fixed_stages(thresholds)
+    )
 
 
 def _process_counts(forecast: Forecast, thresholds: Thresholds) -> tuple[int, int, int]:
     """Returns the processes up to the first look, of the coarse look, and of what follows."""
-    size = forecast.size("comparison")
+    size = forecast.size("comparison") if forecast.order == "block" else 1
     rest = thresholds.block_cap - thresholds.looks[0]
-    first = first_processes(thresholds, forecast.n_arms)
+    first = first_processes(thresholds, forecast.n_arms, forecast.order)
     return first, size * thresholds.coarse_blocks, size * rest
 
 

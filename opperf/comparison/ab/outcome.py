@@ -40,7 +40,8 @@ def outcome_of(report: Report) -> tuple[int, str]:
     """Returns the exit code of a comparison, and the findings if it is 1, as one line:
     of `Report.fail_on`, the shift of all operators together included. Results that differ and
     figures that are missing are findings in an invalid session too, as no noise hides them.
-    Inconclusive where no figure is decided, unless none had to be timed: what counts say fails nothing."""
+    Inconclusive where no figure is decided, unless none had to be timed: what counts say fails
+    nothing."""
     numbers = Counter(row.verdict.value for row in report.rows)
     numbers[DIFFERENT] = count_different(report.results)
     if report.valid and report.shift is not None:

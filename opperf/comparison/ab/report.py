@@ -206,7 +206,7 @@ def report_of(
         valid=analysis.valid,
         reason=analysis.reason,
         cases=len(pairs) + len(gone),
-        processes=len(session.processes),
+        processes=session.n_processes,
         blocks=looks[analysis.looks - 1] if analysis.looks else 0,
         block_cap=looks[-1],
         first_look=looks[0],

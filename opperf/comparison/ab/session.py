@@ -8,15 +8,16 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import msgspec
 
 from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
+from opperf.comparison.ab.arms import ArmSpec, Order, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.comparison.statistics.blocks import BLOCK
@@ -73,6 +74,7 @@ class SessionPlan(Struct, frozen=True):
     groups: tuple[Group, ...]
     compares: Literal["first", "all"] = "first"
     """Whether each other arm is compared with the first, or all with each other."""
+    order: Order = "block"
     environments: dict[str, str] = {}
     thresholds: Thresholds = Thresholds()
     seed: int = 0
@@ -105,9 +107,11 @@ class SessionPlan(Struct, frozen=True):
         return {arm.name: arm for arm in self.arms}
 
 
-def block_size(phase: str, n_arms: int) -> int:
-    """Returns the processes of a block: two of each arm, or of the first one and itself."""
-    return BLOCK if phase == "control" else BLOCK // 2 * n_arms
+def block_size(phase: str, n_arms: int, order: Order = "block") -> int:
+    """Returns the replicates of a block: two of each arm, or of the first one and itself; one of
+    each where they alternate within a process."""
+    each = BLOCK // 2 if order == "block" else 1
+    return each * (2 if phase == "control" else n_arms)
 
 
 ARMS: tuple[Arm, Arm] = ("A", "B")
@@ -141,6 +145,8 @@ class Process:
     """By figure, the natural logarithm of the median."""
     reference: dict[str, dict[str, float]]
     lost: dict[str, Lost]
+    samples: dict[str, Sequence[float]]
+    """By figure."""
 
 
 @dataclass
@@ -194,17 +200,20 @@ class Session:
         values: dict[str, float] = {}
         reference: dict[str, dict[str, float]] = {}
         lost: dict[str, Lost] = {}
+        samples: dict[str, Sequence[float]] = {}
         for record in listed:
             name = self.group_of[record.id]
             found, reason = _values(name, record)
             values |= found
+            own = record.samples.items()
+            samples |= {key(name, metric): taken for metric, taken in own}
             for metric in record.case.passes:
                 if key(name, metric) in found and metric in record.reference:
                     works = record.reference[metric].items()
                     reference[key(name, metric)] = {work: math.log(ns) for work, ns in works}
             if reason:
                 lost[name] = Lost(f"{line.place.arm}: {reason}", record.status in FATAL)
-        self.processes.append(Process(line, listed, values, reference, lost))
+        self.processes.append(Process(line, listed, values, reference, lost, samples))
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -220,7 +229,8 @@ class Session:
         self.processes = [
             process
             for process in self.processes
-            if of_block[_block(process)] == block_size(process.line.place.phase, len(self.arms))
+            if of_block[_block(process)]
+            == block_size(process.line.place.phase, len(self.arms), self.plan.order)
             or all(record.node == node for record in process.records)
         ]
 
@@ -255,20 +265,43 @@ class Session:
 
     @property
     def replicates(self) -> tuple[Replicate, ...]:
-        """Returns the replicates of the first two arms, as A and B."""
+        """Returns the replicates of the first two arms, as A and B. Where their calls alternate,
+        B's value is A's and the median over rounds of the ratio."""
         roles: dict[str, Arm] = dict(zip(self.arms[:2], ARMS, strict=True))
+        ratios = self._ratios() if self.plan.order == "alternate" else {}
         return tuple(
             Replicate(
                 REPLICATED[place.phase],
                 place.block,
                 place.position,
                 roles[place.role],
-                process.values,
+                ratios.get(place, process.values),
                 process.reference,
             )
             for process in self.processes
             if (place := process.line.place).role in roles
         )
+
+    @property
+    def n_processes(self) -> int:
+        """How many processes have measured."""
+        if self.plan.order == "block":
+            return len(self.processes)
+        return len(set(map(_block, self.processes)))
+
+    def _ratios(self) -> dict[Place, dict[str, float]]:
+        """Returns the values of the second arm, by place."""
+        base, new = self.arms[:2]
+        of_base = {
+            _block(process): process
+            for process in self.processes
+            if process.line.place.role == base
+        }
+        return {
+            process.line.place: _with_ratios(process, of_base[_block(process)])
+            for process in self.processes
+            if process.line.place.role == new and _block(process) in of_base
+        }
 
     @functools.cached_property
     def compared(self) -> tuple[tuple[str, str], ...]:
@@ -408,6 +441,16 @@ class Session:
             if pair.id in gone
             for metric in pair.a.passes
         )
+
+
+def _with_ratios(process: Process, base: Process) -> dict[str, float]:
+    found = dict(process.values)
+    for name in process.values.keys() & base.values.keys():
+        ours, theirs = (own.samples.get(name, ()) for own in (process, base))
+        if ours and len(ours) == len(theirs) and min(*ours, *theirs) > 0:
+            logs = [math.log(new / old) for new, old in zip(ours, theirs, strict=True)]
+            found[name] = base.values[name] + statistics.median(logs)
+    return found
 
 
 def _block(process: Process) -> tuple[str, int]:

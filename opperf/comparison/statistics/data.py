@@ -52,7 +52,7 @@ class Replicate(Struct, frozen=True):
     block: int
     """Number of the block within its phase, from 0."""
     position: int
-    """Place in the block, 0 to 3."""
+    """Place in the block: that of both arms is 0 where one process has both."""
     arm: Arm
     values: dict[str, float]
     """By case, the natural logarithm of the median of its iterations; of a case that failed,

@@ -8,8 +8,8 @@ The tests of a session, and their error rates:
   are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
   within the threshold: on average over sessions, a share of at most `changed_q` of them has not
   changed. `same` is tested case by case, at `same_level` each.
-- Several comparisons, such as those of each arm with the first: the cases of all are one family of the
-  correction, and of the other tests each comparison has an equal part of the rate.
+- Several comparisons, such as those of each arm with the first: the cases of all are one family of
+  the correction, and of the other tests each comparison has an equal part of the rate.
 - Coarse look (`coarse`): a family of its own, at `changed_q`; no verdict depends on it.
 
 Verdicts are made of whole looks: blocks after the latest look have no part in them yet.
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from opperf.comparison.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
+from opperf.comparison.statistics.blocks import Effects, by_block, cases_of, effects, is_complete
 from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.common_shift import common_shift
 from opperf.comparison.statistics.control import fault
@@ -144,7 +144,7 @@ def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
     """The number of looks whose blocks are complete."""
     blocks = by_block(replicates, "comparison")
     complete = 0
-    while len(blocks.get(complete, ())) == BLOCK:
+    while is_complete(blocks.get(complete, {})):
         complete += 1
     return sum(n_blocks <= complete for n_blocks in thresholds.looks)
 

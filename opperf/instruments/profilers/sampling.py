@@ -4,8 +4,10 @@ met."""
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
@@ -42,6 +44,20 @@ class Samples(NamedTuple):
     """Calls of each sample, their mean."""
     last: tuple[Any, ...] = ()
     """The result of the last call of the last phase, if the profiler keeps it."""
+
+
+class Sampling(NamedTuple):
+    """A pass that is ready to be sampled."""
+
+    metric: str
+    profiler: Profiler
+    phases: Phases
+    measured: int
+    """The measured phase, by its index."""
+    criteria: Sequence[Criterion]
+    call_s: float
+    """Seconds of one call of all phases, about."""
+    loops: int
 
 
 class WarmUp(NamedTuple):
@@ -163,3 +179,54 @@ def sample(
         # One that returns nothing at all has to end too.
         count += len(more[measured].walls) or batch
         del more
+
+
+SHORT_CALL_S = 0.01
+"""Seconds up to which a turn begins with a call that is not timed: what the other arm's call leaves
+in the caches takes at most some milliseconds to replace, a small part of a longer call."""
+
+
+def sample_in_turn(
+    every: Sequence[Sampling],
+    turns: Sequence[Callable[[], AbstractContextManager[object]]],
+    draw: random.Random,
+) -> list[Samples]:
+    """Samples several in turn, in random order in each round, in which each has one sample; `turns`
+    are entered for the turn of each. A turn begins with a call that is not timed, so that each
+    finds what it left itself in caches and branch predictors. Ends once the ratios to the first
+    meet a criterion of it, whose times are those of one."""
+    found = [[PhaseTimes([], [], []) for _ in own.phases] for own in every]
+    last: list[tuple[Any, ...]] = [()] * len(every)
+    order = list(range(len(every)))
+    begun, rounds = time.perf_counter(), 0
+    while True:
+        spent = (time.perf_counter() - begun) / len(every)
+        first, *others = (one[own.measured].times for one, own in zip(found, every, strict=True))
+        ratios = [
+            [new / base for base, new in zip(first, own, strict=False) if base > 0]
+            for own in others
+        ]
+        if rounds and all(
+            any(criterion.met(SamplesSoFar(own, rounds, spent)) for criterion in every[0].criteria)
+            for own in ratios or [first]
+        ):
+            listed = zip(found, every, last, strict=True)
+            return [Samples(times, own.loops, result) for times, own, result in listed]
+        for _ in range(ROUNDS):
+            draw.shuffle(order)
+            for place in order:
+                own = every[place]
+                last[place] = ()
+                with turns[place]():
+                    if own.call_s < SHORT_CALL_S:
+                        own.profiler.trace(own.phases, 1)
+                    more = own.profiler.trace(own.phases, 1, own.loops)
+                last[place] = more[-1].last
+                found[place] = [_extend(*both) for both in zip(found[place], more, strict=True)]
+                del more
+            rounds += 1
+
+
+ROUNDS = 5
+"""Rounds between two looks at the criteria, the fewest samples that a time limit leaves: a look
+sorts the ratios."""

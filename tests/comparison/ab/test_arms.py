@@ -14,6 +14,7 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     Threads,
     arm_spec,
+    choose_order,
     coarse_time_s,
     name_arms,
     plan_threads,
@@ -327,3 +328,22 @@ def test_what_is_no_further_arm(more, words):
     with pytest.raises(UsageError) as caught:
         read_arms(name_arms((), ("threads:9",), more), has_operators=False)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "more, order",
+    [
+        (("B=ops:k.py:new", "A=ops:k.py:old"), "alternate"),
+        (("B=dtype:float64",), "alternate"),
+        (("B=threads:2",), "block"),
+        (("B=env:X=1",), "block"),
+    ],
+)
+def test_calls_alternate_where_a_process_can_have_all_arms(more, order):
+    arms = read_arms(name_arms((), (), more), has_operators=False)
+    common = Selection(settings=Settings(threads=1))
+    assert choose_order(None, arms, common)[0] == order
+    assert choose_order("block", arms, common) == ("block", "as asked")
+    if order == "block":
+        with pytest.raises(UsageError, match="not possible, as the arms differ"):
+            choose_order("alternate", arms, common)

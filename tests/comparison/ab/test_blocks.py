@@ -5,12 +5,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.comparison.ab.blocks import ATTEMPTS, ArmProcesses, Blocks, cases_at, select_cases
+from opperf.comparison.ab.blocks import (
+    ATTEMPTS,
+    AlternatingProcesses,
+    ArmProcesses,
+    Blocks,
+    cases_at,
+    select_cases,
+)
 from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
+from opperf.comparison.statistics.blocks import cases_of, effects
 from opperf.comparison.statistics.design import visiting_order
+from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import WorkerError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
@@ -19,6 +28,8 @@ from opperf.model import (
     Case,
     FileTarget,
     OperatorTarget,
+    Place,
+    ProcessLine,
     Record,
     Settings,
     Status,
@@ -342,3 +353,38 @@ def test_the_coarse_look_has_the_same_workers_in_all_of_its_blocks(tmp_path):
 def test_what_only_calls_operators_on_dense_tensors_begins_as_rehearsed(tmp_path, other, is_plain):
     events = events_of(tmp_path, STAGE, case("x"), other)
     assert {event[2] for event in events if event[0] == "begun"} == {is_plain}
+
+
+def test_alternating_arms_are_in_one_process(tmp_path):
+    asked = []
+
+    class Both(Stub):
+        def alternate(self, cases, draw, results, finds_removed_work, few):
+            asked.append((self._arm, self.launches, finds_removed_work, draw.rpartition(" ")[0]))
+            return tuple(ok(one, 1000.0 * (2 + place)) for place, one in enumerate(cases))
+
+    session = session_of(case("a"), case("b"), order="alternate", seed=5)
+    with SessionWriter.create(tmp_path / "s.jsonl", session, overwrite=True) as writer:
+        for phase, number in (("control", 2), ("comparison", 3)):
+            with AlternatingProcesses(lambda arm: Both(None, arm)) as processes:
+                blocks = Blocks(writer, Stage(phase, 0, number, ()), processes)
+                execute(blocks, processes, writer.store, Progress())
+    read, _ = read_session(tmp_path / "s.jsonl")
+    assert read.n_processes == 5 and len(asked) == 10
+    # Two imports in turn, each block a fork; the first one looks for removed work.
+    assert [launches for _, launches, _, _ in asked] == [1, 1, 1, 1, 1, 1, 1, 1, 2, 2]
+    assert [first for _, _, first, _ in asked] == [True] * 2 + [False] * 8
+    assert len({draw for *_, draw in asked}) == 5
+    for one in (read, session):
+        found = [effects(one.replicates, phase, cases_of(one.replicates)) for phase in PHASES]
+        assert [own.values.shape for own in found] == [(4, 2), (4, 3)]
+        assert found[1].values == pytest.approx(math.log(1.5))
+
+
+def test_a_ratio_is_the_median_over_rounds():
+    session = session_of(RELU := case("relu", ("forward",)), order="alternate")
+    for arm, samples in (("A", [1.0, 10.0, 2.0]), ("B", [2.0, 30.0, 8.0])):
+        record = ok(session.cases_of(arm)[RELU.id], 5.0, samples={"forward": samples})
+        session.add(ProcessLine(Place("comparison", 0, 0, arm, arm), "", 1.0), [record])
+    a, b = (one.values[f"{RELU.id} forward"] for one in session.replicates)
+    assert b - a == pytest.approx(math.log(3.0))

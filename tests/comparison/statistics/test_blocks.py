@@ -99,3 +99,15 @@ def test_an_unbalanced_block_is_refused():
 def test_a_block_of_five_processes_is_refused():
     with pytest.raises(ValueError, match="ABBAB"):
         effects(block("ABBAB", [0, 1, 1, 0, 1]), "comparison", ["x"])
+
+
+def test_a_process_that_has_both_arms_is_a_block():
+    def both(block, a, b):
+        return [
+            Replicate("comparison", block, 0, arm, {"x": value})
+            for arm, value in (("A", a), ("B", b))
+        ]
+
+    alone = Replicate("comparison", 2, 0, "A", {"x": 1.0})
+    found = effects([*both(0, 1.0, 1.5), *both(1, 4.0, 4.25), alone], "comparison", ["x"])
+    assert found.values.tolist() == [[0.5, 0.25]]

@@ -1,5 +1,8 @@
 """What is sampled, with clocks made up."""
 
+import random
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -259,3 +262,32 @@ def test_it_does_not_warm_up_what_took_its_share_at_first(clock, first_s):
 def test_it_warms_up_so_many_calls_if_told(clock, calls):
     warm_up([clock.taking(S)], lambda: None, 1.0, float("inf"), calls)
     assert clock.ns == calls * S
+
+
+def test_arms_are_sampled_in_turn_in_random_order():
+    turns = []
+
+    class Named(Trace):
+        def __init__(self, name, factor):
+            super().__init__()
+            self.name, self.factor = name, factor
+
+        def trace(self, phases, count, loops=1):
+            turns.append((self.name, loops))
+            return [PhaseTimes(*[[self.factor * (1000.0 + len(turns) // 9)] * count] * 3)]
+
+    def ready(name, factor, loops):
+        wanted = (Precision(0.01), Time(1e9))
+        return sampling.Sampling("forward", Named(name, factor), [print], 0, wanted, 1e-6, loops)
+
+    made = sampling.sample_in_turn(
+        [ready("a", 1.0, 3), ready("b", 2.0, 5)], [nullcontext] * 2, random.Random(3)
+    )
+    a, b = (found.phases[0].times for found in made)
+    assert [found.loops for found in made] == [3, 5]
+    assert len(a) == len(b) == MIN_ADAPTIVE_SAMPLES
+    assert np.median(np.divide(b, a)) == pytest.approx(2.0, rel=1e-2)
+    # Each turn has a call that is not timed, and then a sample; each round has both arms.
+    assert turns[::2] == [(name, 1) for name, _ in turns[1::2]]
+    rounds = ["".join(name for name, _ in turns[at + 1 : at + 4 : 2]) for at in range(0, 40, 4)]
+    assert set(rounds) == {"ab", "ba"}
