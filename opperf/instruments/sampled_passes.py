@@ -243,7 +243,8 @@ class SampledPasses:
         observe: Callable[[Any], None] | None = None,
     ) -> Steps[Samples]:
         """Yields what is sampled, and returns samples of the phases, of which the last is that of
-        the metric. `first_s` are the seconds of their first execution; `observe` takes what the last timed one returned."""
+        the metric. `first_s` are the seconds of their first execution; `observe` takes what the
+        last timed one returned."""
         settings, few = self._case.settings, self._visit.conditions.few
         gauges = self._visit.conditions.reference_work and (few is None or few.is_gauged)
         work = ReferenceWork() if gauges else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -35,6 +37,9 @@ from opperf.sources.shapes import bounded, with_decided
 from opperf.sources.varying import with_array_type, with_dtype, with_settings
 from opperf.worker.binding import bound_of
 from opperf.worker.protocol import Trial
+
+if TYPE_CHECKING:
+    from opperf.instruments.sampled_passes import Steps
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
@@ -121,7 +126,8 @@ def measure_in_turn(
 ) -> list[Record]:
     """Returns the records of cases whose calls alternate, each under its conditions; an error is
     the status of all. Where no call writes to its inputs, they are the same objects for all cases
-    with equal ones: two copies lie differently in memory, which moves the time of some by percents."""
+    with equal ones: two copies lie differently in memory, which moves the time of some by
+    percents."""
     begun = time.perf_counter()
     try:
         shares = all(conditions.results is None for conditions in every)
@@ -183,11 +189,29 @@ def _sample_in_turn(
     visits: Sequence[Visit], framework: Framework, draw: random.Random, shares: bool
 ) -> None:
     """Samples visits in turn, pass by pass; one that lacks a pass leaves the others to it."""
-    from opperf.instruments.profilers.sampling import Samples, Sampling, sample_in_turn
     from opperf.instruments.sampled_passes import SampledPasses
 
     steps = [SampledPasses(visit).steps() for visit in visits]
+    turns: list[Callable[[], AbstractContextManager[object]]]
     turns = [partial(framework.scope, visit.case) for visit in visits]
+    ways = [(visit.case.settings, framework.array_type(visit.case.target)) for visit in visits]
+    with ExitStack() as stack:
+        if all(way == ways[0] for way in ways):
+            # Entering a scope may take longer than a turn.
+            stack.enter_context(turns[0]())
+            turns = [nullcontext] * len(visits)
+        _take_turns(visits, steps, turns, draw, shares)
+
+
+def _take_turns(
+    visits: Sequence[Visit],
+    steps: Sequence[Steps[None]],
+    turns: Sequence[Callable[[], AbstractContextManager[object]]],
+    draw: random.Random,
+    shares: bool,
+) -> None:
+    from opperf.instruments.profilers.sampling import Samples, Sampling, sample_in_turn
+
     pending: dict[int, Sampling] = {}
 
     def advance(place: int, done: Samples | None) -> None:

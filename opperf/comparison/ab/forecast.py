@@ -50,13 +50,13 @@ class Stage(NamedTuple):
     ) -> Iterator[Place]:
         """Yields its processes in their order, without those that are done; of alternating arms,
         each arm of a process."""
-        have = {(place.phase, place.block, place.position, place.role) for place in done}
+        have = {(place.phase, place.block, place.position) for place in done}
         control = self.phase == "control"
         roles = arms[:2] if control else arms
         for block in range(self.first_block, self.first_block + self.n_blocks):
             turns = enumerate(block_order(seed, self.phase, block, roles))
             for position, role in turns if order == "block" else ((0, role) for role in roles):
-                if (self.phase, block, position, role) not in have:
+                if (self.phase, block, position) not in have:
                     arm = arms[0] if control else role
                     yield Place(self.phase, block, position, arm, role)
 

@@ -221,17 +221,20 @@ class Session:
         every = (record.node for process in self.processes for record in process.records)
         return tuple(dict.fromkeys(filter(None, every)))
 
-    def omit_blocks_begun_elsewhere(self, node: str) -> None:
-        """Leaves out processes of other nodes in blocks that are not complete, which are then
-        measured again: the arms of a block are measured in one place, as its difference has no part
-        of two places in it."""
+    def omit_begun_blocks(self, node: str) -> None:
+        """Leaves out processes of other nodes in blocks that are not complete, and arms of a
+        process that lacks one, which are then measured again: the arms of a block are measured in
+        one place, as its difference has no part of two places in it."""
         of_block = Counter(map(_block, self.processes))
         self.processes = [
             process
             for process in self.processes
             if of_block[_block(process)]
             == block_size(process.line.place.phase, len(self.arms), self.plan.order)
-            or all(record.node == node for record in process.records)
+            or (
+                self.plan.order == "block"
+                and all(record.node == node for record in process.records)
+            )
         ]
 
     @functools.cached_property

@@ -66,7 +66,7 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
         try:
             run, _ = read_visits(path)
             session = session_of(path, run)
-            session.omit_blocks_begun_elsewhere(node)
+            session.omit_begun_blocks(node)
             return cls(writer, session, run, node, environments)
         except BaseException:
             writer.__exit__()
