@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from opperf.comparison.ab.absences import Absence, reasons_of
-from opperf.comparison.ab.arms import ArmSpec
+from opperf.comparison.ab.arms import ArmSpec, Order
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.missing import missing_figures
@@ -148,6 +148,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """By arm, the files that it has loaded for the cases, and the framework's."""
     same_files: str = ""
     """That both arms have loaded the same files, although they are of two builds."""
+    order: Order = "block"
+    """How the processes that timed the arms were ordered."""
     kind: Literal["times", "checks"] = "times"
     """`checks` of a session that compares results alone."""
 
@@ -198,6 +200,7 @@ def report_of(
     detectable = statistics.median(known) if known else None
     return Report(
         kind="checks" if plan.kind == "checks" else "times",
+        order=plan.order,
         framework=" ".join([plan.framework, *_versions(session)]),
         a=_shown(plan.arms[0], "A"),
         b=_shown(plan.arms[1], "B"),

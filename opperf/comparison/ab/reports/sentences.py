@@ -20,6 +20,11 @@ HOW = (
 )
 """How to read the tables."""
 
+ALTERNATING = (
+    "Calls of A and B alternated within each process, as one can have both, so that its level is "
+    "in no ratio; --order block gives each arm processes of its own."
+)
+
 HOW_TITLES = {
     "times": "How it was measured, and how to read it",
     "checks": "How it was compared",
@@ -52,6 +57,7 @@ def summary(report: Report) -> list[str]:
         *([sentence(report.results)] if report.results else []),
         f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
         f"Measured by {processes(report.processes)}.",
+        *([ALTERNATING] if report.order == "alternate" else []),
         *([_gate(report.gate, report)] if report.gate else []),
         *_power(report),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
