@@ -3,8 +3,8 @@ do for fresh processes.
 
 Identical arms, in forks of several imports: by figure, the scatter of the ratio within a process
 and of a process's own level, and the part of the ratio's variance that lies between imports. Then
-sessions of `opperf ab`, whose processes are drawn from those that were measured, from two imports
-for each stage: how many flag a case, with both arms equal, and how often a change of 5 % is found.
+sessions of `opperf ab`, whose noise is drawn from what was measured, with two imports for each
+stage: how many flag a case, with both arms equal, and how often a change of 5 % is found.
 
 Run: python -m benchmarks.alternating [--framework NAME] [--imports N] [--forks N]
 """
@@ -82,23 +82,28 @@ def between(values: Floats) -> tuple[float, float]:
 
 
 def session(rng: np.random.Generator, ratios: Floats, change: float) -> tuple[bool, Floats]:
-    """Returns whether a session of processes drawn from these is valid, and its flags; `ratios` are
-    by figure, import and fork."""
+    """Returns whether a session is valid, and its flags; `ratios` are by figure, import and fork.
+    The noise of a process is drawn from what was measured around the mean of its import, and that
+    of an import is normal: the mean of a few forks of few imports is none of a machine's."""
     thresholds = Thresholds()
+    figures, _, forks = ratios.shape
+    noise = ratios - ratios.mean(axis=2, keepdims=True)
+    noise = noise.reshape(figures, -1) * np.sqrt(forks / (forks - 1))
+    spread = np.sqrt([max(between(own)[1], 0.0) for own in ratios])
 
     def blocks(imports: Floats, first: int, number: int) -> Floats:
-        chosen = [imports[block % IMPORTS] for block in range(first, first + number)]
-        forks = rng.integers(ratios.shape[2], size=number)
-        return np.asarray(ratios[:, chosen, forks])
+        chosen = rng.permutation(noise.shape[1])[:number]
+        return np.asarray(imports[:, np.arange(first, first + number) % IMPORTS] + noise[:, chosen])
 
-    pair = rng.choice(ratios.shape[1], IMPORTS, replace=False)
+    def imports() -> Floats:
+        return rng.normal(0.0, 1.0, (figures, IMPORTS)) * spread[:, None]
+
+    pair = imports()
     control = _of(blocks(pair, 0, thresholds.control_blocks))
-    measured, decisions = np.empty((len(ratios), 0)), Decisions.none(len(ratios))
+    measured, decisions = np.empty((figures, 0)), Decisions.none(figures)
     for n_blocks in thresholds.looks:
         first = measured.shape[1]
-        if first:
-            pair = rng.choice(ratios.shape[1], IMPORTS, replace=False)
-        new = blocks(pair, first, n_blocks - first)
+        new = blocks(imports() if first else pair, first, n_blocks - first)
         measured = np.concatenate([measured, new + change], axis=1)
         if not first and fault(control, _of(measured), thresholds):
             return False, decisions.changed

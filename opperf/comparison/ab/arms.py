@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -289,6 +289,10 @@ def worker_of(
     )
 
 
+WALL_CLOCK = "python"
+"""Profiler that a turn of a few calls costs nothing to begin."""
+
+
 def why_not_alternating(arms: Iterable[ArmSpec], common: Selection) -> str:
     """Returns why no process can have all arms; empty if one can."""
     every = list(arms)
@@ -299,10 +303,13 @@ def why_not_alternating(arms: Iterable[ArmSpec], common: Selection) -> str:
 
 
 def choose_order(
-    asked: Order | None, arms: Mapping[str, ArmSpec], common: Selection
+    asked: Order | None,
+    arms: Mapping[str, ArmSpec],
+    common: Selection,
+    profilers: Collection[str | None] = (WALL_CLOCK,),
 ) -> tuple[Order, str]:
-    """Returns the order of a session, and why. Raises `UsageError` for one that its arms cannot
-    have."""
+    """Returns the order of a session under some profilers, and why. Raises `UsageError` for one that
+    its arms cannot have."""
     why_not = why_not_alternating(arms.values(), common)
     if asked == "alternate" and why_not:
         raise UsageError(f"--order alternate: not possible, {why_not}; omit it")
@@ -310,6 +317,8 @@ def choose_order(
         return asked, "as asked"
     if why_not:
         return "block", why_not
+    if set(profilers) - {WALL_CLOCK}:
+        return "block", "as a profiler of kernels would begin a recording for each turn of an arm"
     return "alternate", "as one process can have all arms: its level is in none of the ratios"
 
 

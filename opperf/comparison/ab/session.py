@@ -145,7 +145,7 @@ class Process:
     """By figure, the natural logarithm of the median."""
     reference: dict[str, dict[str, float]]
     lost: dict[str, Lost]
-    samples: dict[str, Sequence[float]]
+    samples: dict[str, Sequence[float]] = field(default_factory=dict)
     """By figure."""
 
 

@@ -344,6 +344,7 @@ def test_calls_alternate_where_a_process_can_have_all_arms(more, order):
     common = Selection(settings=Settings(threads=1))
     assert choose_order(None, arms, common)[0] == order
     assert choose_order("block", arms, common) == ("block", "as asked")
+    assert choose_order(None, arms, common, {"native"})[0] == "block"
     if order == "block":
         with pytest.raises(UsageError, match="not possible, as the arms differ"):
             choose_order("alternate", arms, common)

@@ -43,7 +43,7 @@ def test_both_arms_count_or_none(options, refused):
     assert refused(*options).startswith("one arm counts instructions and the other measures times")
 
 
-VALUES = {"until_settled": "20", "no_pace": None, "same_within": "10%"}
+VALUES = {"order": "block", "until_settled": "20", "no_pace": None, "same_within": "10%"}
 
 
 @pytest.mark.parametrize("name", OF_TIMES)
