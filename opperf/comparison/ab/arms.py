@@ -308,8 +308,8 @@ def choose_order(
     common: Selection,
     profilers: Collection[str | None] = (WALL_CLOCK,),
 ) -> tuple[Order, str]:
-    """Returns the order of a session under some profilers, and why. Raises `UsageError` for one that
-    its arms cannot have."""
+    """Returns the order of a session under some profilers, and why. Raises `UsageError` for one
+    that its arms cannot have."""
     why_not = why_not_alternating(arms.values(), common)
     if asked == "alternate" and why_not:
         raise UsageError(f"--order alternate: not possible, {why_not}; omit it")
