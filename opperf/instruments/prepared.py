@@ -107,7 +107,7 @@ class PreparedCase:
         bound: Bound = NOTHING_BOUND,
         like: PreparedCase | None = None,
     ) -> None:
-        """`like` is one whose inputs it has too, if they are as its own would be."""
+        """`like` is one whose inputs it has too."""
         self.case, self.framework, self._bound = case, framework, bound
         self._seed = case.settings.seed
         self.differentiated: list[Any] = []
@@ -116,7 +116,7 @@ class PreparedCase:
         self._made: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
-        if like is not None and like.has_inputs_of(case):
+        if like is not None:
             self.arguments = like.arguments
         else:
             for name, argument in case.arguments.items():
@@ -131,17 +131,6 @@ class PreparedCase:
             framework.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
-
-    def has_inputs_of(self, case: Case) -> bool:
-        """Whether its inputs are those that another case would have. Inputs with gradients are not
-        had by two, as a framework writes beside them."""
-        own = self.case
-        return (
-            case.arguments == own.arguments
-            and case.settings == own.settings
-            and "backward" not in (*own.passes, *case.passes)
-            and not isinstance(case.target, ObjectTarget)
-        )
 
     def make_gradient(self) -> Gradient:
         """Returns the call's gradient. Raises `NoGradientError`."""

@@ -26,6 +26,7 @@ from opperf.model import (
     UNKNOWN,
     Case,
     NoteCode,
+    ObjectTarget,
     Record,
     Status,
     Verification,
@@ -161,7 +162,8 @@ def _alternate(
         case, conditions = cases[place], every[place]
         check_available(case, framework)
         TIMES.prepare(framework)
-        like = next((visit.prepared for visit in made.values()), None) if shares else None
+        others = (visit.prepared for visit in made.values() if shares)
+        like = next((other for other in others if _has_equal_inputs(other.case, case)), None)
         with case_scope(case, framework):
             bound = bound_of(case, framework, NOTHING_BOUND)
             made[place] = Visit(PreparedCase(case, framework, bound, like), conditions)
@@ -183,6 +185,17 @@ def _alternate(
         with case_scope(visit.case, framework):
             visit.restore()
     return visits
+
+
+def _has_equal_inputs(one: Case, other: Case) -> bool:
+    """Whether cases may have the same inputs: not those with gradients, beside which a framework
+    writes."""
+    return (
+        one.arguments == other.arguments
+        and one.settings == other.settings
+        and "backward" not in (*one.passes, *other.passes)
+        and not isinstance(other.target, ObjectTarget)
+    )
 
 
 def _sample_in_turn(

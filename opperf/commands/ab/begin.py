@@ -28,7 +28,6 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     ThreadPlan,
     Threads,
-    choose_order,
     option_of,
     plan_threads,
     settings_of,
@@ -48,6 +47,7 @@ from opperf.comparison.ab.forecast import (
 from opperf.comparison.ab.gate import left_to_count
 from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.loaded import are_builds, check_loaded
+from opperf.comparison.ab.order import choose_order
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
 from opperf.comparison.ab.session import Session

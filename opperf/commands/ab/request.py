@@ -23,8 +23,9 @@ from opperf.commands.run.request import (
     check_shape_options,
     split_sources,
 )
-from opperf.comparison.ab.arms import ArmSpec, Order, Threads, name_arms, option_of, read_arms
+from opperf.comparison.ab.arms import ArmSpec, Threads, name_arms, option_of, read_arms
 from opperf.comparison.ab.deadline import Deadline
+from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
 from opperf.comparison.statistics.data import Thresholds

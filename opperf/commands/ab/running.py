@@ -36,12 +36,13 @@ from opperf.comparison.ab.forecast import (
     spent,
 )
 from opperf.comparison.ab.gate import needs_no_times
+from opperf.comparison.ab.order import block_size
 from opperf.comparison.ab.outcome import EXIT_CODES, outcome
 from opperf.comparison.ab.plausibility import moved_by_gains
 from opperf.comparison.ab.report import reports_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import measured_of
-from opperf.comparison.ab.session import Session, block_size
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.project_file import limits_from
 from opperf.comparison.results import looked_for

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,16 +20,12 @@ from opperf.environments.requirements import is_requirement, read_requirements
 from opperf.errors import UsageError, suggest
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import NOT_PINNED, Cpus
-from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct, process_settings
+from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct
 from opperf.model.declaring import ALL, read_thread_count
 from opperf.plurals import pluralize
 from opperf.sources.selecting import REGEX, Selection
 from opperf.worker.client import Worker
 from opperf.worker.process import find_program
-
-Order = Literal["alternate", "block"]
-"""`alternate`: calls of the arms alternate within a process, which is a block. `block`: processes
-of the arms take turns, two of each in a block."""
 
 
 class ArmSpec(Struct, frozen=True):
@@ -287,39 +283,6 @@ def worker_of(
         measures_memory=False,
         own_modules=own_modules,
     )
-
-
-WALL_CLOCK = "python"
-"""Profiler that a turn of a few calls costs nothing to begin."""
-
-
-def why_not_alternating(arms: Iterable[ArmSpec], common: Selection) -> str:
-    """Returns why no process can have all arms; empty if one can."""
-    every = list(arms)
-    own = [process_settings(settings_of(arm, common.settings)) for arm in every]
-    if any(arm.python for arm in every) or any(found != own[0] for found in own):
-        return "as the arms differ in what a process has one of: interpreter, variables, threads"
-    return ""
-
-
-def choose_order(
-    asked: Order | None,
-    arms: Mapping[str, ArmSpec],
-    common: Selection,
-    profilers: Collection[str | None] = (WALL_CLOCK,),
-) -> tuple[Order, str]:
-    """Returns the order of a session under some profilers, and why. Raises `UsageError` for one
-    that its arms cannot have."""
-    why_not = why_not_alternating(arms.values(), common)
-    if asked == "alternate" and why_not:
-        raise UsageError(f"--order alternate: not possible, {why_not}; omit it")
-    if asked is not None:
-        return asked, "as asked"
-    if why_not:
-        return "block", why_not
-    if set(profilers) - {WALL_CLOCK}:
-        return "block", "as a profiler of kernels would begin a recording for each turn of an arm"
-    return "alternate", "as one process can have all arms: its level is in none of the ratios"
 
 
 COARSE_BLOCKS = 4

@@ -17,10 +17,10 @@ from typing import Literal
 import msgspec
 
 from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.arms import ArmSpec, Order, Threads, with_all_threads
+from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
+from opperf.comparison.ab.order import Order, block_size
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.slow_calls import SlowPair
-from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES, analyse_together
 from opperf.errors import RunFileError
@@ -105,13 +105,6 @@ class SessionPlan(Struct, frozen=True):
     @property
     def by_name(self) -> dict[str, ArmSpec]:
         return {arm.name: arm for arm in self.arms}
-
-
-def block_size(phase: str, n_arms: int, order: Order = "block") -> int:
-    """Returns the replicates of a block: two of each arm, or of the first one and itself; one of
-    each where they alternate within a process."""
-    each = BLOCK // 2 if order == "block" else 1
-    return each * (2 if phase == "control" else n_arms)
 
 
 ARMS: tuple[Arm, Arm] = ("A", "B")

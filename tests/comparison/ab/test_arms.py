@@ -14,7 +14,6 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     Threads,
     arm_spec,
-    choose_order,
     coarse_time_s,
     name_arms,
     plan_threads,
@@ -25,6 +24,7 @@ from opperf.comparison.ab.arms import (
     with_all_threads,
     worker_of,
 )
+from opperf.comparison.ab.order import choose_order
 from opperf.errors import UsageError
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec, process_settings
 from opperf.sources.selecting import Selection
