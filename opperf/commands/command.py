@@ -129,13 +129,15 @@ class Command(click.Command):
     def sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Parameter]]]:
         """Yields the sections of options that help shows, by their titles; one without examples has
         a single section."""
-        left = {
+        left: dict[str | None, click.Parameter] = {
             param.name: param
             for param in self.get_params(ctx)
-            if param.get_help_record(ctx) is not None
+            if isinstance(param, click.Option) and param.get_help_record(ctx) is not None
         }
         for title, names in SECTIONS.items() if self.examples else ():
-            found = [left.pop(name) for name in names.split() if name in left]
+            listed = [name for name in names.split() if name in left]
+            own = (name for name, param in left.items() if getattr(param, "section", "") == title)
+            found = [left.pop(name) for name in dict.fromkeys((*listed, *own))]
             if found:
                 yield title, found
         if left:

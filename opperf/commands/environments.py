@@ -13,7 +13,8 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import Interpreter
 from opperf.parameters import combine
-from opperf.parsing import label_interpreters
+from opperf.parsing import clicked
+from opperf.requests.parsers import label_interpreters
 
 if TYPE_CHECKING:
     from opperf.comparison.ab.arms import ArmSpec
@@ -25,16 +26,11 @@ Say = Callable[[str], None]
 # Help and completion do without the imports of what installs.
 
 
-def parse_requirements(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> tuple[EnvironmentSpec, ...]:
+def parse_requirements(values: tuple[str, ...]) -> tuple[EnvironmentSpec, ...]:
     """Parses `torch==2.12,numpy<2` into an environment, and several values into several."""
     from opperf.environments.requirements import read_requirements
 
-    try:
-        return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+    return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())
 
 
 locked_option = click.option(
@@ -51,7 +47,7 @@ environment_options = combine(
         "requirements",
         multiple=True,
         metavar="REQUIREMENTS",
-        callback=parse_requirements,
+        callback=clicked(parse_requirements),
         # The default framework may be the one that is required.
         is_eager=True,
         help="Run the workers in an environment of these requirements, which uv or pip installs "

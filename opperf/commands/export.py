@@ -1,35 +1,18 @@
-"""The command `export`: its arguments and options."""
+"""The command `export`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
-
-from opperf.commands.command import command
-from opperf.parameters import columns, debug, output_options
-from opperf.parsing import FormatName, KeptPath
-from opperf.reports.formats import RUN
+from opperf.commands.options import command
+from opperf.requests.export import ExportRequest
+from opperf.results.messages import tell
+from opperf.results.output import STDOUT
 
 
-@command()
-@click.argument("run_file", metavar="RUNFILE", type=KeptPath())
-@click.option(
-    "--to",
-    "tool",
-    required=True,
-    type=FormatName(RUN),
-    help="pytest-benchmark; bencher, which reads it with --adapter json; github-action-benchmark, "
-    "which reads it as customSmallerIsBetter; md, a page to read; or another format of `opperf "
-    "run`.",
-)
-@output_options("Write to this file; - prints.", RUN, default="-")
-@columns
-@debug
-@click.pass_context
-def export(ctx: click.Context, /, debug: bool, **options: Any) -> None:
+@command(ExportRequest)
+def export(request: ExportRequest) -> int:
     """Write a run file (-f jsonl, or @last and others of `opperf runs`) in the format of another
     benchmark tool, or as a page in HTML or Markdown."""
-    from opperf.reports.writing import Request, export_command
-
-    ctx.exit(export_command(Request(**options)))
+    request.run(tell)
+    if request.output_file != STDOUT:
+        tell(f"written to {request.output_file}")
+    return 0

@@ -14,8 +14,9 @@ import msgspec
 from opperf.commands.command import command
 from opperf.errors import UsageError
 from opperf.parameters import as_json, debug
-from opperf.parsing import parse_labels, parse_moment, split_commas
+from opperf.parsing import clicked
 from opperf.plurals import pluralize
+from opperf.requests.parsers import parse_labels, parse_moment, split_commas
 from opperf.results.kept import (
     KeptRun,
     is_name,
@@ -35,7 +36,7 @@ KINDS = ("run", "ab")
 
 
 @command()
-@click.argument("names", nargs=-1, metavar="[OPERATOR|@RUN]...", callback=split_commas)
+@click.argument("names", nargs=-1, metavar="[OPERATOR|@RUN]...", callback=clicked(split_commas))
 @click.option(
     "--kind",
     type=click.Choice(KINDS, case_sensitive=False),
@@ -49,18 +50,21 @@ KINDS = ("run", "ab")
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=parse_labels,
+    callback=clicked(parse_labels),
     help="Only runs with this label, as `opperf run --label` set it; the value may be a glob.",
 )
 @click.option(
     "--since",
     metavar="DATE",
-    callback=parse_moment,
+    callback=clicked(parse_moment),
     help="Only runs since then: 2026-01-31, 2026-01-31T12:30, or 3d, 12h, 30m for days, hours and "
     "minutes ago.",
 )
 @click.option(
-    "--until", metavar="DATE", callback=parse_moment, help="Only runs until then, likewise."
+    "--until",
+    metavar="DATE",
+    callback=clicked(parse_moment),
+    help="Only runs until then, likewise.",
 )
 @click.option("--unfinished", is_flag=True, help="Only runs that were not finished.")
 @click.option(

@@ -7,7 +7,7 @@ from opperf import commands
 from opperf.commands.command import Command, has_one_value
 from opperf.model import DECLARED
 from opperf.opperf import load_command
-from opperf.parsing import parse_assignments
+from opperf.requests.parsers import parse_assignments
 
 LOADED = [load_command(name) for name in commands.COMMANDS]
 
@@ -85,9 +85,7 @@ def test_threads_of_an_axis_multiply():
     ],
 )
 def test_values_of_a_variable_may_be_set_one_by_one(name, words, values):
-    (param,) = (one for one in COMMANDS[0].params if one.name == name)
-    ctx = click.Context(COMMANDS[0])
-    assert parse_assignments(DECLARED[name].read)(ctx, param, words) == values
+    assert parse_assignments(DECLARED[name].read)(words) == values
 
 
 def test_a_repeated_flag_is_one_flag():

@@ -33,8 +33,10 @@ from opperf.parameters import (
     sweep,
     weight,
 )
-from opperf.parsing import check_extension, findings_among, parse_share
+from opperf.parsing import check_extension, clicked
 from opperf.reports.formats import SESSION
+from opperf.requests.parsers import findings_among
+from opperf.shares import read_share
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
 
@@ -46,21 +48,18 @@ ASSIGNED = ", ".join(
 """Settings that an arm can assign like the options of `run`."""
 
 
-def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> object:
+def parse_threads(text: str) -> object:
     """Parses the threads of a session."""
     # Help and completion do without the import.
     from opperf.comparison.ab.arms import read_threads
 
-    try:
-        return read_threads(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+    return read_threads(text)
 
 
-def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float:
+def parse_sample(text: str) -> float:
     """Parses a share, of which `0%` and `100%` are two."""
     whole = {"0": 0.0, "0%": 0.0, "100%": 1.0}
-    return whole[text] if text in whole else parse_share(ctx, param, text) or 0.0
+    return whole[text] if text in whole else read_share(text)
 
 
 @click.command(
@@ -104,7 +103,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--threads",
     default="1,all",
     show_default=True,
-    callback=parse_threads,
+    callback=clicked(parse_threads),
     metavar="N|all|N,all",
     help="Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
     "adds a coarse look at changes of more than 20 % with all threads, which has no part in the "
@@ -125,7 +124,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--gate-sample",
     default="10%",
     show_default=True,
-    callback=parse_sample,
+    callback=clicked(parse_sample),
     metavar="SHARE",
     help="Share of the cases with the same instructions that are timed all the same, at random, at "
     "least three; 0% for none, 100% for all.",
@@ -133,7 +132,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
 @click.option(
     "--same-within",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Largest change of a time that still counts as the same.  [default: twice the threshold]",
 )
 @click.option(
@@ -222,7 +221,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=findings_among(FINDINGS),
+    callback=clicked(findings_among(FINDINGS)),
     help="What makes the command fail: regressed, improved, different (results) and missing (what "
     "A can and B cannot) with exit code 1, ambiguous with 3; or none.  "
     f"[default: {','.join(FAIL_ON)}]",

@@ -22,7 +22,8 @@ from opperf.parameters import (
     resumption,
     shuffle,
 )
-from opperf.parsing import split_commas, words_among
+from opperf.parsing import clicked
+from opperf.requests.parsers import split_commas, words_among
 from opperf.suites.base import SIZES
 
 Words = tuple[str, ...]
@@ -48,7 +49,7 @@ model_words = click.argument("names", nargs=-1, metavar="[MODEL]...", callback=s
 
 
 def _frameworks(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    named = split_commas(ctx, param, values)
+    named = clicked(split_commas)(ctx, param, values)
     if named:
         return tuple(dict.fromkeys(named))
     if any(ctx.params.get(name) for name in (*RUNNERS_AXES, "experiment_config")):
@@ -105,14 +106,14 @@ selection_of_models = combine(
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    return words_among(lambda: SIZES)(ctx, param, values) or ("default",)
+    return clicked(words_among(lambda: SIZES))(ctx, param, values) or ("default",)
 
 
 def _batch_sizes(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> tuple[int | None, ...]:
     found: dict[int, None] = {}
-    for word in split_commas(ctx, param, values):
+    for word in clicked(split_commas)(ctx, param, values):
         if not word.isdecimal() or int(word) < 1:
             raise click.BadParameter(f"{word!r} is not a number of examples of at least 1")
         found[int(word)] = None
@@ -153,7 +154,7 @@ RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2
 
 def _words_of(axis: str) -> Any:
     def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Any:
-        split = values if axis == "xla_flags" else split_commas(ctx, param, values)
+        split = values if axis == "xla_flags" else clicked(split_commas)(ctx, param, values)
         try:
             return read_values(axis, split)
         except UsageError as error:

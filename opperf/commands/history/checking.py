@@ -14,7 +14,8 @@ from opperf.commands.command import command
 from opperf.commands.history.options import project, store
 from opperf.errors import FOUND
 from opperf.parameters import choice_option, debug, report_outputs
-from opperf.parsing import parse_share
+from opperf.parsing import clicked
+from opperf.shares import read_share
 
 if TYPE_CHECKING:
     from opperf.history.events import Event, Update
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Smallest change of interest.",
 )
 @choice_option(

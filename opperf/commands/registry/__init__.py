@@ -20,7 +20,8 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import KeptPath, split_commas
+from opperf.parsing import KeptPath, clicked
+from opperf.requests.parsers import split_commas
 
 
 @command(
@@ -33,7 +34,7 @@ from opperf.parsing import KeptPath, split_commas
         ),
     },
 )
-@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
+@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=clicked(split_commas))
 @filter_options
 @click.option(
     "--categories",

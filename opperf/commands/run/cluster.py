@@ -11,7 +11,8 @@ import click
 from opperf.errors import UsageError
 from opperf.execution.fleet.options import FleetOptions
 from opperf.parameters import combine, count_option, setting_options, spelling
-from opperf.parsing import parse_labels
+from opperf.parsing import clicked
+from opperf.requests.parsers import parse_labels
 
 if TYPE_CHECKING:
     from opperf.commands.run.request import Request
@@ -32,7 +33,7 @@ nodes = click.option(
     "--nodes",
     multiple=True,
     metavar="LABEL=VALUE",
-    callback=parse_labels,
+    callback=clicked(parse_labels),
     help="Nodes with this label, or with this amount of a resource, e.g. GPU=8; name=NAME for "
     "one of them. Repeat it for nodes that have several.",
 )

@@ -10,7 +10,7 @@ from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.extras import install_extra
 from opperf.model import Run
 from opperf.reports.writing import write
-from opperf.results.plots import command
+from opperf.results.plots import drawing
 from tests.results.conftest import ENVIRONMENT
 
 
@@ -148,9 +148,9 @@ def test_a_missing_library_is_named_with_its_extra(run_file, monkeypatch, tmp_pa
 
 
 def test_operators_beyond_the_first_are_counted_above_a_picture(run_file, make_point):
-    records = [make_point(f"f{i}", n=n) for i in range(command.SHOWN_INPUTS + 2) for n in (1, 2)]
-    lines = command._subtitle([], records)
-    assert lines[command.SHOWN_INPUTS] == "and 2 other operators"
-    assert command._title(records).startswith("f0, f1, ")
+    records = [make_point(f"f{i}", n=n) for i in range(drawing.SHOWN_INPUTS + 2) for n in (1, 2)]
+    lines = drawing._subtitle([], records)
+    assert lines[drawing.SHOWN_INPUTS] == "and 2 other operators"
+    assert drawing._title(records).startswith("f0, f1, ")
     many = [make_point(f"f{i}") for i in range(100)]
-    assert command._title(many).startswith("100 operators: f0, f1, ")
+    assert drawing._title(many).startswith("100 operators: f0, f1, ")

@@ -1,29 +1,26 @@
-"""The command `plot`, from its options to the exit code."""
+"""Charts of run files as they are printed and written: their files, titles and formats."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.extras import check_extras
 from opperf.model import DECLARED, Record, Run
 from opperf.plurals import pluralize
 from opperf.results.kept import display
-from opperf.results.messages import tell
-from opperf.results.output import check_output, replace
+from opperf.results.output import check_output
 from opperf.results.plots.bar_images import bar_picture, legend_lines
-from opperf.results.plots.bars import MOST_ROWS, BarPlot, make_bars
-from opperf.results.plots.data import Plot, has_sizes, make_plot
+from opperf.results.plots.bars import BarPlot
+from opperf.results.plots.data import Plot
 from opperf.results.plots.dimensions import measured
 from opperf.results.plots.images import INTERVALS, WRITERS, image
 from opperf.results.plots.text import bar_text, plot_text
-from opperf.results.projection import OPERATOR, Source
+from opperf.results.projection import Source
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.sweeps import swept_inputs, swept_labels
 from opperf.results.text import terminal_width, truncate
@@ -38,49 +35,8 @@ SHOWN_INPUTS = 6
 """Most operators whose inputs are above an image."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The request of `plot`: its parameters."""
-
-    files: tuple[Path, ...]
-    metrics: tuple[str, ...]
-    x: str | None
-    by: tuple[str, ...]
-    top: int | None
-    output_file: Path | None
-    overwrite: bool
-
-
-def plot_command(request: Request) -> int:
-    """Draws run files, and returns the exit code. Raises `OpperfError` if it cannot."""
-    files, output = request.files, request.output_file
-    suffix = check_image(output, files, request.overwrite)
-    runs = [_read(path) for path in files]
-    names = _names(files)
-    sources = [
-        Source(name, run.records, run.header.labels) for name, run in zip(names, runs, strict=True)
-    ]
-    x, by = request.x, request.by
-    plot: Plot | BarPlot
-    if x == OPERATOR or (x is None and not has_sizes(sources)):
-        plot = make_bars(sources, _lower(request.metrics), by, request.top or MOST_ROWS)
-    elif request.top is not None:
-        raise UsageError("--top limits the rows of bars, and these are lines; use --x operator")
-    else:
-        plot = make_plot(sources, _lower(request.metrics), x, by)
-    for note in plot.notes:
-        tell(note)
-    if output is None:
-        _print(plot)
-        return 0
-    check_extras("a plot", "altair", "vl_convert")
-    records = [entry.record for entry in measured(sources)]
-    replace(output, WRITERS[suffix](_chart(plot, runs, records)))
-    tell(f"written to {output}")
-    return 0
-
-
-def _print(plot: Plot | BarPlot) -> None:
+def print_plot(plot: Plot | BarPlot) -> None:
+    """Prints a chart for the terminal. Raises `UsageError` if what draws it is not installed."""
     width = terminal_width() or TEXT_WIDTH
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     if isinstance(plot, BarPlot):
@@ -90,16 +46,18 @@ def _print(plot: Plot | BarPlot) -> None:
     print(plot_text(plot, width, color))
 
 
-def _chart(plot: Plot | BarPlot, runs: Sequence[Run], records: Sequence[Record]) -> Any:
+def draw(
+    plot: Plot | BarPlot, runs: Sequence[Run], sources: Sequence[Source], suffix: str
+) -> bytes:
+    """Returns the file of a chart; `suffix` is an image's or a page's."""
+    records = [entry.record for entry in measured(sources)]
     title, subtitle = _title(records), _subtitle(runs, records)
     if isinstance(plot, BarPlot):
-        return bar_picture(plot, title, [*subtitle, *legend_lines(plot), *plot.notes])
-    marks = [INTERVALS] if plot.has_intervals else []
-    return image(plot, title, [*subtitle, *marks, *plot.notes])
-
-
-def _lower(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word.lower() for word in words)
+        chart = bar_picture(plot, title, [*subtitle, *legend_lines(plot), *plot.notes])
+    else:
+        marks = [INTERVALS] if plot.has_intervals else []
+        chart = image(plot, title, [*subtitle, *marks, *plot.notes])
+    return WRITERS[suffix](chart)
 
 
 def check_image(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
@@ -118,8 +76,9 @@ def check_image(output: Path | None, files: Sequence[Path], overwrite: bool) -> 
     return suffix
 
 
-def _read(path: Path) -> Run:
-    """Returns the run of a file, and prints warnings. Raises `RunFileError` for any other."""
+def read_drawn(path: Path, say: Callable[[str], None]) -> Run:
+    """Returns the run of a file. Raises `RunFileError` for any other, and for one without a
+    record."""
     if path.is_file() and not is_run_file(path):
         raise RunFileError(
             f"{path} is not a run file, which has the intervals; write one with opperf run -f "
@@ -127,10 +86,18 @@ def _read(path: Path) -> Run:
         )
     run, warnings = read_run(path)
     for warning in warnings:
-        tell(f"warning: {warning}")
+        say(f"warning: {warning}")
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to plot")
     return run
+
+
+def sources_of(files: Sequence[Path], runs: Sequence[Run]) -> list[Source]:
+    """Returns the records of runs, under the shortest names that tell their files apart."""
+    return [
+        Source(name, run.records, run.header.labels)
+        for name, run in zip(_names(files), runs, strict=True)
+    ]
 
 
 def _names(files: Sequence[Path]) -> list[str]:

@@ -1,73 +1,20 @@
-"""The command `report`, from its options to the exit code."""
+"""Reads the run files that are ranked, and checks that their figures can be added up."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from opperf.errors import RunFileError, UsageError
+from opperf.errors import RunFileError
 from opperf.model import Run
-from opperf.reports.hotspots.data import find_hotspots
-from opperf.reports.hotspots.ranking_report import recording_of, report_of
 from opperf.reports.hotspots.times import basis_of
 from opperf.reports.model import RunOnPage, Section
 from opperf.reports.run_page import beside_the_results
-from opperf.reports.writing import write_reports
-from opperf.results.kept import display
-from opperf.results.messages import tell
-from opperf.results.output import Output, check_output
 from opperf.results.runfile import read_run
 from opperf.results.text import inputs_text
 
-PAGE = "html"
-"""The format that has every case."""
 
-
-@dataclass(frozen=True)
-class Request:
-    """The request of `report`: its parameters."""
-
-    files: tuple[Path, ...]
-    rank: str
-    by: tuple[str, ...]
-    top: int | None
-    tree: bool
-    what_if: Mapping[str, float]
-    """Factors of the times of operators, by name."""
-    output_file: Path
-    output_format: str
-    overwrite: bool
-    scripts: Callable[[Run], Mapping[str, str]] | None = None
-    """Makes the scripts of a run's cases, by id, for a page; None for none."""
-
-
-def report_command(request: Request) -> int:
-    """Prints or writes the ranking, and returns the exit code. Raises `OpperfError`."""
-    output = Output(request.output_file, request.output_format)
-    if request.scripts and output.format != PAGE:
-        raise UsageError("--scripts is for a page; name one with -o FILE.html")
-    check_output(output.path, request.overwrite, request.files)
-    runs = _read(request.files)
-    found = find_hotspots(runs, request.rank, request.by, [display(path) for path in request.files])
-    recording = recording_of(found, runs, request.what_if)
-    if request.tree and recording.tree is None:
-        raise UsageError(
-            "--tree needs the places of calls, and the files have none; `opperf record` keeps them"
-        )
-    report = report_of(found, request.top, recording, request.tree)
-    names = map(display, request.files)
-    shown = tuple(
-        RunOnPage(name, run, request.scripts(run) if request.scripts else {})
-        for name, run in zip(names, runs, strict=True)
-    )
-    sections = [*report.sections, *_on_pages_only(shown)]
-    write_reports(dataclasses.replace(report, runs=shown, sections=sections), [output])
-    return 0
-
-
-def _on_pages_only(runs: Sequence[RunOnPage]) -> Iterator[Section]:
+def on_pages_only(runs: Sequence[RunOnPage]) -> Iterator[Section]:
     """Yields what a page of runs has besides the ranking, under the runs' names if several."""
     for own in runs:
         for section in beside_the_results(own.run):
@@ -75,13 +22,13 @@ def _on_pages_only(runs: Sequence[RunOnPage]) -> Iterator[Section]:
             yield section._replace(title=title, is_extra=True)
 
 
-def _read(files: Sequence[Path]) -> list[Run]:
-    """Returns the runs, and prints warnings. Raises `RunFileError` for a file of no use."""
+def read_ranked(files: Sequence[Path], say: Callable[[str], None]) -> list[Run]:
+    """Returns the runs of files. Raises `RunFileError` for a file of no use."""
     runs: list[Run] = []
     for index, path in enumerate(files):
         run, warnings = read_run(path)
         for warning in warnings:
-            tell(f"warning: {warning}")
+            say(f"warning: {warning}")
         if any(path.samefile(earlier) for earlier in files[:index]):
             raise RunFileError(f"{path} is named twice; its calls would count twice")
         if basis_of([run]) is None:

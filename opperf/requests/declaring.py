@@ -1,0 +1,305 @@
+"""How a field of a request is declared, once: its option, parser, help and section. Options of the
+command line, keywords of Python, the words of a command and the check of a run to resume derive
+from that."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+import msgspec
+
+from opperf.errors import RunFileError, UsageError, unknown
+from opperf.model.declaring import Read, one_of
+
+Say = Callable[[str], None]
+"""Is given a line for the user: a warning, or how far the work is."""
+
+Gather = Callable[[tuple[str, ...]], Any]
+"""Parses all texts of an option that may be repeated; raises as a `Read` does."""
+
+CASES, ARMS, COMMITS, INPUTS = "Cases", "Arms", "Commits", "Inputs"
+AXES, SETTINGS, CLUSTER = "Axes", "Settings", "Cluster"
+PRECISION, PROFILING, REPLAY = "Time and precision", "Profiling", "Replay"
+INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
+OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
+
+SECTIONS = (
+    *(CASES, ARMS, COMMITS, INPUTS, AXES, SETTINGS, CLUSTER, PRECISION, PROFILING, REPLAY),
+    *(INSIDES, COMPARISON, HISTORY, OUTPUT, ENDING, OTHER),
+)
+"""Titles of the sections of a command's help, in their order."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of a field."""
+
+    spellings: str
+    """`-o --output-file`, the long one last; empty for an argument of the command line."""
+    help: str | Callable[[], str] = ""
+    """The meaning; computed where it lists what is only known later."""
+    read: Read | None = None
+    """Parser of one text; by default that of the field's type."""
+    gather: Gather | None = None
+    """Parser of all texts of an option that may be repeated."""
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    """Values to complete; by default those of a `Literal`."""
+    section: str = OTHER
+    text: Callable[[Any], str] = str
+    """Writes a value, or an element of one, as `read` and `gather` read it."""
+    flag: Any = True
+    """The value that an option without one sets."""
+    in_python: bool = True
+    """Whether it is a keyword of Python."""
+    may_differ: bool = False
+    """Whether a resumed run may have another value."""
+    excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Fields that cannot be set with it, each with the reason and what to do."""
+
+
+def argument(metavar: str, read: Read | None = None, gather: Gather | None = None) -> Option:
+    """Returns the declaration of an argument of the command line; of several values it ends with
+    `...`, and in brackets it may be absent."""
+    return Option("", read=read, gather=gather, metavar=metavar)
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Fields that several requests have together, as one field of each."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Base class of what can be asked for."""
+
+    given: frozenset[str] = frozenset()
+    """Names of the fields that were set, whatever to."""
+
+
+class Declared(NamedTuple):
+    """A declared field of a request."""
+
+    name: str
+    option: Option
+    kind: Any
+    """Its type."""
+    default: Any
+    """`msgspec.NODEFAULT` if it has to be given."""
+    group: str
+    """The request's field that holds it; empty for the request itself."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spellings of its option, the long one last."""
+        return tuple(self.option.spellings.split())
+
+    @property
+    def shown(self) -> str:
+        """The name that users know it by."""
+        return self.names[-1].partition("/")[0] if self.names else self.option.metavar.strip("[].")
+
+    @property
+    def keyword(self) -> str:
+        """Its name in Python."""
+        return self.shown.lstrip("-").replace("-", "_") if self.names else self.name
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its option takes no value."""
+        has_parser = self.option.read is not None or self.option.gather is not None
+        return bool(self.names) and self.kind is bool and not has_parser
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is msgspec.NODEFAULT
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words among which its value is, where they are known."""
+        literals = (
+            kind for kind in (self.kind, *get_args(self.kind)) if get_origin(kind) is Literal
+        )
+        return self.option.choices or tuple(get_args(next(literals, None)))
+
+    def read(self, text: str) -> Any:
+        """Returns the value of a text. Raises `ValueError` or `UsageError` for one of no value."""
+        parser = self.option.read or (one_of(*self.choices) if self.choices else _plain(self.kind))
+        return parser(text)
+
+    def parse(self, texts: tuple[str, ...]) -> Any:
+        """Returns the value of all texts, likewise."""
+        if self.option.gather is not None:
+            return self.option.gather(texts)
+        if get_origin(self.kind) is tuple:
+            return tuple(map(self.read, texts))
+        return self.read(texts[-1])
+
+    def texts(self, value: Any) -> tuple[str, ...]:
+        """Returns the texts that are parsed to a value."""
+        write = self.option.text
+        if isinstance(value, Mapping):
+            return tuple(f"{key}={write(each)}" for key, each in value.items())
+        if isinstance(value, (list, tuple, set, frozenset)) and self.is_repeated:
+            return tuple(map(write, value))
+        return (write(value),)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it takes several texts."""
+        return self.option.gather is not None or get_origin(self.kind) is tuple
+
+    def words(self, value: Any) -> Iterator[str]:
+        """Yields the words of a command line that set it."""
+        if self.is_flag:
+            yes, _, no = self.names[-1].partition("/")
+            if value == self.option.flag or no:
+                yield yes if value == self.option.flag else no
+        elif not self.names:
+            yield from self.texts(value)
+        elif value is not None:
+            yield from (f"{self.shown}={text}" for text in self.texts(value))
+
+
+PLAIN: Mapping[Any, tuple[Read, str]] = {
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    str: (str, "a text"),
+    Path: (Path, "a path"),
+}
+"""Parsers of texts by type, each with what it reads."""
+
+
+def _plain(kind: Any) -> Read:
+    """Returns the parser of a type's texts; None and a tuple around it have none of their own."""
+    if get_origin(kind) in (tuple, Union, UnionType):
+        kind = next(inner for inner in get_args(kind) if inner is not type(None))
+    parser, what = PLAIN[kind]
+
+    def read(text: str) -> Any:
+        try:
+            return parser(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not {what}") from None
+
+    return read
+
+
+@functools.cache
+def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
+    """Returns the declared fields of a request, those of its groups included, in their order."""
+    found: dict[str, Declared] = {}
+    hints = hints_of(kind, include_extras=True)
+    for field in msgspec.structs.fields(kind):
+        hint = hints[field.name]
+        if get_origin(hint) is Annotated:
+            (option,) = (each for each in hint.__metadata__ if isinstance(each, Option))
+            default = field.default
+            if field.default_factory is not msgspec.NODEFAULT:
+                default = field.default_factory()
+            found[field.name] = Declared(field.name, option, hint.__origin__, default, "")
+        elif isinstance(hint, type) and issubclass(hint, Group):
+            for name, inner in declared(hint).items():
+                found[name] = inner._replace(group=field.name)
+    return found
+
+
+Asked = TypeVar("Asked", bound=Request)
+
+
+def build(kind: type[Asked], values: Mapping[str, Any]) -> Asked:
+    """Returns a request with these values of its fields. Raises `UsageError` for fields that
+    exclude each other, and as the request itself does."""
+    fields = declared(kind)
+    own: dict[str, Any] = {}
+    grouped: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        group = fields[name].group
+        (grouped.setdefault(group, {}) if group else own)[name] = value
+        for other, reason in fields[name].option.excludes.items():
+            if other in values:
+                raise UsageError(
+                    f"{fields[name].shown} and {fields[other].shown} exclude each other: {reason}"
+                )
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    groups = {name: types[name](**inner) for name, inner in grouped.items()}
+    return kind(given=frozenset(values), **own, **groups)
+
+
+def value_of(request: Request, name: str) -> Any:
+    """Returns the value of a declared field."""
+    group = declared(type(request))[name].group
+    return getattr(getattr(request, group) if group else request, name)
+
+
+def from_keywords(
+    kind: type[Asked], arguments: Iterable[Any], keywords: Mapping[str, Any]
+) -> Asked:
+    """Returns the request of a call in Python: the first field has the arguments, keywords are
+    named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
+    is the default. Raises `UsageError`."""
+    by_keyword = {
+        field.keyword: field for field in declared(kind).values() if field.option.in_python
+    }
+    values: dict[str, Any] = {}
+    words = tuple(arguments)
+    if words:
+        first = next(iter(declared(kind).values()))
+        values[first.name] = _parsed(first, words)
+    for keyword, value in keywords.items():
+        name = keyword.removesuffix("_")
+        if name not in by_keyword:
+            raise unknown("option", keyword, by_keyword)
+        if value is not None:
+            field = by_keyword[name]
+            values[field.name] = _flag(field, value) if field.is_flag else _parsed(field, value)
+    return build(kind, values)
+
+
+def _flag(field: Declared, value: Any) -> Any:
+    if not isinstance(value, bool):
+        raise UsageError(f"{field.keyword} is True or False, not {value!r}")
+    return field.option.flag if value else not field.option.flag
+
+
+def _parsed(field: Declared, value: Any) -> Any:
+    try:
+        return field.parse(field.texts(value))
+    except ValueError as error:
+        raise UsageError(f"{field.keyword}: {error}") from error
+
+
+def words_of(request: Request) -> list[str]:
+    """Returns the words of the command line that make a request."""
+    fields = declared(type(request))
+    given = [name for name in fields if name in request.given]
+    options = [name for name in given if fields[name].names]
+    arguments = [name for name in given if not fields[name].names]
+    words = [
+        [word for name in chosen for word in fields[name].words(value_of(request, name))]
+        for chosen in (options, arguments)
+    ]
+    return [*words[0], *(["--", *words[1]] if words[1] else [])]
+
+
+def check_resumed(before: Request, asked: Request) -> None:
+    """Raises `RunFileError` if a field that was set differs from that of the run to resume, and may
+    not."""
+    for name, field in declared(type(asked)).items():
+        if name in asked.given and not field.option.may_differ:
+            check_same(field.shown, value_of(before, name), value_of(asked, name))
+
+
+def check_same(option: str, before: object, after: object) -> None:
+    """Raises `RunFileError` if an option has another value than in the run to resume."""
+    if before != after:
+        raise RunFileError(
+            f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
+            "or replace the run with --overwrite"
+        )
