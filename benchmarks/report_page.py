@@ -37,7 +37,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.writing import write, write_reports
-from opperf.requests.report import ReportRequest
+from opperf.requests.run_files import ReportRequest
 
 WANTED_MB, WANTED_S = 3.0, 1.0
 """Wanted of a page of a thousand cases."""

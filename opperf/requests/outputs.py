@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from opperf.errors import UsageError, suggest
 from opperf.model.declaring import Read
 from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
-from opperf.requests.declaring import OUTPUT, Option, argument
+from opperf.requests.declaring import OUTPUT, Option, Request, argument
 from opperf.requests.parsers import locate_kept
 from opperf.results.output import STDOUT, Output
 
@@ -100,4 +100,16 @@ def outputs_of(paths: Sequence[Path], named: str, what: str) -> tuple[Output, ..
     )
 
 
-ReportFile = Annotated[Path, file_option("Output file; - prints the output.")]
+class ReportedRequest(Request, frozen=True, kw_only=True):
+    """A request whose result is a report; a subclass declares the format by `format_option`."""
+
+    command: ClassVar[str]
+    """By which formats know its reports."""
+    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
+    output_format: str = ""
+    overwrite: Overwrite = False
+
+    @property
+    def output(self) -> Output:
+        """The file and its format. Raises `UsageError` for an extension of none."""
+        return output_of(self.output_file, self.output_format, self.command)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.report import report
+from opperf.commands.run_files import report
 from opperf.errors import OpperfError, OutputError
 from opperf.execution import scripts
 from opperf.model import Settings

@@ -5,7 +5,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.plot import plot
+from opperf.commands.run_files import plot
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.extras import install_extra
 from opperf.model import Run
