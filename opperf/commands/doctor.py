@@ -10,9 +10,10 @@ import click
 import msgspec
 
 from opperf.commands.command import command
-from opperf.commands.frameworks import FrameworkChoice, read_choice, report_choice
+from opperf.commands.frameworks import read_choice
 from opperf.errors import FOUND, UsageError
 from opperf.frameworks import variables_of
+from opperf.frameworks.mentioned import FrameworkChoice, report_choice
 from opperf.instruments.callgrind import heap
 from opperf.instruments.callgrind.valgrind import Valgrind
 from opperf.machine.health import contention

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -13,9 +12,9 @@ import msgspec
 
 from opperf.commands.command import command
 from opperf.errors import FrameworkError
-from opperf.frameworks import PREFERENCE, available, default_framework, package_of
+from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
-from opperf.frameworks.mentioned import Mention, mentioned_framework
+from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.frameworks.tested import SweptVersion, tested_versions
 from opperf.parameters import as_json, debug
 from opperf.results.messages import tell
@@ -198,33 +197,8 @@ def versions_table(rows: Sequence[SweptVersion], width: int | None) -> str:
     return f"\nA sweep over all operators with each tested version:\n{table_text(columns, width)}"
 
 
-@dataclass(frozen=True)
-class FrameworkChoice:
-    """The framework of a command, and how it was chosen."""
-
-    name: str
-    is_named: bool
-    elsewhere: bool
-    """Whether another interpreter measures it, whose version is not known here."""
-    mention: Mention | None
-    """The name or file that decides; None for the first installed one."""
-
-
 def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:
     """Returns the framework of a command's options, of which the user set those of `set_here`."""
     is_named = "framework" in set_here
     mention = None if is_named else mentioned_framework(set_here)
     return FrameworkChoice(options["framework"], is_named, "python" in set_here, mention)
-
-
-def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
-    """Prints which framework is used, unless the user named it, and its version."""
-    if choice.is_named:
-        return
-    package = package_of(choice.name)
-    shown = choice.name
-    if package is not None and not choice.elsewhere:
-        shown = f"{shown} {package_version(package.name)}"
-    mention = choice.mention
-    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
-    say(f"framework: {shown}, {why}; choose another with --framework")

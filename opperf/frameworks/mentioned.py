@@ -1,15 +1,17 @@
-"""The framework of a command that names none: that of the names and files it mentions."""
+"""The framework of a command, which one that names none has of the names and files it mentions."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opperf.environments.requirements import BETWEEN, is_requirement
 from opperf.errors import FrameworkError
-from opperf.frameworks import available, is_available, package_of
+from opperf.frameworks import PREFERENCE, available, is_available, package_of
+from opperf.frameworks.installed import package_version
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
@@ -124,3 +126,28 @@ def _frameworks(root: str) -> Iterable[str]:
             continue
         if package is not None and root in (package.name, *package.parts):
             yield name
+
+
+@dataclass(frozen=True)
+class FrameworkChoice:
+    """The framework of a command, and how it was chosen."""
+
+    name: str
+    is_named: bool
+    elsewhere: bool
+    """Whether another interpreter measures it, whose version is not known here."""
+    mention: Mention | None
+    """The name or file that decides; None for the first installed one."""
+
+
+def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
+    """Prints which framework is used, unless the user named it, and its version."""
+    if choice.is_named:
+        return
+    package = package_of(choice.name)
+    shown = choice.name
+    if package is not None and not choice.elsewhere:
+        shown = f"{shown} {package_version(package.name)}"
+    mention = choice.mention
+    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
+    say(f"framework: {shown}, {why}; choose another with --framework")

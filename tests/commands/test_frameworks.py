@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 import opperf.commands.frameworks as module
-from opperf.commands.frameworks import frameworks, read_choice, report_choice
+from opperf.commands.frameworks import frameworks, read_choice
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package
+from opperf.frameworks.mentioned import report_choice
 from opperf.frameworks.tested import SweptVersion
 from opperf.sources.choices import choices
 from opperf.worker import client as pool

@@ -23,7 +23,6 @@ from opperf.commands.ab.gate_checks import check_gate
 from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
 from opperf.commands.ab.request import Request, Work, read_request
-from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
@@ -46,6 +45,7 @@ from opperf.errors import INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Pace
 from opperf.execution.run_header import utc_now
+from opperf.frameworks.mentioned import report_choice
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import Closing
 from opperf.plurals import pluralize
