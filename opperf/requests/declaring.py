@@ -51,7 +51,7 @@ class Option:
     """The declaration of a field."""
 
     spellings: str
-    """`-o --output-file`, of which the first long one is shown; empty for an argument of the command line."""
+    """`-o --output-file`, of which the first long one is shown; empty for an argument."""
     help: str | Callable[[], str] = ""
     """The meaning; computed where it lists what is only known later."""
     read: Read | None = None

@@ -70,6 +70,9 @@ def words_among(known: Callable[[], Words], beginnings: Words = ()) -> Callable[
     return parse
 
 
+parse_retried = words_among(lambda: RETRYABLE)
+"""Parses statuses of records that are measured again."""
+
 NOTHING = "none"
 """In place of what to fail on."""
 

@@ -9,7 +9,7 @@ from opperf.errors import UsageError
 from opperf.reports.formats import RUN, format_named
 from opperf.requests.declaring import ENDING, OUTPUT, Group, Option
 from opperf.requests.outputs import output_of
-from opperf.requests.parsers import RETRYABLE, parse_labels, words_among
+from opperf.requests.parsers import parse_labels, parse_retried
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate
@@ -48,7 +48,7 @@ class Resumption(Group, frozen=True, kw_only=True):
             "--retry",
             "With --resume: measure cases of these statuses again: failed, crashed, timeout, "
             "skipped.",
-            gather=words_among(lambda: RETRYABLE),
+            gather=parse_retried,
             metavar="STATUSES",
             section=ENDING,
             in_python=False,

@@ -36,7 +36,7 @@ from opperf.requests.operators import (
     Partition,
     Shuffle,
 )
-from opperf.requests.outputs import Overwrite, file_option, format_option
+from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
 from opperf.requests.parsers import parse_interpreters
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.profiling import ProfilingPrograms
@@ -50,6 +50,7 @@ from opperf.requests.selecting import (
     split_sources,
 )
 from opperf.requests.settings import SettingFields, option_of
+from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
@@ -207,6 +208,12 @@ class RunRequest(Request, frozen=True, kw_only=True):
             metavar="NAME",
         ),
     ] = ""
+
+    @property
+    def output(self) -> Output:
+        """The output that is named, and its format. Raises `UsageError` for an extension of
+        none."""
+        return output_of(self.output_file or Path(), self.output_format, RUN, "json")
 
     @property
     def settled(self) -> RunRequest:
