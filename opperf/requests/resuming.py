@@ -38,7 +38,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             alone="",
             section=ENDING,
             in_python=False,
-            may_differ=True,
             excludes={"overwrite": "the one finishes a run and the other replaces it"},
         ),
     ] = None
@@ -52,7 +51,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             metavar="STATUSES",
             section=ENDING,
             in_python=False,
-            may_differ=True,
         ),
     ] = ()
     strict: Annotated[
@@ -62,12 +60,9 @@ class Resumption(Group, frozen=True, kw_only=True):
             "Exit with 1 if a case failed, or a result is wrong (--verify).",
             section=ENDING,
             in_python=False,
-            may_differ=True,
         ),
     ] = False
-    quiet: Annotated[
-        bool, Option("--quiet", "Print only errors.", section=OUTPUT, may_differ=True)
-    ] = False
+    quiet: Annotated[bool, Option("--quiet", "Print only errors.", section=OUTPUT)] = False
 
     def run_file(self) -> str | None:
         """Returns the run file to finish; empty for that of the output, None if none is. Raises

@@ -37,7 +37,7 @@ from opperf.requests.operators import (
     Shuffle,
 )
 from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
-from opperf.requests.parsers import parse_interpreters
+from opperf.requests.parsers import interpreter_text, parse_interpreters
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
@@ -104,7 +104,8 @@ class RunRequest(Request, frozen=True, kw_only=True):
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(AXES, are_axes=True)] = {}
     settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
     interpreters: Annotated[
-        tuple[Interpreter, ...], option_of(DECLARED["python"], parse_interpreters)
+        tuple[Interpreter, ...],
+        option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
     ] = ()
     environments: Environments = Environments()
     cpus: Annotated[
@@ -115,7 +116,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "threads; opperf itself runs on others. none: workers are not pinned.",
             metavar="auto|none|LIST",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = "auto"
     compile_ahead: Annotated[
@@ -126,7 +126,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "programs on disk, as JAX's. Times of compilation are then longer than alone.  "
             "[default: compile ahead, unless --columns has one of these times]",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = True
     executor: Annotated[
@@ -137,7 +136,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "each; ray, the nodes of a cluster; or another package's executor.",
             metavar="NAME",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = "local"
     cluster: Cluster = Cluster()
