@@ -22,7 +22,7 @@ from opperf.suite_runs.planning import SuiteRun
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """What a run measures, and how its results are kept."""
+    """A run with its files, environments and output."""
 
     framework: FrameworkChoice
     selection: Selection
