@@ -1,10 +1,11 @@
-"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, as is a
-key that an object has twice, and Python's warnings about it are not printed; and says where in it
-an error came from."""
+"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, as are a
+key that an object has twice and half of a character, and Python's warnings about it are not
+printed; and says where in it an error came from."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import traceback
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
+
+from opperf.reading import READ_WHOLE, read_bytes
 
 T = TypeVar("T")
 
@@ -30,14 +33,18 @@ NAMES = re.compile(rb'"([^"]*)"\s*:')
 """Keys in a text of JSON that has no escape, and what looks like one in a string."""
 
 
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""Beginning of an escaped half of a character beyond 16 bits."""
+
+
 class EqualKeysError(ValueError):
     """An object of JSON has a key twice."""
 
 
 def read_json(text: str | bytes, **options: Any) -> Any:
     """Returns the value of a text of JSON, as `json.loads`. Raises `json.JSONDecodeError`, and
-    `ValueError` for bytes that are no text and for a value that is nested too deep, and
-    `EqualKeysError` for a key that an object has twice."""
+    `ValueError` for bytes that are no text, for a value that is nested too deep and for half of a
+    character, and `EqualKeysError` for a key that an object has twice."""
     try:
         made = json.loads(text, **options)
     except RecursionError:
@@ -46,7 +53,24 @@ def read_json(text: str | bytes, **options: Any) -> Any:
     if may_be_deep(text) and is_deep(made):
         raise ValueError(TOO_DEEP)
     _check_keys(text, made)
+    if HALF.search(_as_bytes(text)) and not is_writable(made):
+        raise ValueError("it has half of a character, as \\ud800 is one")
     return made
+
+
+def is_writable(value: Any) -> bool:
+    """Whether the texts of a value of JSON are whole characters: no file in UTF-8 and no database
+    has half of one."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def with_whole_characters(value: Any) -> Any:
+    """Returns a value of JSON with `?` in place of halves of characters."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 def _check_keys(text: str | bytes, made: Any) -> None:
@@ -113,16 +137,23 @@ def is_deep(value: Any) -> bool:
 
 
 def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
-    """Returns what a decoder makes of a text of JSON. Raises `msgspec.DecodeError`, for a text that
-    is nested too deep and for a key that an object has twice too."""
+    """Returns what a decoder makes of a text of JSON. Raises `msgspec.DecodeError`, also for bytes
+    that are no text, a text that is nested too deep and a key that an object has twice."""
     try:
         made = decoder(text)
         _check_keys(text, msgspec.json.decode(text))
     except RecursionError:
         raise msgspec.DecodeError(TOO_DEEP) from None
+    except UnicodeDecodeError:
+        raise msgspec.DecodeError("it is no text in UTF-8") from None
     except EqualKeysError as error:
         raise msgspec.DecodeError(str(error)) from None
     return made
+
+
+def read_as(path: str | Path, kind: type[T]) -> T:
+    """Returns the value of a file of JSON as a type. Raises `OSError` and `msgspec.DecodeError`."""
+    return decode(functools.partial(msgspec.json.decode, type=kind), read_bytes(path, READ_WHOLE))
 
 
 def parse_python(

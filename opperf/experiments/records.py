@@ -176,7 +176,7 @@ def _usual_record(text: bytes, place: str) -> ModelRecord | None:
         return None
     try:
         line = LINE.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
     if model.model_name is None or (at is not None and not in_range(at)):

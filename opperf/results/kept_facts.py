@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ def read_head(path: Path) -> Header | None:
     try:
         first = first_line(path)
         return decode(_HEAD.decode, first)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError):
         return None
 
 
@@ -93,6 +94,7 @@ def read_facts(path: Path) -> RunFacts:
             head = line
     is_finished, size = _is_finished(path), path.stat().st_size
     groups = head.session.get("groups")
+    groups = groups if isinstance(groups, list) else None if groups is None else ()
     return RunFacts(
         kind=RUN if groups is None else SESSION,
         started=head.started,
@@ -110,7 +112,7 @@ def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
     for text in lines_of(path):
         try:
             line = decode(_LINE.decode, text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except msgspec.DecodeError:
             return
         if not isinstance(line, Header | CaseLine):
             return
@@ -122,7 +124,7 @@ def _is_finished(path: Path) -> bool:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
-        msgspec.json.decode(last, type=_End)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        decode(functools.partial(msgspec.json.decode, type=_End), last)
+    except msgspec.DecodeError:
         return False
     return True

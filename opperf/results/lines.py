@@ -170,7 +170,7 @@ class Content(Generic[T]):
 
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
     """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
-    `DecodeError` or `UnicodeDecodeError`. Raises `RunFileError` with the line at fault."""
+    `DecodeError`. Raises `RunFileError` with the line at fault."""
     texts = _texts(path)
     first = next(texts, b"")
     if not first.endswith(b"\n"):
@@ -185,7 +185,7 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
             break
         try:
             lines.append(NumberedLine(number, decode(text), len(text)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             if not _is_json(text) and next(texts, None) is None:
                 torn = True
                 break
@@ -240,7 +240,7 @@ PROBE: msgspec.json.Decoder[_Probe] = msgspec.json.Decoder(_Probe)
 def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
         probe = decode(PROBE.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         is_param = text.startswith(PARAM_RESULTS)
         instead = "results in PARAM's format (-f param), " if is_param else ""
         raise RunFileError(
@@ -299,6 +299,6 @@ def _remove_empty(path: Path) -> None:
 def _is_json(text: bytes) -> bool:
     try:
         decode(msgspec.json.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return False
     return True

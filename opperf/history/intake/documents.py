@@ -4,7 +4,6 @@ and the key path of what is wrong."""
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from pathlib import Path
@@ -28,9 +27,6 @@ LAST_SECOND = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).timest
 DIGITS = 19
 """Of the largest integers of 64 bits."""
 
-HALF_PAIR = rb"\ud"
-"""Beginning of the escaped halves of characters beyond 16 bits."""
-
 LONGEST_LABEL = 400
 """Characters of a name that are kept for tables; the id of its case is of the whole name."""
 
@@ -47,13 +43,9 @@ def parse(text: bytes, path: Path) -> Any:
     """Returns the value of a text of JSON, which may have NaN. Raises `RunFileError` with the line
     and column of what is wrong."""
     try:
-        value = read_json(text, parse_int=_integer)
-        if HALF_PAIR in text.lower():
-            # Half of a pair is no character, and no database has it.
-            json.dumps(value, ensure_ascii=False).encode()
+        return read_json(text, parse_int=_integer)
     except ValueError as error:
         raise RunFileError(f"{path} is no whole JSON: {one_line(str(error))}") from error
-    return value
 
 
 def _integer(digits: str) -> int | float:
