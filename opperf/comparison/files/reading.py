@@ -314,7 +314,7 @@ def _entry(
 def _wrong_in(result: dict[str, Any]) -> str:
     """Returns why a result by operator is wrong; empty unless it is."""
     found = result.get(VERIFICATION)
-    if not isinstance(found, dict) or found.get("code") not in {code.value for code in WRONG}:
+    if not isinstance(found, dict) or found.get("code") not in [code.value for code in WRONG]:
         return ""
     return one_line(f"wrong result: {found.get('failed', '')}: {found.get('reason', '')}")
 

@@ -24,9 +24,6 @@ SHA = re.compile(r"[0-9a-fA-F]{4,64}")
 LAST_SECOND = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).timestamp()
 """Seconds of the latest time that has a date."""
 
-DIGITS = 19
-"""Of the largest integers of 64 bits."""
-
 LONGEST_LABEL = 400
 """Characters of a name that are kept for tables; the id of its case is of the whole name."""
 
@@ -43,14 +40,9 @@ def parse(text: bytes, path: Path) -> Any:
     """Returns the value of a text of JSON, which may have NaN. Raises `RunFileError` with the line
     and column of what is wrong."""
     try:
-        return read_json(text, parse_int=_integer)
+        return read_json(text)
     except ValueError as error:
         raise RunFileError(f"{path} is no whole JSON: {one_line(str(error))}") from error
-
-
-def _integer(digits: str) -> int | float:
-    """Returns an integer, as a float if it may be too large for 64 bits."""
-    return int(digits) if len(digits) < DIGITS else float(digits)
 
 
 def as_form(value: Any, form: type[T], path: Path, at: str = "") -> T:
