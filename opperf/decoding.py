@@ -180,9 +180,14 @@ def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
     return made
 
 
+def decode_as(text: bytes, kind: type[T]) -> T:
+    """Returns the value of a text of JSON as a type. Raises what `decode` raises."""
+    return decode(functools.partial(msgspec.json.decode, type=kind), text)
+
+
 def read_as(path: str | Path, kind: type[T]) -> T:
     """Returns the value of a file of JSON as a type. Raises `OSError` and `msgspec.DecodeError`."""
-    return decode(functools.partial(msgspec.json.decode, type=kind), read_bytes(path, READ_WHOLE))
+    return decode_as(read_bytes(path, READ_WHOLE), kind)
 
 
 def read_yaml(text: str | bytes) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.decoding import decode
+from opperf.decoding import decode, decode_as
 from opperf.model import Case, CaseLine, Header, Struct
 from opperf.model.base import digest
 from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
@@ -124,7 +123,7 @@ def _is_finished(path: Path) -> bool:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
-        decode(functools.partial(msgspec.json.decode, type=_End), last)
+        decode_as(last, _End)
     except msgspec.DecodeError:
         return False
     return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import functools
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from opperf.decoding import decode
+from opperf.decoding import decode, decode_as
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
 from opperf.reading import lines_of, open_file
@@ -258,7 +257,7 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
             f"reads version {kind.schema}; read it with the opperf that wrote it"
         )
     try:
-        return decode(functools.partial(msgspec.json.decode, type=kind.type), text)
+        return decode_as(text, kind.type)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
 

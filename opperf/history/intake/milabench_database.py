@@ -30,10 +30,8 @@ from opperf.history.intake.milabench import SOURCE, machine_of_meta
 from opperf.history.model import Entry, Point, Submission
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
+from opperf.reading import check_database
 from opperf.suite_results.warmup import warmup_of
-
-BEGINNING = b"SQLite format 3\0"
-"""Of every file of SQLite."""
 
 TABLES = {"execs", "packs", "metrics"}
 
@@ -77,16 +75,12 @@ class Pack(NamedTuple):
 
 def recognise(path: Path) -> bool:
     """Whether a file is a database of milabench's."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        if file.read(len(BEGINNING)) != BEGINNING:
-            return False
     try:
+        check_database(path)
         with closing(_open(path)) as database:
             found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             return {name for (name,) in found} >= TABLES
-    except sqlite3.Error:
+    except (OSError, sqlite3.Error):
         return False
 
 
