@@ -75,7 +75,9 @@ def check_database(path: str | Path) -> None:
     for ever. An empty file is an empty database."""
     check_kind(path)
     with Path(path).open("rb") as file:
-        if file.read(len(SQLITE)) not in (SQLITE, b"") or not stat.S_ISREG(Path(path).stat().st_mode):
+        if file.read(len(SQLITE)) not in (SQLITE, b"") or not stat.S_ISREG(
+            Path(path).stat().st_mode
+        ):
             raise RefusedError(path, "file is not a database")
 
 
