@@ -13,7 +13,7 @@ from opperf.decoding import decode, decode_as
 from opperf.model import Case, CaseLine, Header, Struct
 from opperf.model.base import digest
 from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
-from opperf.reading import first_line, lines_of
+from opperf.reading import first_line, lines_of, open_file
 
 ID_BYTES = 4
 """Of a new id: two of 200 are alike in one of 200,000 folders."""
@@ -119,7 +119,7 @@ def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
 
 
 def _is_finished(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:

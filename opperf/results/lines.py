@@ -22,7 +22,7 @@ import msgspec
 from opperf.decoding import decode, decode_as
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
-from opperf.reading import lines_of, open_file
+from opperf.reading import check_kind, lines_of, open_file
 from opperf.results.output import unwritable
 
 T = TypeVar("T")
@@ -82,6 +82,7 @@ class LineFile(AbstractContextManager["LineFile"]):
     def open(cls, path: Path) -> LineFile:
         """Opens an existing file. Raises `RunFileError` if it cannot be opened or is in use."""
         try:
+            check_kind(path)
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
