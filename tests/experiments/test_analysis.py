@@ -129,4 +129,4 @@ def test_metrics_beyond_numbers_have_no_statistics():
     made = statistics_of(record(metrics={"total_time": TIMES, "loss": [1e308, 1e308, 10**400]}))
     assert "median_total_time" in made and not any("loss" in name for name in made)
     with pytest.raises(RunFileError, match="x.csv:2: it is no CSV: field larger than"):
-        extended(Path("x.csv"), f"timestamp,model_name\n1,{'m' * 200_000}\n", [])
+        extended(Path("x.csv"), f"timestamp,model_name\n1,{'m' * 200_000}\n", [{"new": 1}])

@@ -109,7 +109,7 @@ def test_an_error_is_that_of_the_metrics():
     assert record().error is None
 
 
-@pytest.mark.parametrize("time", [1e308, 1e-308, 10**400])
+@pytest.mark.parametrize("time", [1e308, 1e-308, 10**200])
 def test_a_time_whose_square_is_no_number_is_refused(time):
     line = json.dumps(value(metrics={"total_time": [1.0, time]})).encode()
     with pytest.raises(RunFileError, match="f:1: metrics.total_time has 1.*, and no time takes so"):

@@ -116,5 +116,5 @@ def test_halves_of_characters_are_replaced_and_facts_are_of_an_object():
         '{"file\\udcff": "\\ud800", "nodes": [{"id": "\\udc80", "n": "\\ud83d\\ude00"}]}'
     )
     assert nodes == [{"id": "?", "n": "\U0001f600"}] and file.facts == {"file?": "?"}
-    nodes, file = read('[3] "nodes": [{"id": 1}]')
+    nodes, file = read('3 "nodes": [{"id": 1}]')
     assert nodes == [{"id": 1}] and file.facts == {}
