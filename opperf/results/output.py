@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import OutputError
+from opperf.folders import part_folder
 from opperf.results.messages import tell
 
 ADVICE: dict[int | None, str] = {
@@ -67,7 +68,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
         _check_existing(path, overwrite)
-    folder = _target(path).parent
+    folder = real_path(path).parent
     if not folder.is_dir():
         what = "is not a folder" if os.path.lexists(folder) else "does not exist"
         raise OutputError(f"{path} cannot be written: the folder {folder} {what}")
@@ -91,7 +92,7 @@ def _check_existing(path: Path, overwrite: bool) -> None:
         raise OutputError(f"{path} is write-protected; choose another with --output-file")
 
 
-def _target(path: Path) -> Path:
+def real_path(path: Path) -> Path:
     """Returns the file itself: of a symbolic link, its target is replaced."""
     return Path(os.path.realpath(path))
 
@@ -112,17 +113,14 @@ def replace(path: Path, data: bytes) -> None:
 
 def replace_all(files: Mapping[Path, bytes]) -> None:
     """Replaces files in one step each, once all are on the disk. Raises `OutputError`."""
-    with ExitStack() as leftovers:
+    with ExitStack() as parts:
         ready = []
         for path, data in files.items():
-            target = _target(path)
-            temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-            ready.append((path, temporary, target))
+            target = real_path(path)
             try:
-                # A killed process with the same id may have left one.
-                temporary.unlink(missing_ok=True)
+                temporary = parts.enter_context(part_folder(target.parent)) / target.name
+                ready.append((path, temporary, target))
                 with temporary.open("xb") as file:
-                    leftovers.callback(temporary.unlink, missing_ok=True)
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())

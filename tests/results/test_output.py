@@ -137,10 +137,6 @@ def test_an_output_and_its_environment_are_written_both_or_neither(
         assert names_in(tmp_path) == sorted([path.name, beside.name])
 
 
-def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path, run: Run) -> None:
-    (tmp_path / f".out.md.{os.getpid()}.tmp").write_text("half")
-    write(run, tmp_path / "out.md", "md")
-    assert names_in(tmp_path) == ["out.md"]
 
 
 def test_permissions_are_those_of_any_new_file(tmp_path: Path, run: Run) -> None:
