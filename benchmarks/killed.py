@@ -79,11 +79,12 @@ def _runs() -> list[Trial]:
         _of(f"{run} -o out.jsonl --overwrite", "out.jsonl", replaces=True,
             resume=(*resume, "out.jsonl")),
         _of("run --resume part.jsonl", "part.jsonl", resume=(*resume, "part.jsonl")),
-        _of(f"experiment exp add {' '.join((*QUICK, '-w', '0', '-r', '3'))} -o out.jsonl", "out.jsonl",
+        _of(f"experiment exp add {' '.join(QUICK)} -w 0 -r 3 -o out.jsonl", "out.jsonl",
             resume=("experiment", "--resume", "out.jsonl")),
         _of(f"ab exp {' '.join(AB)} --report out.jsonl", "out.jsonl",
             resume=("ab", "--resume", "out.jsonl"), reader=("compare", "--from-ab"), codes=(0, 3)),
-        _of(f"ab exp {' '.join(AB)} --report out.jsonl -o out.html", "out.html", codes=(0, 3)),
+        _of(f"ab exp {' '.join(AB)} --report out.jsonl -o out.html", "out.html", codes=(0, 3),
+            again=("ab", "exp", *AB, "--report", "out.jsonl", "-o", "out.html", "--overwrite")),
         _of("param -c param.json -o out.json", "out.json", overwrites=False),
         _of("record --overwrite -o out.jsonl step.py", "out.jsonl", replaces=True),
         _of("suite run suite.yaml --base base -o out.jsonl", "out.jsonl",
@@ -234,6 +235,7 @@ with torch.profiler.profile(record_shapes=True) as made:
     torch.mm(torch.ones(8, 8), torch.ones(8, 8)).relu()
 made.export_chrome_trace("trace.json")
 """
+
 
 def _pushes() -> dict[str, object]:
     """Returns data of github-action-benchmark's page: a loss after forty commits."""

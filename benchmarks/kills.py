@@ -73,7 +73,7 @@ def leaves(command: click.Command, context: click.Context, *words: str) -> Itera
 def die_at(place: int, log: str, words: list[str]) -> None:
     """Runs opperf in this process, which ends before its change of a file number `place`. A line of
     the log is a change."""
-    here, first, seen = os.getcwd(), os.getpid(), 0
+    here, first, seen = Path.cwd(), os.getpid(), 0
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def look(event: str, values: tuple[Any, ...]) -> None:
@@ -86,7 +86,7 @@ def die_at(place: int, log: str, words: list[str]) -> None:
         path = values[0] if changes else None
         if not isinstance(path, (str, os.PathLike)) or os.getpid() != first:
             return
-        if not os.path.abspath(os.fspath(path)).startswith(here):
+        if here not in (here / os.fspath(path)).parents:
             return
         seen += 1
         os.write(file, f"{event} {path}\n".encode())
@@ -259,9 +259,8 @@ def after_kill(bench: Bench, usual: Ran) -> Iterator[str]:
         words = trial.again
     else:
         is_there = any((bench.folder / name).exists() for name in trial.outputs)
-        words = trial.words + (("--overwrite",) if is_there and trial.overwrites else ())
-    if trial.overwrites:
-        words = tuple(dict.fromkeys(words))
+        replaces = is_there and trial.overwrites and "--overwrite" not in trial.words
+        words = trial.words + (("--overwrite",) if replaces else ())
     code, _ = bench.run(words)
     if code not in (*trial.codes, *trial.later_codes):
         yield f"again, by {' '.join(words)}: exit code {code}"

@@ -118,18 +118,17 @@ def keep(path: Path) -> KeptRun:
     id = id_of(path)
     if not id:
         raise RunFileError(f"{path} is neither a run file nor a session")
-    earlier = [run.path for run in _in_folder() if run.id == id]
     now = datetime.now(timezone.utc)
     kept = runs_folder() / f"{now.strftime(TIME)}-{id}.jsonl"
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        if path in earlier:
-            path.rename(kept)
-        else:
-            replace(kept, path.read_bytes())
+        # Of a process that was killed there may be folders alone.
+        earlier = {found.with_suffix(".jsonl") for found in kept.parent.glob(f"*-{id}.*")}
         for folder_of, _ in BESIDE:
             if folder_of(path).is_dir():
                 shutil.copytree(folder_of(path), folder_of(kept))
+        # Last: what has a file is whole.
+        replace(kept, path.read_bytes())
     except OSError as error:
         raise unwritable(kept, error) from error
     cut_short = [run for run in _cut_short() if not run.is_being_written]

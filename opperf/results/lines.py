@@ -24,7 +24,7 @@ from opperf.errors import OutputError, RunFileError, one_line
 from opperf.folders import part_folder
 from opperf.model import Struct
 from opperf.reading import lines_of, open_file
-from opperf.results.output import real_path, unwritable
+from opperf.results.output import replaceable, unwritable
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class LineFile(AbstractContextManager["LineFile"]):
         """Creates a file with these whole lines, in one step: no process sees a part of them.
         Raises `OutputError` if it exists or cannot be written, and `RunFileError` if another
         process is writing to it."""
-        target = real_path(path)
+        target = replaceable(path)
         with ExitStack() as failing:
             try:
                 with part_folder(target.parent) as folder:

@@ -68,7 +68,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
         _check_existing(path, overwrite)
-    folder = real_path(path).parent
+    folder = _real_path(path).parent
     if not folder.is_dir():
         what = "is not a folder" if os.path.lexists(folder) else "does not exist"
         raise OutputError(f"{path} cannot be written: the folder {folder} {what}")
@@ -92,9 +92,18 @@ def _check_existing(path: Path, overwrite: bool) -> None:
         raise OutputError(f"{path} is write-protected; choose another with --output-file")
 
 
-def real_path(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     """Returns the file itself: of a symbolic link, its target is replaced."""
     return Path(os.path.realpath(path))
+
+
+def replaceable(path: Path) -> Path:
+    """Returns the file that is written in the place of a path. Raises `OutputError` for a device, a
+    pipe or a folder, which no file may replace."""
+    target = _real_path(path)
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{path} cannot be written: it is no regular file; name another")
+    return target
 
 
 def write_report(path: Path, text: str) -> None:
@@ -116,7 +125,7 @@ def replace_all(files: Mapping[Path, bytes]) -> None:
     with ExitStack() as parts:
         ready = []
         for path, data in files.items():
-            target = real_path(path)
+            target = replaceable(path)
             try:
                 temporary = parts.enter_context(part_folder(target.parent)) / target.name
                 ready.append((path, temporary, target))
