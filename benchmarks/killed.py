@@ -37,7 +37,7 @@ class Trial(NamedTuple):
     resume: tuple[str, ...] = ()
     """The command that finishes the first output, a file of lines."""
     again: tuple[str, ...] = ()
-    """That which repeats it; by default itself, with `--overwrite` for outputs that are there."""
+    """What finishes it where itself, with `--overwrite` for outputs that are there, is refused."""
     store: bool = False
     overwrites: bool = True
     """The command has `--overwrite`."""
@@ -71,7 +71,9 @@ def _runs() -> list[Trial]:
         if name == "jsonl" or format.folder is not None:
             continue
         beside = ["out.environment.json"] if format.environment else []
-        trials.append(_written(f"{run} -f {name} -o {file}", len(trials), file, *beside))
+        again = ("run", "--resume", "-f", name, "-o", file)
+        one = f"{run} -f {name} -o {file}"
+        trials.append(_written(one, len(trials), file, *beside, again=again))
     lines = (run, "run exp --profiler instructions --max-configs 1 " + " ".join(QUICK))
     for line in lines:
         trials.append(_of(f"{line} -o out.jsonl", "out.jsonl", resume=(*resume, "out.jsonl")))

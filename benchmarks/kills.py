@@ -49,6 +49,9 @@ ALIVE_S = 5.0
 LONGEST_S = 300.0
 """Of a command that is not killed; a longer one waits for a lock that nobody releases."""
 
+USAGE = 2
+"""Exit code of what cannot be asked for."""
+
 OLD = b"what was there before\n" * 1000
 """Content of a file that is replaced."""
 
@@ -255,13 +258,15 @@ def after_kill(bench: Bench, usual: Ran) -> Iterator[str]:
         words = trial.resume
         if lines_of(given) and bench.run((*trial.reader, main))[0] not in (0, 1):
             yield f"{main} cannot be read"
-    elif trial.again:
-        words = trial.again
     else:
         is_there = any((bench.folder / name).exists() for name in trial.outputs)
         replaces = is_there and trial.overwrites and "--overwrite" not in trial.words
         words = trial.words + (("--overwrite",) if replaces else ())
     code, _ = bench.run(words)
+    if code == USAGE and trial.again:
+        # Refused, as there is an unfinished run.
+        words = trial.again
+        code, _ = bench.run(words)
     if code not in (*trial.codes, *trial.later_codes):
         yield f"again, by {' '.join(words)}: exit code {code}"
     after = bench.contents()
