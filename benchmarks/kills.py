@@ -256,7 +256,7 @@ def after_kill(bench: Bench, usual: Ran) -> Iterator[str]:
     main = trial.outputs[0] if trial.outputs else ""
     if trial.resume and (given := before.get(main, OLD)) != OLD:
         words = trial.resume
-        if lines_of(given) and bench.run((*trial.reader, main))[0] not in (0, 1):
+        if lines_of(given) and bench.run((*trial.reader, main))[0] == USAGE:
             yield f"{main} cannot be read"
     else:
         is_there = any((bench.folder / name).exists() for name in trial.outputs)
