@@ -110,7 +110,7 @@ PARAMETERS = f"""
     runs : int
         Number of timed calls after them, {RUNS} by default.
     """
-"""What every runner takes."""
+"""The parameters of every runner, as its documentation describes them."""
 
 
 class Runners(dict[str, Runner]):

@@ -148,7 +148,8 @@ def test_states_are_kept_with_who_and_why(store):
     stored = find_event(store, project, stored.id)
     states = [(one.state, one.who, one.why) for one in read_states(store, stored)]
     assert states[0][0] is State.NEW and states[1] == (State.CONFIRMED, "someone", "measured again")
-    assert len(states) == 3 and states[2][0] is stored.state is State.FIXED and "old level" in states[2][2]
+    assert states[2][0] is stored.state is State.FIXED and "old level" in states[2][2]
+    assert len(states) == 3
     with pytest.raises(UsageError, match="no event 99"):
         find_event(store, project, 99)
 

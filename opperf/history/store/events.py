@@ -168,7 +168,7 @@ def _update(
 
 def set_state(store: Store, event: Event, state: State, why: str, who: str = "") -> None:
     """Sets the state of an event, by the user unless another one is named; what was said last is
-    not said twice, as by a command that was killed after it and is repeated."""
+    not said twice: a command that was killed after it may be repeated."""
     now = time.time()
     with store.writing() as connection:
         events = schema.events
