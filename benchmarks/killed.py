@@ -74,10 +74,12 @@ def _runs() -> list[Trial]:
         again = ("run", "--resume", "-f", name, "-o", file)
         one = f"{run} -f {name} -o {file}"
         trials.append(_written(one, len(trials), file, *beside, again=again))
-    lines = (run, "run exp --profiler instructions --max-configs 1 " + " ".join(QUICK))
-    for line in lines:
-        trials.append(_of(f"{line} -o out.jsonl", "out.jsonl", resume=(*resume, "out.jsonl")))
+    counted = f"run exp --profiler instructions --max-configs 1 {' '.join(QUICK)}"
     trials += [
+        _of(f"{run} -o out.jsonl", "out.jsonl", resume=(*resume, "out.jsonl")),
+        # `report` ranks times.
+        _of(f"{counted} -o out.jsonl", "out.jsonl", resume=(*resume, "out.jsonl"),
+            reader=("export", "--to", "md")),
         _of(f"{run} -o out.jsonl --overwrite", "out.jsonl", replaces=True,
             resume=(*resume, "out.jsonl")),
         _of("run --resume part.jsonl", "part.jsonl", resume=(*resume, "part.jsonl")),
@@ -91,7 +93,8 @@ def _runs() -> list[Trial]:
         _of("param -c param.json -o out.json", "out.json", overwrites=False),
         _of("record --overwrite -o out.jsonl step.py", "out.jsonl", replaces=True),
         _of("suite run suite.yaml --base base -o out.jsonl", "out.jsonl",
-            resume=("suite", "run", "--resume", "out.jsonl", "suite.yaml", "--base", "base")),
+            resume=("suite", "run", "--resume", "out.jsonl", "suite.yaml", "--base", "base"),
+            reader=("suite", "report")),
         _of("suite multirun suite.yaml --system system.yaml --base base -o runs",
             "runs/one.jsonl", again=("suite", "multirun", "suite.yaml", "--system", "system.yaml",
                                      "--base", "base", "-o", "runs", "--resume")),
