@@ -40,7 +40,7 @@ PART = ".opperf-part-"
 def part_folder(folder: Path) -> Iterator[Path]:
     """Yields a new folder in another one, from which what is whole is moved to its place. Those of
     processes that were killed are removed. Raises `OSError`."""
-    _remove_parts(folder)
+    remove_parts(folder)
     while True:
         made = Path(tempfile.mkdtemp(prefix=PART, dir=folder))
         lock = os.open(made, os.O_RDONLY)
@@ -58,7 +58,8 @@ def part_folder(folder: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def _remove_parts(folder: Path) -> None:
+def remove_parts(folder: Path) -> None:
+    """Removes what processes that were killed have left of `part_folder` in a folder."""
     for path in folder.glob(f"{PART}*"):
         # A lock is released at the end of its process.
         with suppress(OSError):

@@ -194,11 +194,12 @@ def _empty(folder: Path, pattern: str) -> None:
 def remove(path: Path) -> None:
     """Removes a kept file, and the profiles beside it. Raises `OutputError` if that fails."""
     try:
-        # Another process may have removed them.
-        path.unlink(missing_ok=True)
+        # The file last: a removal that was cut short can be repeated.
         for folder_of, _ in BESIDE:
             if folder_of(path).is_dir():
                 shutil.rmtree(folder_of(path))
+        # Another process may have removed it.
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{path} cannot be removed: {error.strerror}") from error
 

@@ -21,7 +21,7 @@ import msgspec
 
 from opperf.decoding import decode
 from opperf.errors import OutputError, RunFileError, one_line
-from opperf.folders import part_folder
+from opperf.folders import part_folder, remove_parts
 from opperf.model import Struct
 from opperf.reading import lines_of, open_file
 from opperf.results.output import replaceable, unwritable
@@ -91,6 +91,8 @@ class LineFile(AbstractContextManager["LineFile"]):
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
+        # Of a process that was killed right after it had made the file.
+        remove_parts(path.parent)
         try:
             _lock(descriptor, path)
             if not os.path.samestat(os.fstat(descriptor), path.stat()):

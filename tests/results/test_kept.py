@@ -93,6 +93,18 @@ def test_a_run_is_kept_with_its_profiles_or_as_before(write, monkeypatch):
     assert sorted(runs_folder().iterdir()) == sorted([again, kept.profiles_of(again)])
 
 
+def test_a_removal_that_was_cut_short_can_be_repeated(write, monkeypatch):
+    path = write("aa11")
+    kept.profiles_of(path).mkdir()
+    stored = keep(path).path
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(kept.shutil, "rmtree", lambda *_: raise_(KeyboardInterrupt))
+        kept.remove(stored)
+    assert [run.path for run in kept_runs()] == [stored]
+    kept.remove(stored)
+    assert list(runs_folder().iterdir()) == []
+
+
 def raise_(error):
     raise error
 

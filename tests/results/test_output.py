@@ -275,6 +275,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path, event
     assert names_in(tmp_path) == ["out", "out.md", "run.jsonl"]
 
 
+def test_resuming_removes_what_was_left_of_the_beginning(tmp_path: Path) -> None:
+    lines = tmp_path / "run.jsonl"
+    # The file has its name, and its first one too.
+    killed_before("os.remove", lambda: LineFile.create(lines))
+    assert len(names_in(tmp_path)) == 2
+    LineFile.open(lines).close()
+    assert names_in(tmp_path) == ["run.jsonl"]
+
+
 def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
     with part_folder(tmp_path) as theirs:
         output.replace(tmp_path / "out.md", b"new")
