@@ -91,13 +91,13 @@ class LineFile(AbstractContextManager["LineFile"]):
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
-        # Of a process that was killed right after it had made the file.
-        remove_parts(path.parent)
         try:
             _lock(descriptor, path)
             if not os.path.samestat(os.fstat(descriptor), path.stat()):
                 # Another process has just put its own in this one's place.
                 raise RunFileError(f"{path} {IN_USE}")
+            # Of a process that was killed right after it had made the file.
+            remove_parts(path.parent)
         except BaseException:
             os.close(descriptor)
             raise
