@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
-from opperf.api.run import EXTENSION, What, command_line, parse_line
+from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, command_line, parse_line
 from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
 from opperf.commands.ab.running import findings_of, measure_session, open_session
+from opperf.commands.changed import add_changed, interpreters_of_arms
 from opperf.comparison.ab.outcome import outcome
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
@@ -92,7 +93,8 @@ def ab(
         False shows the progress, on standard error.
     **options
         Options of `opperf ab`, named as there, with `_` for `-`: `size`, `blocks`, `threshold`,
-        `case_time`, `fail_on`.
+        `case_time`, `fail_on`. `opperf ab --help` and the page "Python" of the reference have all
+        of them, with types, defaults and units.
 
     Returns
     -------
@@ -129,7 +131,11 @@ def _compare(
     line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
     line += command_line(command, what, options, REFUSED)
     words = shlex.join(["opperf", "ab", *line])
-    request = replace(read_request(*parse_line(command, line)), command=words)
+    given, set_here = parse_line(command, line)
+    selected = add_changed(given, interpreters_of_arms(given))
+    if selected is None:
+        raise UsageError(NOTHING_CHANGED)
+    request = replace(read_request(selected, set_here), command=words)
     with request.pinning:
         writer = open_session(request)
         assert writer is not None, "no dry run"

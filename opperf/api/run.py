@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ import click
 from opperf.api.calls import dtype_name
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
+from opperf.commands.changed import add_changed, interpreters_of
 from opperf.commands.command import option_name
 from opperf.commands.run import run as command
 from opperf.commands.run.cluster import on_every_node
+from opperf.commands.run.replay import write_traces
 from opperf.commands.run.request import Request, read_request
-from opperf.commands.run.running import measure_work, plan_work
+from opperf.commands.run.running import measure_work, plan_work, show_compiling
 from opperf.errors import UsageError, one_line, unknown
+from opperf.execution.ahead import compile_ahead
 from opperf.execution.executor import LOCAL, check_executor
 from opperf.execution.profiling import check_programs
 from opperf.execution.workers import Workers, build
@@ -39,6 +43,18 @@ What = str | os.PathLike[str] | Callable[..., Any]
 """Operators by name, functions and files."""
 
 
+def keywords(command: click.Command, refused: Iterable[str]) -> dict[str, click.Option]:
+    """Returns the options of a command that Python takes, by keyword without the `_` of names that
+    Python reserves; none of those `refused`."""
+    return {
+        spelling.lstrip("-").replace("-", "_"): param
+        for param in command.params
+        if isinstance(param, click.Option) and not param.hidden and param.name not in refused
+        for spelling in param.opts
+        if spelling.startswith("--")
+    }
+
+
 def command_line(
     command: click.Command,
     words: Iterable[What],
@@ -48,13 +64,7 @@ def command_line(
     """Returns the words of a command with these arguments and keywords, which are names of options
     with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
     keyword that is none, or an option of those `refused`."""
-    known = {
-        spelling.lstrip("-").replace("-", "_"): param
-        for param in command.params
-        if isinstance(param, click.Option) and param.name not in refused
-        for spelling in param.opts
-        if spelling.startswith("--")
-    }
+    known = keywords(command, refused)
     line: list[str] = []
     for keyword, value in options.items():
         name = keyword.removesuffix("_")
@@ -91,8 +101,8 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     if option.is_flag:
         if not isinstance(value, bool):
             raise UsageError(f"{name} is True or False, not {value!r}")
-        if value:
-            yield name
+        if value or option.secondary_opts:
+            yield name if value else option.secondary_opts[0]
         return
     write = WRITERS.get(option.name or "", str)
     is_listed = isinstance(value, (list, tuple))
@@ -104,7 +114,8 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
         values = list(map(write, value))
     else:
         values = [write(value)]
-    for text in values:
+    # One option twice is its last value alone.
+    for text in values if option.multiple else [",".join(values)]:
         yield f"{name}={text}"
 
 
@@ -135,6 +146,8 @@ WRITERS: dict[str, Callable[[Any], str]] = {
 LOG = logging.getLogger("opperf")
 
 EXTENSION = ".jsonl"
+
+NOTHING_CHANGED = "nothing is measured: no operator changed since the revision of changed_since"
 
 REFUSED = (
     *("output_file", "output_format", "columns", "list_only", "dry_run", "resume", "retry"),
@@ -171,6 +184,8 @@ def run(
         Options of `opperf run`, named as there, with `_` for `-`: `dtype`, `size`, `warmup`,
         `runs`, `max_time`, `no_backward`, `shape={'data': (64, 64)}`, `arg={'axis': 1}`. Lists
         give a case for every combination, as the values between commas do; True sets a flag.
+        `opperf run --help` and the page "Python" of the reference have all of them, with types,
+        defaults and units.
 
     Returns
     -------
@@ -187,7 +202,11 @@ def run(
     given = {**options, "framework": framework or framework_of_functions(what), "quiet": quiet}
     line = command_line(command, what, given, REFUSED)
     words = shlex.join(["opperf", "run", *line])
-    request = replace(read_request(*parse_line(command, line)), command=words)
+    options, set_here = parse_line(command, line)
+    selected = add_changed(options, interpreters_of(options))
+    if selected is None:
+        raise UsageError(NOTHING_CHANGED)
+    request = replace(read_request(selected, set_here), command=words)
     if output is None:
         with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
             measured = _measure(request, Path(folder, f"run{EXTENSION}"), started)
@@ -211,7 +230,14 @@ def _measure(request: Request, run_file: Path, started: float) -> Run:
         work = plan_work(workers, request, LOG.info)
         check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         build(workers, work.remaining, LOG.info)
-        return measure_work(work, run_file, request, workers, pinning, started)
+        if request.may_compile_ahead:
+            show = partial(show_compiling, request)
+            compile_ahead(workers, work.remaining, LOG.info, show)
+        measured = measure_work(work, run_file, request, workers, pinning, started)
+        if request.traces is not None:
+            for text in write_traces(workers, measured, request.traces):
+                LOG.info(text)
+        return measured
 
 
 def read(path: str | os.PathLike[str]) -> RunResult:

@@ -33,6 +33,7 @@ from opperf.folders import cache_folder
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
 from opperf.reading import read_text
+from opperf.terminating import ending_with_parent
 
 Say = Callable[[str], None]
 """Prints a line of progress."""
@@ -229,6 +230,7 @@ class _Build:
             # Neither a project's settings of uv nor its files count.
             cwd=self._log.parent,
             stdin=subprocess.DEVNULL,
+            preexec_fn=ending_with_parent(),
         )
         with self._log.open("a") as log:
             log.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")

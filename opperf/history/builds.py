@@ -29,6 +29,7 @@ from opperf.model import Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.results.output import replace
 from opperf.results.text import duration
+from opperf.terminating import ending_with_parent
 
 Say = Callable[[str], None]
 
@@ -156,6 +157,7 @@ class Builder:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
+                    preexec_fn=ending_with_parent(),
                     check=False,
                 ).returncode
             except OSError as error:

@@ -16,6 +16,7 @@ from typing import Any
 
 import opperf
 from opperf.errors import OutputError
+from opperf.folders import PART
 from opperf.history.store import reading
 from opperf.history.store.events import read_all_states
 from opperf.history.store.opening import Store
@@ -41,7 +42,7 @@ PAGE = "index.html"
 MARK = b'name="generator" content="opperf history publish"'
 """Part of the page of every publication, by which a later one knows it."""
 
-PARTS = re.compile(r"publication-[0-9a-f]+|\.index\.html\.\d+\.tmp")
+PARTS = re.compile(rf"publication-[0-9a-f]+|{re.escape(PART)}\w+")
 """Names beside the page: the folder that it loads, and what a publication that broke off left."""
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")

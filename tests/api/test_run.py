@@ -1,12 +1,18 @@
 """`opperf.run` and `opperf.read`, as a program calls them."""
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 import opperf
+from opperf.api import run as api
+from opperf.api.run import command_line
+from opperf.commands.run.replay import WrittenTraces
+from opperf.commands.run.request import read_request as api_request
 from opperf.errors import OutputError, UsageError
 
 BRIEF = {"framework": "numpy", "size": "small", "max_time": 0.01}
@@ -86,6 +92,45 @@ def test_options_are_those_of_the_command():
     )
     assert [record.case.point for record in run.records] == [{"n": 4}, {"n": 8}]
     assert "memory" not in {row.metric for row in run.rows}
+
+
+def test_words_of_keywords():
+    def words(**options):
+        return command_line(api.command, ["add"], options)[:-2]
+
+    assert words(compile_ahead=False) == ["--no-compile-ahead"]
+    assert words(compile_ahead=True) == ["--compile-ahead"]
+    assert words(no_backward=False) == []
+    # One option twice would be its last value alone.
+    assert words(cpus=[2, 3], grad=("x", "y")) == ["--cpus=2,3", "--grad=x,y"]
+    assert words(dtype=["float32", "int8"]) == ["--dtype=float32", "--dtype=int8"]
+
+
+def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
+    done = []
+    traces = WrittenTraces(Path("x.json"), None)
+    monkeypatch.setattr(
+        api,
+        "add_changed",
+        lambda options, pythons: {**options, "names": (options["changed_since"],)},
+    )
+    monkeypatch.setattr(
+        api, "read_request", lambda *given: replace(api_request(*given), traces=traces)
+    )
+    monkeypatch.setattr(
+        api, "write_traces", lambda workers, run, files: done.append(files) or ["written"]
+    )
+    monkeypatch.setattr(api, "compile_ahead", lambda *_: done.append("compiled"))
+    run = opperf.run(changed_since="negative", max_configs=1, **BRIEF)
+    assert [record.case.label for record in run.records] == ["negative"]
+    assert done == ["compiled", traces]
+    opperf.run(changed_since="negative", max_configs=1, compile_ahead=False, **BRIEF)
+    assert done == ["compiled", traces, traces]
+    monkeypatch.setattr(api, "add_changed", lambda *_: None)
+    monkeypatch.setattr("opperf.api.ab.add_changed", lambda *_: None)
+    for function in (opperf.run, opperf.ab):
+        with pytest.raises(UsageError, match="no operator changed since"):
+            function(changed_since="HEAD", **({"size": "small"}))
 
 
 def test_a_case_that_fails_has_a_row_with_the_reason(tmp_path):

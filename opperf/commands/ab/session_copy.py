@@ -53,15 +53,16 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
         if not lines:
             return
         if self._file is None:
-            self._file = self._create()
-        # Behind a closing line, or what an interruption left of a line.
-        self._file.cut(self.size)
-        self._file.append_encoded(lines)
+            self._file = self._create(lines)
+        else:
+            # Behind a closing line, or what an interruption left of a line.
+            self._file.cut(self.size)
+            self._file.append_encoded(lines)
         self.size += len(lines)
         self.has_new = True
 
-    def _create(self) -> LineFile:
+    def _create(self, lines: bytes) -> LineFile:
         if self._is_default and not self._overwrite:
             for line in make_room(self.path):
                 tell(line)
-        return LineFile.create(self.path, overwrite=self._overwrite)
+        return LineFile.create_encoded(self.path, lines, self._overwrite)

@@ -15,6 +15,7 @@ from opperf.commands.history.options import project, store
 from opperf.errors import FOUND
 from opperf.parameters import choice_option, debug, report_outputs
 from opperf.parsing import parse_share
+from opperf.terminating import ending_with_parent
 
 if TYPE_CHECKING:
     from opperf.history.events import Event, Update
@@ -195,7 +196,13 @@ def _notify(command: str, report: Report) -> None:
     message = json.dumps({**report.data, "headline": report.headline, "events": events})
     try:
         ended = subprocess.run(
-            command, shell=True, input=message, text=True, timeout=NOTIFYING_S, check=False
+            command,
+            shell=True,
+            input=message,
+            text=True,
+            timeout=NOTIFYING_S,
+            preexec_fn=ending_with_parent(),
+            check=False,
         )
     except subprocess.TimeoutExpired:
         why = f"has not ended after {NOTIFYING_S} s"
