@@ -94,6 +94,24 @@ def measure_in_workers(cases: Sequence[Case], progress: Progress = QUIET) -> dic
 
 Runner = Callable[..., Results]
 
+PARAMETERS = f"""
+    Parameters
+    ----------
+    ctx, device : str, or the framework's object
+        Device, under either name; by default a GPU if there is one.
+    dtype : str
+        Data type of the inputs; by default float32.
+    profiler : {{'native', 'python'}}
+        The framework's own profiler (kernel time), or the wall clock; by default native.
+    int64_tensor : {{'off', 'on'}}
+        Whether tensors have more than 2**31 elements, on builds that support them.
+    warmup : int
+        Number of untimed calls, {WARMUP} by default.
+    runs : int
+        Number of timed calls after them, {RUNS} by default.
+    """
+"""The parameters of every runner, as its documentation describes them."""
+
 
 class Runners(dict[str, Runner]):
     """The functions that measure a framework's operators, by category."""
@@ -117,8 +135,8 @@ class Runners(dict[str, Runner]):
             f"""Measure {title}.
 
     Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes, as `run_performance_test` does. `device` is another name of `ctx`.
-    """,
+    memory in kB of 1000 bytes, as `run_performance_test` does.
+    {PARAMETERS}""",
         )
         return self[category]
 
@@ -135,7 +153,7 @@ class Runners(dict[str, Runner]):
             f"""Measure every category of {title}, in a worker process.
 
     Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
-    """,
+    {PARAMETERS}""",
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.requests.declaring import Chosen, Declared, Gather, Option
 from opperf.requests.parsers import Words, parse_assignments, split_commas
+from opperf.sources.varying import check_combinations
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def gather_axis(setting: Setting) -> Gather:
 
     def combine(texts: Words) -> tuple[dict[str, str], ...]:
         entries = [[(key, value) for value in values] for key, values in parse(texts).items()]
+        check_combinations(entries)
         return tuple(dict(pairs) for pairs in itertools.product(*entries))
 
     return combine
