@@ -81,6 +81,8 @@ DOMAINS: dict[str, Fill] = {
     "logical_not": BOOLEAN,
     **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
     "erfinv": OPEN_UNIT,
+    # Twice a tail of the normal distribution.
+    "erfcinv": between(0.1, 1.9),
     **dict.fromkeys(("bitwise_not", "leading_zeros", "ones_in_bits"), BITS),
     # Some elements on each side of every place where an approximation gives way to another.
     **dict.fromkeys(("bessel_j0", "bessel_j1", "i0e", "i1", "i1e"), WAVES),
@@ -91,7 +93,7 @@ DOMAINS: dict[str, Fill] = {
     # On both sides of one, where series give way to continued fractions and expansions.
     **dict.fromkeys(("exp1", "expi"), between(0.1, 5.0)),
     "factorial": between(0.0, 10.0),
-    "fresnel": between(-5.0, 5.0),
+    **dict.fromkeys(("fresnel", "sici"), between(-5.0, 5.0)),
     # Between one and two JAX's derivative is NaN.
     "spence": PROBABILITY,
 }
@@ -140,6 +142,9 @@ PAIRS: dict[str, Pair] = {
         Pair(between(0.5, 5.0), between(0.1, 10.0)),
     ),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
+    # From the reciprocal over the logarithm to the square.
+    **dict.fromkeys(("boxcox", "boxcox1p"), Pair(POSITIVE, between(-1.0, 2.0))),
+    "comb": Pair(between(5.0, 10.0), between(1.0, 4.0)),
     **dict.fromkeys(("beta_function", "betaln", "poch"), Pair(POSITIVE, POSITIVE)),
     **dict.fromkeys(
         ("kl_divergence_term", "relative_entropy_term"), Pair(PROBABILITY, PROBABILITY)

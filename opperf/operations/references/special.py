@@ -85,8 +85,9 @@ def bernoulli_numbers(last: int) -> Array:
 
 
 SAME_NAME = (
-    "betainc betaln erfc erfcx exp1 expi expn fresnel gammainc gammaincc gammasgn hyp1f1 hyp2f1 "
-    "i0e i1 i1e log_ndtr logit ndtr ndtri poch spence xlog1py xlogy zeta"
+    "betainc betaln boxcox boxcox1p comb dawsn erfc erfcinv erfcx exp1 expi expn fresnel gammainc "
+    "gammaincc gammasgn hyp1f1 hyp2f1 i0e i1 i1e log_ndtr logit ndtr ndtri owens_t poch sici "
+    "spence wofz xlog1py xlogy zeta"
 )
 """Functions that have SciPy's name."""
 
