@@ -69,7 +69,6 @@ def iterative(occurs: str) -> Variants:
 
 
 OF_EXTENT: dict[str, tuple[int | None, str]] = {
-    "dft": (None, "a discrete Fourier transform as a product, as a TPU takes one"),
     "hadamard": (None, "signs of orthogonal rows, as to rotate activations before quantisation"),
     "helmert": (None, "orthonormal contrasts of categories, as of a regression"),
     "hilbert": (None, "a badly conditioned matrix, on which solvers are tried"),
@@ -114,6 +113,13 @@ VARIANTS: dict[str, Variants] = {
             "a": tensor(FILTER),
             "n": size.extent(1024),
             WHY: "a filter written out, as to fit one to a signal by least squares",
+        }
+    ],
+    "scipy.linalg.dft": lambda size: [
+        {
+            "n": size.extent(1024),
+            "dtype": "complex64",
+            WHY: "a discrete Fourier transform as a product, as a TPU takes one",
         }
     ],
     "scipy.linalg.eigh_tridiagonal": lambda size: [
