@@ -7,8 +7,8 @@
 there every operator once at the small size; with `--quick` a few of them. Prints a table, and ends
 with 1 if a command fails, an operator is excluded as opperf's code failed, or (`--quick`) a case is
 not measured. `--write` puts the rows into opperf/frameworks/tested.json and docs/dependencies.md,
-in the place of those of the same ends. With `--folder`, environments and run files remain there, and
-what is there already is used: a sweep that was interrupted goes on.
+in the place of those of the same ends. With `--folder`, environments and run files remain there,
+and what is there already is used: a sweep that was interrupted goes on.
 """
 
 from __future__ import annotations
