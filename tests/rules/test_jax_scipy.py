@@ -38,9 +38,11 @@ def test_every_function_has_inputs() -> None:
 
 @of_the_listed_jax
 def test_every_distribution_is_in_the_table() -> None:
-    of_samples = {"scipy.stats.mode", "scipy.stats.rankdata", "scipy.stats.sem"}
+    own = {f"scipy.stats.{one}" for one in ("mode", "poisson.entropy", "rankdata", "sem")}
+    # JAX 0.12 has these, and 0.7 lacks them.
+    later = {f"scipy.stats.pareto.{one}" for one in ("cdf", "logcdf", "logsf", "ppf", "sf")}
     found = {name for name in OPERATORS if name.startswith("scipy.stats.")}
-    assert found - of_samples == set(scipy_distributions.TABLE)
+    assert (found | later) - own == set(scipy_distributions.TABLE)
 
 
 def test_parameters_of_a_truncated_normal_are_arrays() -> None:
