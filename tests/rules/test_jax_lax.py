@@ -14,6 +14,7 @@ from opperf.rules import jax as rules  # noqa: E402
 from opperf.rules.engine import Inputs, inputs_for  # noqa: E402
 from opperf.rules.jax.operations import TABLE, lax_reductions, lax_shapes  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
+from tests.values.jax.particular import LATER  # noqa: E402
 
 FRAMEWORK = load("jax")
 ONE = ("lax.conv_general_dilated_patches",)
@@ -30,13 +31,6 @@ def inputs(name: str, size: str = "default") -> list[Inputs]:
     made = inputs_for(operator, rules, PRESETS[size], "float32")
     assert isinstance(made, list), made
     return made
-
-
-LATER = {
-    *("lax.broadcast_like", "lax.linalg.ormqr", "lax.log2", "lax.one_minus_square", "lax.stack"),
-    *("lax.stage", "lax.tile", "lax.unstack"),
-}
-"""Functions that JAX 0.12 has, and 0.7 lacks."""
 
 
 def test_every_function_has_several_inputs_each_with_a_reason() -> None:

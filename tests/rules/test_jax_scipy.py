@@ -13,6 +13,7 @@ from opperf.rules.jax.operations import scipy_distributions, scipy_linalg  # noq
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
+from tests.values.jax.particular import LATER  # noqa: E402
 
 FRAMEWORK = load("jax")
 RULES = rules_module(FRAMEWORK.rules)
@@ -39,8 +40,7 @@ def test_every_function_has_inputs() -> None:
 @of_the_listed_jax
 def test_every_distribution_is_in_the_table() -> None:
     own = {f"scipy.stats.{one}" for one in ("mode", "poisson.entropy", "rankdata", "sem")}
-    # JAX 0.12 has these, and 0.7 lacks them.
-    later = {f"scipy.stats.pareto.{one}" for one in ("cdf", "logcdf", "logsf", "ppf", "sf")}
+    later = {name for name in LATER if name.startswith("scipy.stats.")}
     found = {name for name in OPERATORS if name.startswith("scipy.stats.")}
     assert (found | later) - own == set(scipy_distributions.TABLE)
 
