@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from opperf.model import Argument, Function, Operator, TensorSpec
 from opperf.rules.configurations import WHY
@@ -94,6 +95,11 @@ def made_of(argument: str, value: Callable[[int], Argument], why: str) -> Varian
     return lambda size: [{argument: value(size.extent(1024)), WHY: why}]
 
 
+def at_most(most: int | None, rows: int) -> int:
+    """A number of rows, no more than that if there is one."""
+    return min(rows, most or rows)
+
+
 def coefficients(rows: int) -> TensorSpec:
     """A vector away from zero, as companions divide by its first element."""
     return tensor(rows, fill=POSITIVE)
@@ -101,7 +107,7 @@ def coefficients(rows: int) -> TensorSpec:
 
 VARIANTS: dict[str, Variants] = {
     **{
-        f"scipy.linalg.{name}": made_of("n", lambda rows, most=most: min(rows, most or rows), why)
+        f"scipy.linalg.{name}": made_of("n", partial(at_most, most), why)
         for name, (most, why) in OF_EXTENT.items()
     },
     **{
