@@ -1,0 +1,77 @@
+"""How damaged input ends: commands on thousands of damaged files, settings and requests.
+
+    python -m benchmarks.mutations --count 10000 --seed 1
+
+prints how often the input of each entrance was damaged, and each distinct internal error, hang or
+death with the command that reproduces it. `--keep FOLDER` leaves the damaged files of one there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.mutations.entrances import ALL
+from tests.mutations.running import Finding, search
+
+
+def found_in(name: str, seed: str, count: int) -> tuple[str, int, float, list[Finding]]:
+    begun = time.monotonic()
+    try:
+        found = list(search(ALL[name], seed, [""] * count))
+    except ValueError as error:
+        found = [Finding(f"refuses its undamaged input: {error}", "", "")]
+    return name, count, time.monotonic() - begun, found
+
+
+def shares(count: int, names: list[str]) -> Iterator[int]:
+    for place in range(len(names)):
+        yield count // len(names) + (place < count % len(names))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000, help="of all entrances")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--entrance", default="", help="only those with this in their names")
+    parser.add_argument("--at", type=int, help="only the damage at this position")
+    parser.add_argument("--kind", default="", help="of that damage")
+    parser.add_argument("--keep", type=Path, help="leave the files of that damage here")
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    names = [name for name in ALL if asked.entrance in name]
+    if asked.at is not None:
+        kinds = [""] * asked.at + [asked.kind]
+        for one in search(ALL[asked.entrance], asked.seed, kinds, asked.keep, first=asked.at):
+            print(f"{one.fault}\n{one.output}")
+        return 0
+    begun = time.monotonic()
+    faults: dict[str, list[Finding]] = {}
+    per: Counter[str] = Counter()
+    with ProcessPoolExecutor(asked.jobs, get_context("spawn"), max_tasks_per_child=None) as pool:
+        for name, count, seconds, found in pool.map(
+            found_in, names, repeat(asked.seed), shares(asked.count, names)
+        ):
+            per[name] = count
+            print(f"{count:6} {seconds:7.1f} s {len(found):4} faults  {name}", flush=True)
+            for one in found:
+                faults.setdefault(one.fault, []).append(one)
+    for fault, several in sorted(faults.items(), key=lambda item: -len(item[1])):
+        print(f"\n{len(several)} x {fault}\n  {several[0].command}")
+        print("  " + "\n  ".join(several[0].output.strip().splitlines()[-3:])[:600])
+    total = sum(per.values())
+    print(
+        f"\n{total} mutations of {len(per)} entrances in {time.monotonic() - begun:.0f} s: "
+        f"{sum(map(len, faults.values()))} faults, {len(faults)} distinct"
+    )
+    return int(bool(faults))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
