@@ -11,28 +11,33 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from itertools import accumulate, pairwise, repeat
 from multiprocessing import get_context
 from pathlib import Path
 
 from tests.mutations.entrances import ALL
-from tests.mutations.running import Finding, search
+from tests.mutations.running import Finding, InputError, search
 
 
 def found_in(name: str, seed: str, count: int) -> tuple[str, int, float, list[Finding]]:
     begun = time.monotonic()
     try:
         found = list(search(ALL[name], seed, [""] * count))
-    except ValueError as error:
-        found = [Finding(f"refuses its undamaged input: {error}", "", "")]
+    except InputError as error:
+        found = [Finding(f"its undamaged input: {error}", "", "")]
     return name, count, time.monotonic() - begun, found
 
 
-def shares(count: int, names: list[str]) -> Iterator[int]:
-    for place in range(len(names)):
-        yield count // len(names) + (place < count % len(names))
+def shares(count: int, names: list[str]) -> list[int]:
+    """How often each entrance's input is damaged, of all that are to be `count` times."""
+    parts = [SLOW_SHARE if ALL[name].is_slow else 1.0 for name in names]
+    ends = [round(count * end / sum(parts)) for end in accumulate(parts, initial=0.0)]
+    return [end - begin for begin, end in pairwise(ends)]
+
+
+SLOW_SHARE = 0.1
+"""Of the damage of another entrance: a chart takes some seconds, and reads what a table does."""
 
 
 def main() -> int:
@@ -62,6 +67,8 @@ def main() -> int:
             print(f"{count:6} {seconds:7.1f} s {len(found):4} faults  {name}", flush=True)
             for one in found:
                 faults.setdefault(one.fault, []).append(one)
+                if len(faults[one.fault]) == 1:
+                    print(f"  {one.fault}\n    {one.command}", flush=True)
     for fault, several in sorted(faults.items(), key=lambda item: -len(item[1])):
         print(f"\n{len(several)} x {fault}\n  {several[0].command}")
         print("  " + "\n  ".join(several[0].output.strip().splitlines()[-3:])[:600])

@@ -23,6 +23,8 @@ class Entrance:
     kinds: Mapping[str, Damage] = field(default_factory=lambda: LINES)
     value: str = ""
     """Of the variable or the request, undamaged."""
+    is_slow: bool = False
+    """Whether the command takes seconds."""
     ends: str = ""
     """Of the line with which the command ends after it has read undamaged input, if it does."""
 
@@ -38,10 +40,11 @@ def _each(
     make: Callable[[Path], None],
     kinds: Mapping[str, Damage] = LINES,
     ends: str = "",
+    is_slow: bool = False,
 ) -> list[Entrance]:
     """The entrances of a command for each of several files, in the place of `FILE` in its words."""
     return [
-        Entrance(words.replace("FILE", file), file, make, kinds, ends=ends)
+        Entrance(words.replace("FILE", file), file, make, kinds, ends=ends, is_slow=is_slow)
         for file in files.split()
     ]
 
@@ -74,7 +77,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
         *_each("nodes FILE", "nodes.jsonl", seeds.nodes),
         *_each("coverage FILE --framework numpy", "run.jsonl", seeds.runs, ends="is a run of numpy 1.2.3"),
         *_each("plot FILE", "run.jsonl", seeds.runs),
-        *_each("plot FILE other.jsonl -o plot.html", "run.jsonl", seeds.runs),
+        *_each("plot FILE other.jsonl -o plot.html", "run.jsonl", seeds.runs, is_slow=True),
         *_each("merge FILE other.jsonl -o merged.jsonl", RUN_FILES, seeds.runs),
         *(
             Entrance(f"export run.jsonl --to {form}", "run.jsonl", seeds.runs)
@@ -91,7 +94,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
         *_each("compare other.jsonl FILE -f json", RUN_FILES, seeds.runs),
         *_each("compare FILE other.jsonl -o page.html", "run.jsonl", seeds.runs),
         *_each("compare FILE other_results.json", "results.json", seeds.results, JSON),
-        Entrance("compare results.json other_results.json", "results.about.json", seeds.results, JSON),
+        Entrance("compare results.json other_results.json", "results.environment.json", seeds.results, JSON),
         *_each("compare --from-ab FILE", SESSIONS, seeds.sessions),
         *_each("compare --from-ab FILE -o page.html", SESSIONS, seeds.sessions),
         *_each("compare FILE ab.jsonl", "ab_part.jsonl", seeds.sessions),
@@ -139,7 +142,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
     ],
     "experiments": [
         Entrance("aggregate output/xla.jsonl", "output/xla.jsonl", seeds.experiments),
-        Entrance("aggregate output/xla.jsonl -o page.html", "output/xla.jsonl", seeds.experiments),
+        Entrance("aggregate output/xla.jsonl -o page.html", "output/xla.jsonl", seeds.experiments, is_slow=True),
         Entrance("analyze output", "output/xla.jsonl", seeds.experiments),
         Entrance("analyze output --database database.csv", "database.csv", seeds.experiments, TEXT),
         *_each("aggregate FILE", seeds.RUNNER_CSV, seeds.experiments, TEXT),
@@ -202,7 +205,11 @@ GROUPS: Mapping[str, list[Entrance]] = {
             )
         ),
         *(
-            Entrance(f"history {words} --store history.sqlite", "history.sqlite", seeds.history, DATABASE)
+            Entrance(
+                f"history {words} --store history.sqlite",
+                *("history.sqlite", seeds.history, DATABASE),
+                is_slow=words.endswith(".html"),
+            )
             for words in (
                 *("list", "list --what runs -f json", "show softmax", "show conv2d -f json"),
                 *("check", "check -f json", "plot softmax", "plot softmax -o plot.html"),
@@ -224,13 +231,13 @@ GROUPS: Mapping[str, list[Entrance]] = {
     ],
     "variables": [
         Entrance("history list", "$OPPERF_HISTORY", seeds.history, TEXT, "history.sqlite"),
-        Entrance("history list", "$OPPERF_HISTORY", seeds.history, TEXT, "postgresql://me@localhost:1/p", "start the server"),
-        Entrance("serve --port 0 --store history.sqlite", "$OPPERF_TOKEN", seeds.history, TEXT, "0123456789abcdef0123456789abcdef", MEASURED),
+        Entrance("history list", "$OPPERF_HISTORY", seeds.history, TEXT, "postgresql://me@localhost:1/p", ends="start the server"),
+        Entrance("serve --port 0 --store history.sqlite", "$OPPERF_TOKEN", seeds.history, TEXT, "0123456789abcdef0123456789abcdef", ends=MEASURED),
         Entrance("runs", "$OPPERF_DATA", seeds.kept, TEXT, "data"),
         Entrance("report run.jsonl", "$OPPERF_DATA", seeds.runs, TEXT, "data"),
         Entrance("run add --framework numpy --list", "$OPPERF_CACHE", seeds.runs, TEXT, "cache"),
         Entrance(
-            "run add --framework numpy --list --with scales==1.0", "$OPPERF_INSTALLER", seeds.runs, TEXT, "pip", MEASURED
+            "run add --framework numpy --list --with scales==1.0", "$OPPERF_INSTALLER", seeds.runs, TEXT, "pip", ends=MEASURED
         ),
         *(
             Entrance("run add --framework numpy --list", f"${name}", seeds.runs, TEXT, value)
@@ -244,7 +251,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
             Entrance(f"history add run.jsonl {seeds.OF_COMMIT}".replace(" --branch main", ""), f"${name}", seeds.in_repository(seeds.runs), TEXT, "main")
             for name in ("GITHUB_HEAD_REF", "CI_COMMIT_REF_NAME")
         ),
-        Entrance("run run.jsonl --executor ray", "$RAY_ADDRESS", seeds.runs, TEXT, "ray://localhost:1", "no Ray cluster answers"),
+        Entrance("run run.jsonl --executor ray", "$RAY_ADDRESS", seeds.runs, TEXT, "ray://localhost:1", ends="no Ray cluster answers"),
     ],
 }
 """By what is read, so that the tests of a group share what they import."""

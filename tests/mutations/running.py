@@ -79,6 +79,10 @@ class Finding:
     output: str
 
 
+class InputError(Exception):
+    """Undamaged input that its command does not take."""
+
+
 def search(
     entrance: Entrance,
     seed: str,
@@ -88,7 +92,7 @@ def search(
 ) -> Iterator[Finding]:
     """Damages an entrance's input once in each of these kinds, in which an empty one is any, and
     yields the faults. `seed` and the position decide the damage; those
-    before `first` are left out, and the damaged files are left in `keep`. Raises `ValueError` if the command
+    before `first` are left out, and the damaged files are left in `keep`. Raises `InputError` if the command
     has a fault, or does not take its input, before any damage."""
     with tempfile.TemporaryDirectory(prefix="opperf-damaged-") as folder:
         made, imported = Path(folder) / "made", Path(folder) / "imported"
@@ -96,7 +100,7 @@ def search(
         undamaged = _in_copy(made, lambda place: run(entrance, place, imported))
         is_refused = bool(entrance.ends) and entrance.ends in undamaged.output
         if undamaged.fault or (undamaged.code not in (0, 1) and not is_refused):
-            raise ValueError(f"{entrance.name}: exit code {undamaged.code}: {undamaged.output}")
+            raise InputError(f"{entrance.name}: exit code {undamaged.code}: {undamaged.output}")
         _import(imported.read_text().split())
         for position, kind in enumerate(kinds):
             if position < first:

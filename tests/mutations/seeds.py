@@ -256,6 +256,8 @@ def experiments(folder: Path) -> None:
     rows = "cuda,BertForMaskedLM,16,1.5,20.0,31.5,0.9,9.0,10.0,300\ncuda,OPT,4,0.0,0.0,0.0,0,0,0,0\n"
     name = "inductor_huggingface_amp_training_cuda_performance.csv"
     write(folder / name, columns + rows)
+    table = "suite_name,model_name,test,median_total_time\ntorchbench,bert,eval,2.5\n"
+    write(folder / "database.csv", table)
     write(folder / "axes.toml", 'models = ["add"]\nmode = ["eager"]\nthreads = [1, 2]\n[env]\nX = ["1", "2"]\n')
     write(folder / "axes.yaml", "models: [add]\nmode: [eager]\nthreads: [1, 2]\nenv: {X: [1]}\n")
     write(folder / "experiment.json", {"accelerator": "cpu", "xla": None, "dynamo": "inductor", "test": "eval", "batch_size": 4})
