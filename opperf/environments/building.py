@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from opperf.decoding import read_as
 from opperf.environments.builders import (
     FEWER_RETRIES,
     Builder,
@@ -98,7 +99,7 @@ def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
     """Returns the environment in a folder as the one that is asked for, who may call it otherwise
     than those who installed it."""
     try:
-        found = msgspec.json.decode((folder / INSTALLED).read_bytes(), type=Installed)
+        found = read_as(folder / INSTALLED, Installed)
     except (OSError, msgspec.DecodeError):
         return None
     # The interpreter is a link, whose target an upgrade may have removed.

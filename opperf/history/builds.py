@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import field
 
+from opperf.decoding import read_as
 from opperf.environments.building import build_environment, one_builder
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
@@ -116,7 +117,7 @@ class Builder:
 
     def _found(self, folder: Path) -> Build | None:
         try:
-            found = msgspec.json.decode((folder / DONE).read_bytes(), type=Build)
+            found = read_as(folder / DONE, Build)
         except (OSError, msgspec.DecodeError):
             return None
         return found if Path(found.folder).is_dir() else None

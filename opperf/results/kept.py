@@ -21,6 +21,7 @@ from pathlib import Path
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import Header
+from opperf.reading import open_file
 from opperf.results.kept_facts import ID_BYTES, id_of, read_head
 from opperf.results.lines import check_free
 from opperf.results.output import display_path, replace, unwritable
@@ -126,7 +127,8 @@ def keep(path: Path) -> KeptRun:
         if path in earlier:
             path.rename(kept)
         else:
-            replace(kept, path.read_bytes())
+            with open_file(path) as file:
+                replace(kept, file.read())
         for folder_of, _ in BESIDE:
             if folder_of(path).is_dir():
                 shutil.copytree(folder_of(path), folder_of(kept))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import functools
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -20,10 +19,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from opperf.decoding import decode
+from opperf.decoding import decode, decode_as
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.model import Struct
-from opperf.reading import lines_of, open_file
+from opperf.reading import check_kind, lines_of, open_file
 from opperf.results.output import unwritable
 
 T = TypeVar("T")
@@ -83,6 +82,7 @@ class LineFile(AbstractContextManager["LineFile"]):
     def open(cls, path: Path) -> LineFile:
         """Opens an existing file. Raises `RunFileError` if it cannot be opened or is in use."""
         try:
+            check_kind(path)
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
@@ -170,7 +170,7 @@ class Content(Generic[T]):
 
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
     """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
-    `DecodeError` or `UnicodeDecodeError`. Raises `RunFileError` with the line at fault."""
+    `DecodeError`. Raises `RunFileError` with the line at fault."""
     texts = _texts(path)
     first = next(texts, b"")
     if not first.endswith(b"\n"):
@@ -185,7 +185,7 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
             break
         try:
             lines.append(NumberedLine(number, decode(text), len(text)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             if not _is_json(text) and next(texts, None) is None:
                 torn = True
                 break
@@ -240,7 +240,7 @@ PROBE: msgspec.json.Decoder[_Probe] = msgspec.json.Decoder(_Probe)
 def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
         probe = decode(PROBE.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         is_param = text.startswith(PARAM_RESULTS)
         instead = "results in PARAM's format (-f param), " if is_param else ""
         raise RunFileError(
@@ -258,7 +258,7 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
             f"reads version {kind.schema}; read it with the opperf that wrote it"
         )
     try:
-        return decode(functools.partial(msgspec.json.decode, type=kind.type), text)
+        return decode_as(text, kind.type)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
 
@@ -299,6 +299,6 @@ def _remove_empty(path: Path) -> None:
 def _is_json(text: bytes) -> bool:
     try:
         decode(msgspec.json.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return False
     return True

@@ -21,6 +21,7 @@ from opperf.history.store.events import read_all_states
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import Timeline, join_history
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace, unwritable
 from opperf.results.web_page import embedded
 from opperf.serving import answers
@@ -65,7 +66,11 @@ def check_target(folder: Path) -> None:
     page = folder / PAGE
     try:
         names = [path.name for path in folder.iterdir()]
-        is_own = MARK in page.read_bytes() if page.is_file() else all(map(PARTS.fullmatch, names))
+        is_own = (
+            MARK in read_bytes(page, READ_WHOLE)
+            if page.is_file()
+            else all(map(PARTS.fullmatch, names))
+        )
     except OSError as error:
         raise unwritable(folder, error) from error
     if not is_own:

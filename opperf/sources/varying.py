@@ -4,8 +4,9 @@ differentiated."""
 from __future__ import annotations
 
 import itertools
+import math
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
@@ -51,6 +52,21 @@ def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     for case in cases:
         found.setdefault(case.id, case)
     return tuple(found.values())
+
+
+MOST_POINTS = 100_000
+"""Combinations of settings: a case alone takes days in as many, and a few short lists have any
+number of them."""
+
+
+def check_combinations(values: Iterable[Sized]) -> None:
+    """Raises `UsageError` for values with more than `MOST_POINTS` combinations."""
+    points = math.prod(map(len, values))
+    if points > MOST_POINTS:
+        raise UsageError(
+            f"{points:,} combinations of settings, and at most {MOST_POINTS:,} are planned; give "
+            "the axes fewer values"
+        )
 
 
 Unite = Callable[[Iterable[Case]], Sequence[Case]]

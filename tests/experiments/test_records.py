@@ -65,7 +65,7 @@ def test_lines_that_are_cut_off_cost_themselves_alone(tmp_path):
         ({"repeat": True}, "f:1: repeat is true, and not an integer"),
         (
             {"metrics": {"total_time": [1.0, -2.0]}},
-            "f:1: metrics.total_time has -2, and no time is below zero",
+            "f:1: metrics.total_time has -2.0, and no time is below zero",
         ),
     ],
 )
