@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import json
 import re
 import sys
@@ -182,7 +183,8 @@ def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
 
 def decode_as(text: bytes, kind: type[T]) -> T:
     """Returns the value of a text of JSON as a type. Raises what `decode` raises."""
-    return decode(functools.partial(msgspec.json.decode, type=kind), text)
+    made: T = decode(functools.partial(msgspec.json.decode, type=kind), text)
+    return made
 
 
 def read_as(path: str | Path, kind: type[T]) -> T:
@@ -193,7 +195,7 @@ def read_as(path: str | Path, kind: type[T]) -> T:
 def read_yaml(text: str | bytes) -> Any:
     """Returns the value of a text of YAML, as `yaml.safe_load`. Raises what `composed_yaml`
     raises."""
-    import yaml
+    yaml: Any = importlib.import_module("yaml")
 
     with composed_yaml(text) as (loader, root):
         try:
@@ -208,7 +210,7 @@ def composed_yaml(text: str | bytes) -> Iterator[tuple[Any, Any]]:
     """The loader of a text of YAML, and its root, None of an empty text. Raises `yaml.YAMLError`,
     also for bytes that are no text, for a value that is nested too deep or is an alias of what it
     is in, and for more than `MOST_VALUES`."""
-    import yaml
+    yaml: Any = importlib.import_module("yaml")
 
     # libyaml is ten times as fast, and not everywhere.
     loader = None
@@ -241,13 +243,13 @@ def _check_nodes(yaml: Any, root: Any) -> None:
         elif id(node) not in around:
             around.add(id(node))
             waiting += inner
-            if any(id(one) in around and id(one) not in sizes for one in inner):
+            if any(id(child) in around and id(child) not in sizes for child in inner):
                 wrong = "an alias of what it is in"
             elif not (inner or is_writable(node.value)):
                 wrong = "half of a character"
         else:
             waiting.pop()
-            known = [sizes[id(one)] for one in inner]
+            known = [sizes[id(child)] for child in inner]
             size = 1 + sum(count for count, _ in known)
             depth = 1 + max((below for _, below in known), default=0)
             sizes[id(node)] = size, depth
@@ -263,9 +265,10 @@ def read_toml(text: str) -> dict[str, Any]:
     """Returns the content of a text of TOML. Raises `ValueError`, also for one that is nested too
     deep."""
     try:
-        return tomllib.loads(text)
+        content: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
+    return content
 
 
 def parse_python(

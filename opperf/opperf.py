@@ -19,6 +19,7 @@ import click
 import opperf
 from opperf.commands import COMMANDS
 from opperf.commands.command import Context
+from opperf.decoding import is_writable
 from opperf.errors import (
     INTERRUPTED,
     TERMINATED,
@@ -113,6 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(words: list[str]) -> int:
     try:
+        check_words(words)
         code: int = cli.main(args=words, prog_name="opperf", standalone_mode=False)
         # An error of the last write would otherwise be raised at exit, where nobody catches it.
         sys.stdout.flush()
@@ -133,6 +135,17 @@ def _run(words: list[str]) -> int:
         code = _fail_at_words(words, error)
         discard_output()
     return code
+
+
+def check_words(words: list[str]) -> None:
+    """Raises `UsageError` for a word that is no UTF-8: no file of results has its bytes, and
+    Python has them as halves of characters."""
+    for word in words:
+        if not is_writable(word):
+            raise UsageError(
+                f"{word.encode(errors='backslashreplace').decode()}: this word is no text in "
+                "UTF-8; if it is a file's name, rename it"
+            )
 
 
 def _fail_at_words(words: list[str], error: Exception) -> int:

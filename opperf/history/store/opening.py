@@ -93,7 +93,7 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
             path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         verb = "opened" if path.exists() else "made"
-        reason = f"{error.strerror}{_advice(error.strerror)}"
+        reason = f"{error.strerror}{_advice(str(error.strerror))}"
         raise StoreError(f"{path} cannot be {verb}: {reason}") from error
     url = sqlalchemy.engine.URL.create("sqlite", database=str(path))
     engine = sqlalchemy.create_engine(url, connect_args={"timeout": WAIT_S})

@@ -146,7 +146,7 @@ class Objects:
                 self._position, self._has_object = end, True
                 if may_be and is_deep(found):
                     return Anomaly.UNREADABLE
-                # A half of a character, as of a file's name that is no UTF-8, is escaped.
+                # Half of a character is escaped: a file's name may have it.
                 has_escaped = self._buffer.find("\\u", begin, end) >= 0
                 return with_whole_characters(found) if has_escaped else found
             except (ValueError, RecursionError):
