@@ -17,16 +17,16 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.mutations.entrances import ALL
-from tests.mutations.running import Finding, InputError, search
+from tests.mutations.running import InputError, Outcome, Trial, search
 
 
-def found_in(name: str, seed: str, count: int) -> tuple[str, int, float, list[Finding]]:
+def found_in(name: str, seed: str, count: int) -> tuple[str, float, list[Trial]]:
     begun = time.monotonic()
     try:
         found = list(search(ALL[name], seed, [""] * count))
     except InputError as error:
-        found = [Finding(f"its undamaged input: {error}", "", "")]
-    return name, count, time.monotonic() - begun, found
+        found = [Trial(Outcome(0, str(error), "its undamaged input is refused"), name)]
+    return name, time.monotonic() - begun, found
 
 
 def shares(count: int, names: list[str]) -> list[int]:
@@ -41,7 +41,9 @@ SLOW_SHARE = 0.1
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=10_000, help="of all entrances")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--entrance", default="", help="only those with this in their names")
@@ -54,27 +56,28 @@ def main() -> int:
     if asked.at is not None:
         kinds = [""] * asked.at + [asked.kind]
         for one in search(ALL[asked.entrance], asked.seed, kinds, asked.keep, first=asked.at):
-            print(f"{one.fault}\n{one.output}")
+            print(one.report)
         return 0
     begun = time.monotonic()
-    faults: dict[str, list[Finding]] = {}
-    per: Counter[str] = Counter()
-    with ProcessPoolExecutor(asked.jobs, get_context("spawn"), max_tasks_per_child=None) as pool:
-        for name, count, seconds, found in pool.map(
+    faults: dict[str, list[Trial]] = {}
+    total = 0
+    with ProcessPoolExecutor(asked.jobs, get_context("spawn")) as pool:
+        for name, seconds, found in pool.map(
             found_in, names, repeat(asked.seed), shares(asked.count, names)
         ):
-            per[name] = count
-            print(f"{count:6} {seconds:7.1f} s {len(found):4} faults  {name}", flush=True)
+            total += len(found)
+            codes = sorted(Counter(one.outcome.code for one in found).items())
+            ends = ", ".join(f"{times} x {code}" for code, times in codes)
+            print(f"{len(found):5} {seconds:6.1f} s  {name}: exit codes {ends}", flush=True)
             for one in found:
-                faults.setdefault(one.fault, []).append(one)
-                if len(faults[one.fault]) == 1:
-                    print(f"  {one.fault}\n    {one.command}", flush=True)
+                if one.outcome.fault and one.outcome.fault not in faults:
+                    print(one.report, flush=True)
+                if one.outcome.fault:
+                    faults.setdefault(one.outcome.fault, []).append(one)
     for fault, several in sorted(faults.items(), key=lambda item: -len(item[1])):
-        print(f"\n{len(several)} x {fault}\n  {several[0].command}")
-        print("  " + "\n  ".join(several[0].output.strip().splitlines()[-3:])[:600])
-    total = sum(per.values())
+        print(f"{len(several)} x {fault}\n  {several[0].command}")
     print(
-        f"\n{total} mutations of {len(per)} entrances in {time.monotonic() - begun:.0f} s: "
+        f"{total} mutations of {len(names)} entrances in {time.monotonic() - begun:.0f} s: "
         f"{sum(map(len, faults.values()))} faults, {len(faults)} distinct"
     )
     return int(bool(faults))

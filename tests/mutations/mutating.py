@@ -43,7 +43,22 @@ WORDS = (
 """Texts in the place of a word."""
 
 CELLS = (
-    *(None, "", "x", "null", "{}", "[]", "[1", '{"x": 1}', "nan", -1, 0, 2**63 - 1, -(2**63), 1e308),
+    *(
+        None,
+        "",
+        "x",
+        "null",
+        "{}",
+        "[]",
+        "[1",
+        '{"x": 1}',
+        "nan",
+        -1,
+        0,
+        2**63 - 1,
+        -(2**63),
+        1e308,
+    ),
     *(float("inf"), float("-inf"), b"\xff\x00", "y" * 10_000, "[" * 2000, '{"a": "\\ud800"}'),
 )
 """Values in the place of a cell of a database."""
@@ -121,7 +136,8 @@ def swap_signs(content: bytes, drawn: Random) -> bytes:
     """A character that is no letter and no digit is another."""
     signs = [place for place, one in enumerate(content) if not chr(one).isalnum() and one < 128]
     place = drawn.choice(signs or [0])
-    return content[:place] + drawn.choice(b"{}[]()<>,:;=\"'#&*!|%@`\\\n\t -").to_bytes() + content[place + 1 :]
+    other = bytes([drawn.choice(b"{}[]()<>,:;=\"'#&*!|%@`\\\n\t -")])
+    return content[:place] + other + content[place + 1 :]
 
 
 TEXT: Mapping[str, Damage] = {**BYTES, "replace_word": replace_word, "swap_signs": swap_signs}
@@ -143,9 +159,8 @@ def _encode(value: Any) -> str:
             return f"@RAW{len(raws) - 1}@"
         if isinstance(inner, Object):
             # Pairs are a list, so that a key may be there twice.
-            raws.append(
-                "{%s}" % ", ".join(f"{json.dumps(key)}: {_encode(held)}" for key, held in inner)
-            )
+            pairs = [f"{json.dumps(key)}: {_encode(held)}" for key, held in inner]
+            raws.append(f"{{{', '.join(pairs)}}}")
             return f"@RAW{len(raws) - 1}@"
         return [marked(held) for held in inner] if isinstance(inner, list) else inner
 
@@ -278,7 +293,9 @@ def put_cell(content: bytes, drawn: Random) -> bytes:
             database.execute("PRAGMA ignore_check_constraints = 1")
             found = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
             tables = [name for (name,) in database.execute(found)]
-            tables = [name for name in tables if database.execute(f"SELECT 1 FROM {name}").fetchone()]
+            tables = [
+                name for name in tables if database.execute(f"SELECT 1 FROM {name}").fetchone()
+            ]
             for _ in range(20):
                 table = drawn.choice(tables)
                 column = drawn.choice(database.execute(f"PRAGMA table_info({table})").fetchall())[1]
@@ -306,7 +323,7 @@ DATABASE: Mapping[str, Damage] = {
 def damaged(
     content: bytes, kinds: Mapping[str, Damage], seed: str, kind: str = ""
 ) -> tuple[str, bytes]:
-    """Returns a content with the damage of a seed, and the name of the kind; without `kind`, any."""
+    """Returns a content with the damage of a seed, and the kind's name; without `kind`, any."""
     drawn = Random(seed)
     name = kind or drawn.choice(list(kinds))
     made = kinds[name](content or b" ", drawn)

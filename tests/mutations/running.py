@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import os
 import re
@@ -47,8 +48,8 @@ MOST_BYTES = 2 << 30
 """Beyond what the process has before the command: a damaged file is small."""
 
 FINE = frozenset({0, 1, 2, 3})
-"""Exit codes: 1 is of findings, 3 of what a comparison cannot decide. Internal errors have 3 too, and
-are known by their message."""
+"""Exit codes: 1 is of findings, 3 of what a comparison cannot decide. Internal errors have 3 too,
+and are known by their message."""
 
 AT = re.compile(r'File "([^"]+/(?:opperf|tests)/[^"]+)", line (\d+), in (\S+)')
 
@@ -74,12 +75,15 @@ def damage(entrance: Entrance, place: Path, seed: str, kind: str = "") -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A fault, and what reproduces it."""
+class Trial:
+    """A command on damaged input, and what does the same again."""
 
-    fault: str
+    outcome: Outcome
     command: str
-    output: str
+
+    @property
+    def report(self) -> str:
+        return f"{self.outcome.fault}\n  {self.command}\n{self.outcome.output[-2000:]}"
 
 
 class InputError(Exception):
@@ -92,54 +96,55 @@ def search(
     kinds: Iterable[str],
     keep: Path | None = None,
     first: int = 0,
-) -> Iterator[Finding]:
+) -> Iterator[Trial]:
     """Damages an entrance's input once in each of these kinds, in which an empty one is any, and
-    yields the faults. `seed` and the position decide the damage; those
-    before `first` are left out, and the damaged files are left in `keep`. Raises `InputError` if the command
-    has a fault, or does not take its input, before any damage."""
-    with tempfile.TemporaryDirectory(prefix="opperf-damaged-") as folder:
-        made, imported = Path(folder) / "made", Path(folder) / "imported"
-        prepare(entrance, made)
-        undamaged = _in_copy(made, lambda place: run(entrance, place, imported))
+    yields how the command ended. `seed` and the position decide the damage; those before `first`
+    are left out, and the damaged files are left in `keep`. Raises `InputError` if the command has a
+    fault, or does not take its input, before any damage."""
+    made = Path(_made(entrance.make).name)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        imported = Path(folder) / "imported"
+        undamaged = _in_copy(made, entrance, lambda place: run(entrance, place, imported))
         is_refused = bool(entrance.ends) and entrance.ends in undamaged.output
         if undamaged.fault or (undamaged.code not in (0, 1) and not is_refused):
             raise InputError(f"{entrance.name}: exit code {undamaged.code}: {undamaged.output}")
         _import(imported.read_text().split())
-        for position, kind in enumerate(kinds):
-            if position < first:
-                continue
-            own = f"{seed}/{entrance.name}/{position}"
+    for position, kind in enumerate(kinds):
+        if position < first:
+            continue
+        own = f"{seed}/{entrance.name}/{position}"
 
-            def damage_and_run(place: Path, own: str = own, kind: str = kind) -> Outcome:
-                damage(entrance, place, own, kind)
-                if keep is not None:
-                    shutil.copytree(place, keep, dirs_exist_ok=True)
-                return run(entrance, place)
+        def damage_and_run(place: Path, own: str = own, kind: str = kind) -> Outcome:
+            damage(entrance, place, own, kind)
+            if keep is not None:
+                shutil.copytree(place, keep, dirs_exist_ok=True)
+            return run(entrance, place)
 
-            outcome = _in_copy(made, damage_and_run)
-            if outcome.fault:
-                again = f"--entrance {shlex.quote(entrance.name)} --seed {seed} --at {position}"
-                again += f" --kind {kind}" * bool(kind)
-                yield Finding(outcome.fault, f"{SCRIPT} {again}", outcome.output)
-
-
-SCRIPT = "python -m benchmarks.mutations"
+        again = f"--entrance {shlex.quote(entrance.name)} --seed {seed} --at {position}"
+        again += f" --kind {kind}" * bool(kind)
+        outcome = _in_copy(made, entrance, damage_and_run)
+        yield Trial(outcome, f"python -m benchmarks.mutations {again}")
 
 
-def _in_copy(folder: Path, does: Callable[[Path], Outcome]) -> Outcome:
-    """Returns the outcome of what is done in a copy of a folder."""
-    with tempfile.TemporaryDirectory(prefix="opperf-damaged-") as own:
+PREFIX = "opperf-damaged-"
+
+
+def _in_copy(folder: Path, entrance: Entrance, does: Callable[[Path], Outcome]) -> Outcome:
+    """Returns the outcome of what is done in a copy of a folder with the undamaged input."""
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as own:
         place = Path(own) / "work"
         shutil.copytree(folder, place)
+        if entrance.value:
+            (place / VALUE).write_text(entrance.value)
         return does(place)
 
 
-def prepare(entrance: Entrance, folder: Path) -> None:
-    """Writes the undamaged input."""
-    folder.mkdir(parents=True, exist_ok=True)
-    entrance.make(folder)
-    if entrance.value:
-        (folder / VALUE).write_text(entrance.value)
+@functools.cache
+def _made(make: Callable[[Path], None]) -> tempfile.TemporaryDirectory[str]:
+    """The folder of the files that are undamaged, made once; it is removed with the process."""
+    folder = tempfile.TemporaryDirectory(prefix=PREFIX)
+    make(Path(folder.name))
+    return folder
 
 
 VALUE = ".value"
@@ -222,9 +227,7 @@ def _separate(place: Path, output: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for from_, to in ((nothing, 0), (output, 1), (output, 2)):
         os.dup2(from_, to)
-    sys.stdin, sys.stdout, sys.stderr = (
-        open(number, mode, closefd=False) for number, mode in ((0, "r"), (1, "w"), (2, "w"))  # noqa: SIM115
-    )
+    sys.stdin, sys.stdout, sys.stderr = map(os.fdopen, (0, 1, 2), "rww")
     for name in [name for name in os.environ if name.startswith(("GITHUB_", "CI_", "OPPERF_"))]:
         del os.environ[name]
     os.environ |= {

@@ -32,7 +32,6 @@ from opperf.model import (
     Note,
     NoteCode,
     OperatorTarget,
-    Place,
     Run,
     Settings,
     Status,
@@ -50,10 +49,17 @@ from tests.history.submissions import entry, failure, sha, submission
 from tests.recordings import HERE, measured, transformer
 from tests.repositories import git
 from tests.results.conftest import record, summary
-from tests.sources.traces import making
 from tests.sources.traces.test_hostile_files import small_traces
-from tests.suite_results.making import facts_of, folder_of, record_of, run_of, script_case
-from tests.suite_results.making import rates_around, stream_lines, written
+from tests.suite_results.making import (
+    facts_of,
+    folder_of,
+    rates_around,
+    record_of,
+    run_of,
+    script_case,
+    stream_lines,
+    written,
+)
 from tests.verifications import FAILED, PASSED, verified
 
 DATA = Path(__file__).parents[1] / "data"
@@ -243,7 +249,9 @@ def counts(folder: Path) -> None:
 def experiments(folder: Path) -> None:
     """Records of models, as PyTorch/XLA's and PyTorch's runners write them, and a file of axes."""
     lines = [
-        value(model, backend, (9.0, 2.0, 2.1 + day, 2.2), MONDAY + day * DAY, verification_code=code)
+        value(
+            model, backend, (9.0, 2.0, 2.1 + day, 2.2), MONDAY + day * DAY, verification_code=code
+        )
         for day in range(2)
         for model, code in (("bert", "PASS"), ("resnet18", "FAIL"))
         for backend in ("eager", "inductor", "openxla+dynamo")
@@ -253,14 +261,22 @@ def experiments(folder: Path) -> None:
     write(folder / "output/xla.jsonl", "".join(f"{json.dumps(one)}\n" for one in lines))
     columns = "dev,name,batch_size,speedup,abs_latency,compilation_latency,compression_ratio,"
     columns += "eager_peak_mem,dynamo_peak_mem,calls_captured\n"
-    rows = "cuda,BertForMaskedLM,16,1.5,20.0,31.5,0.9,9.0,10.0,300\ncuda,OPT,4,0.0,0.0,0.0,0,0,0,0\n"
+    rows = (
+        "cuda,BertForMaskedLM,16,1.5,20.0,31.5,0.9,9.0,10.0,300\ncuda,OPT,4,0.0,0.0,0.0,0,0,0,0\n"
+    )
     name = "inductor_huggingface_amp_training_cuda_performance.csv"
     write(folder / name, columns + rows)
     table = "suite_name,model_name,test,median_total_time\ntorchbench,bert,eval,2.5\n"
     write(folder / "database.csv", table)
-    write(folder / "axes.toml", 'models = ["add"]\nmode = ["eager"]\nthreads = [1, 2]\n[env]\nX = ["1", "2"]\n')
+    write(
+        folder / "axes.toml",
+        'models = ["add"]\nmode = ["eager"]\nthreads = [1, 2]\n[env]\nX = ["1", "2"]\n',
+    )
     write(folder / "axes.yaml", "models: [add]\nmode: [eager]\nthreads: [1, 2]\nenv: {X: [1]}\n")
-    write(folder / "experiment.json", {"accelerator": "cpu", "xla": None, "dynamo": "inductor", "test": "eval", "batch_size": 4})
+    write(
+        folder / "experiment.json",
+        {"accelerator": "cpu", "xla": None, "dynamo": "inductor", "test": "eval", "batch_size": 4},
+    )
     write(folder / "model.json", {"suite_name": "torchbench", "model_name": "bert"})
 
 
@@ -295,7 +311,9 @@ SYSTEM = """\
 system:
   arch: cpu
   docker_image: null
-  options: {sizer: {auto: true, capacity: 4GB, multiple: 8, config: sizes.yaml}, gpu: {capacity: 8GB}}
+  options:
+    sizer: {auto: true, capacity: 4GB, multiple: 8, config: sizes.yaml}
+    gpu: {capacity: 8GB}
   nodes:
     - {name: manager, ip: 127.0.0.1, port: 22, user: me, main: true}
     - {name: node1, ip: 10.0.0.2, main: false, user: me}
@@ -310,7 +328,9 @@ SIZES = "one: {model: {1: 1100 MiB, 8: 1.8 GB, 64: 7400000000}, optimized: 32}\n
 def suites(folder: Path) -> None:
     """Files of a suite, of its system and of sizes of batches."""
     write(folder / "suite.yaml", SUITE)
-    write(folder / "included.yaml", "'*': {voir: {options: {warmup: 1}}}\nmore: {operators: [add]}\n")
+    write(
+        folder / "included.yaml", "'*': {voir: {options: {warmup: 1}}}\nmore: {operators: [add]}\n"
+    )
     write(folder / "system.yaml", SYSTEM)
     write(folder / "sizes.yaml", SIZES)
     write(folder / "bench/main.py", "")
@@ -322,9 +342,14 @@ def suite_results(folder: Path) -> None:
         records = [record_of(script_case(one), rates_around(level)) for one in ("first", "second")]
         benches = [facts_of(one, name=one.case.target.name, weight=2.0) for one in records]
         written(folder / f"{name}.jsonl", run_of(benches, records))
-        gpus = [({"0": {"memory": [1, 2], "load": 0.9, "temperature": 40}}, 100.0 + n) for n in range(3)]
+        gpus = [
+            ({"0": {"memory": [1, 2], "load": 0.9, "temperature": 40}}, 100.0 + n) for n in range(3)
+        ]
         lines = stream_lines(
-            rates_around(level), losses=(3.0, 2.0), gpus=gpus, meta={"cpu": {"count": 2}, "pytorch": {}}
+            rates_around(level),
+            losses=(3.0, 2.0),
+            gpus=gpus,
+            meta={"cpu": {"count": 2}, "pytorch": {}},
         )
         folder_of(folder / f"{name}.streams", **{"bench.0": lines, "bench.1": lines})
     shutil.copytree(DATA / "milabench", folder / "milabench")
@@ -376,7 +401,9 @@ def traces(folder: Path) -> None:
     write(folder / "packed.json.gz", gzip.compress(newer.encode(), mtime=0))
     with tarfile.open(folder / "packed.tar", "w") as archive:
         archive.add(folder / "newer.json", "t.json", filter=_same)
-    (folder / "packed.tar.gz").write_bytes(gzip.compress((folder / "packed.tar").read_bytes(), mtime=0))
+    (folder / "packed.tar.gz").write_bytes(
+        gzip.compress((folder / "packed.tar").read_bytes(), mtime=0)
+    )
     for rank in range(2):
         write(folder / f"ranks/rank-{rank}.json", newer)
 
@@ -392,7 +419,12 @@ PARAM = {
         "config": [
             {
                 "build": [
-                    {"args": [{"type": "int", "value": 4}, {"type": "int", "value": [4, 8, 4], "__range__": ["value"]}]}
+                    {
+                        "args": [
+                            {"type": "int", "value": 4},
+                            {"type": "int", "value": [4, 8, 4], "__range__": ["value"]},
+                        ]
+                    }
                 ],
                 "input": [{"args": [{"type": "tensor", "dtype": "float", "shape": [4, 4]}]}],
             }
@@ -404,7 +436,10 @@ PARAM = {
             {
                 "build": [{"args": [{"type": "str", "value": "aten::add.Tensor"}]}],
                 "input": [
-                    {"args": [{"type": "tensor", "dtype": "float", "shape": [2, 3]}] * 2, "kwargs": {"alpha": {"type": "int", "value": 2}}}
+                    {
+                        "args": [{"type": "tensor", "dtype": "float", "shape": [2, 3]}] * 2,
+                        "kwargs": {"alpha": {"type": "int", "value": 2}},
+                    }
                 ],
             }
         ],
@@ -412,8 +447,24 @@ PARAM = {
 }
 
 PARAM_RESULTS = [
-    {"run_options": {"device": "cpu", "iteration": 1, "warmup": 1, "pass_type": "forward"}, "sys_info": {}, "start_time": "x"},
-    {"op_name": "aten::add", "id": "0:0:0", "metric": {"cpu.time.microseconds": [1.0]}, "device": "cpu", "config": {"build": {"args": [], "kwargs": {}}, "input": {"args": [{"type": "tensor", "dtype": "float", "shape": [2, 3]}] * 2, "kwargs": {}}}},
+    {
+        "run_options": {"device": "cpu", "iteration": 1, "warmup": 1, "pass_type": "forward"},
+        "sys_info": {},
+        "start_time": "x",
+    },
+    {
+        "op_name": "aten::add",
+        "id": "0:0:0",
+        "metric": {"cpu.time.microseconds": [1.0]},
+        "device": "cpu",
+        "config": {
+            "build": {"args": [], "kwargs": {}},
+            "input": {
+                "args": [{"type": "tensor", "dtype": "float", "shape": [2, 3]}] * 2,
+                "kwargs": {},
+            },
+        },
+    },
     {"finish_time": "x"},
 ]
 
@@ -436,7 +487,11 @@ def cases(folder: Path) -> None:
 
 def settings(folder: Path) -> None:
     """A project's file, a lock file, a token, the state of a bisection."""
-    write(folder / "opperf.toml", 'threshold = "2%"\nsame-within = "4%"\n[tolerance]\nmemory = "3%"\n[changed]\n"src/*" = ["add"]\n')
+    write(
+        folder / "opperf.toml",
+        'threshold = "2%"\nsame-within = "4%"\n[tolerance]\nmemory = "3%"\n'
+        '[changed]\n"src/*" = ["add"]\n',
+    )
     write(folder / "pyproject.toml", '[tool.opperf]\nthreshold = "2%"\n')
     lock = Lock(1, (LockedEnvironment("scales==1.0", ("scales==1.0",)),))
     write(folder / "token", "0123456789abcdef0123456789abcdef\n")
