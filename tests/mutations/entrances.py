@@ -17,8 +17,8 @@ class Entrance:
     words: str
     """Of the command, in a folder with the files that `make` writes."""
     file: str
-    """What is damaged: a file of the folder, `$NAME` for the value of a variable, `GET` for the path
-    of a request to `opperf serve`."""
+    """What is damaged: a file of the folder, `$NAME` for the value of a variable, `GET` for the
+    path of a request to `opperf serve`."""
     make: Callable[[Path], None]
     kinds: Mapping[str, Damage] = field(default_factory=lambda: LINES)
     value: str = ""

@@ -1,7 +1,7 @@
 """Seeded damage to a content: to its bytes, to its words, to the structure of JSON, to a database.
 
-Each kind of damage is a function of a content and a generator of random numbers, of which equal ones
-do equal damage.
+Each kind of damage is a function of a content and a generator of random numbers, of which
+equal ones do equal damage.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _fields() -> list[str]:
 
 
 FIELDS = _fields()
-"""Names of fields that records may have, so that those which a content leaves out are damaged too."""
+"""Names of fields that records may have, so that those which a content lacks are damaged, too."""
 
 
 # Bytes
