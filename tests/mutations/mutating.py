@@ -298,14 +298,18 @@ def put_cell(content: bytes, drawn: Random) -> bytes:
             ]
             for _ in range(20):
                 table = drawn.choice(tables)
-                column = drawn.choice(database.execute(f"PRAGMA table_info({table})").fetchall())[1]
-                rows = [row for (row,) in database.execute(f"SELECT rowid FROM {table}")]
-                row, value = drawn.choice(rows), drawn.choice(CELLS)
-                change = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+                columns = database.execute(f"PRAGMA table_info({table})").fetchall()
+                column = drawn.choice(columns)[1]
+                # Some tables have no other number of a row.
+                keys = [f'"{one[1]}"' for one in columns if one[5]] or ["rowid"]
+                held = f"SELECT {', '.join(keys)} FROM {table}"
+                row = drawn.choice(database.execute(held).fetchall())
+                where = " AND ".join(f"{key} IS ?" for key in keys)
+                change = f'UPDATE {table} SET "{column}" = ? WHERE {where}'
                 if drawn.random() < 0.1:
-                    change = f"DELETE FROM {table} WHERE ? IS NULL OR rowid = ?"
+                    change = f"DELETE FROM {table} WHERE ? IS NOT 0 AND {where}"
                 try:
-                    database.execute(change, (value, row))
+                    database.execute(change, (drawn.choice(CELLS), *row))
                     break
                 except sqlite3.Error:
                     # A rule of the table: another cell.

@@ -266,7 +266,8 @@ def experiments(folder: Path) -> None:
     )
     name = "inductor_huggingface_amp_training_cuda_performance.csv"
     write(folder / name, columns + rows)
-    table = "suite_name,model_name,test,median_total_time\ntorchbench,bert,eval,2.5\n"
+    table = "timestamp,suite_name,model_name,test,median_total_time\n"
+    table += "1700438400,torchbench,bert,eval,2.5\n"
     write(folder / "database.csv", table)
     write(
         folder / "axes.toml",
