@@ -27,6 +27,7 @@ from opperf.errors import (
     OpperfError,
     UnknownOperatorError,
     UsageError,
+    one_line,
     suggest,
     unknown,
 )
@@ -230,6 +231,9 @@ def _as_opperf_error(error: Exception) -> OpperfError:
         return missing
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_folder():
         return UsageError("the working directory was deleted; change to one that exists")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Any word may be a file's name, and any text of a file: no reader of them can do better.
+        return UsageError(f"{one_line(str(error.filename), 60)}: {error.strerror}; name a file")
     unwritten = {*ADVICE, errno.EBADF}
     if isinstance(error, OSError) and error.errno in unwritten and error.filename is None:
         # Files that opperf writes raise errors with their names.

@@ -367,6 +367,14 @@ def test_verdicts_set_states_once(store):
     assert update.why.startswith("regressed 1.100 (1.090 to 1.110), 8 blocks")
 
 
+@pytest.mark.parametrize("version", ("", "x", "null", "0000", "5"))
+def test_a_version_that_no_store_has_is_damage(name, version):
+    with Store(name) as store, store.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    with pytest.raises(StoreError, match=f"is damaged: '{version}' is no version of its tables"):
+        Store(name)
+
+
 def test_a_store_of_a_newer_version_is_left(name):
     with Store(name) as store:
         add_runs(store, "p", [submission(1, entry())])

@@ -300,6 +300,8 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     for warning in warnings:
         tell(f"warning: {warning}")
     environment = run.environment
+    if environment is None:
+        raise RunFileError(f"{path}: the run has no environment, which says what was measured")
     measured = (environment.framework, environment.versions.get(environment.framework, ""))
     if measured != (listing.framework, listing.version):
         raise RunFileError(

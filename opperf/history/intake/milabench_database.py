@@ -114,7 +114,7 @@ def read(path: Path, given: Given) -> Intake:
                 _run(database, as_form(dict(row), ExecRow, path, "execs"), path, given, warnings)
                 for row in rows
             )
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise RunFileError(
             f"{path} is no database of milabench's: {one_line(str(error))}"
         ) from error

@@ -205,26 +205,33 @@ def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
             return
         if version is None and must_exist:
             raise _missing(display(store))
-        if version is not None and version > VERSION:
-            raise _newer(store, version)
+        _check_version(store, version)
         locking = engine.execution_options(sqlite_begin="IMMEDIATE")
         with locking.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
             version = _version(connection)
-            if version is not None and version > VERSION:
-                raise _newer(store, version)
+            _check_version(store, version)
             if version != VERSION:
                 _upgrade(connection)
 
 
-def _newer(store: str, version: str) -> StoreError:
+def _check_version(store: str, version: str | None) -> None:
+    """Raises `StoreError` for the version of a newer opperf's tables, and for none of any."""
     from opperf.history.store.schema import VERSION
 
-    return StoreError(
-        f"{display(store)} is of a newer opperf (version {version} of its tables, this one knows "
-        f"{VERSION}); upgrade opperf, nothing was changed"
-    )
+    if version is None:
+        return
+    if not re.fullmatch("[0-9]{4}", version) or version == "0000":
+        raise StoreError(
+            f"{display(store)} is damaged: {one_line(repr(version), 40)} is no version of its "
+            "tables; restore it from a copy"
+        )
+    if version > VERSION:
+        raise StoreError(
+            f"{display(store)} is of a newer opperf (version {version} of its tables, this one "
+            f"knows {VERSION}); upgrade opperf, nothing was changed"
+        )
 
 
 def _version(connection: Any) -> str | None:
