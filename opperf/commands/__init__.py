@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),
-    "runs": ("runs:runs", "List, find and delete the runs that opperf keeps."),
+    "runs": ("run_files:runs", "List, find and delete the runs that opperf keeps."),
     "merge": ("run_files:merge", "Join the run files of parts of a run."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("run_files:report", "Rank the operators of run files: what to improve first."),

@@ -41,4 +41,7 @@ def dimensions_option(what: str, default: str = "") -> Option:
 
 def count_option(spellings: str, help: str, section: str) -> Option:
     """Returns the declaration of a number of at least one."""
-    return Option(spellings, help, integer_from(1), metavar="N", section=section)
+    return Option(spellings, f"{help}  [x>=1]", integer_from(1), metavar="N", section=section)
+
+
+AsJson = Annotated[bool, Option("--json", "Print JSON.", section=OUTPUT)]
