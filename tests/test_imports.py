@@ -53,7 +53,7 @@ def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
         "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.reports",
         "import opperf.comparison.files.reports, opperf.reports.writing, opperf.reports.writing",
         "import opperf.results.plots.drawing",
-        "import opperf.commands.explain.running",
+        "import opperf.comparison.explaining.reports.difference_report",
     ]
     assert loading({"rich", "jinja2", "altair", "vl_convert", "plotext"}, codes) == ""
 

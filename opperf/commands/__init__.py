@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trace": ("trace:trace", "Show what is in traces of a program, or write their calls."),
     "compare": ("compare:compare", "Compare two files of results."),
     "explain": (
-        "explain:explain",
+        "profiles:explain",
         "Show which functions changed between two counts of instructions.",
     ),
     "nodes": ("run_files:nodes", "Compare the nodes of a cluster: which of them differs."),

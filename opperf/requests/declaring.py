@@ -193,10 +193,12 @@ def _plain(kind: Any) -> Read:
 
 @functools.cache
 def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
-    """Returns the declared fields of a request, those of its groups included, in their order."""
+    """Returns the declared fields of a request, those of its groups included, in their order; what
+    it inherits comes last, as the arguments of a command come first."""
     found: dict[str, Declared] = {}
     hints = hints_of(kind, include_extras=True)
-    for field in msgspec.structs.fields(kind):
+    inherited = {name for base in kind.__bases__ for name in hints_of(base)}
+    for field in sorted(msgspec.structs.fields(kind), key=lambda one: one.name in inherited):
         hint = hints[field.name]
         if get_origin(hint) is Annotated:
             (option,) = (each for each in hint.__metadata__ if isinstance(each, Option))
