@@ -38,9 +38,9 @@ def test_no_framework_and_no_numpy_without_need():
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
         "import opperf.frameworks; opperf.frameworks.default_framework()",
-        "from opperf.commands.frameworks import frameworks_command as list_all; "
+        "from opperf.commands.machine import frameworks; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
-        "list_all((), in_json=True)",
+        "frameworks.main(['--json'], standalone_mode=False)",
         "import opperf.commands.run.running, opperf.worker.client, opperf.execution.run_header",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ]

@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Find the commit that changed a time, in a git repository.",
     ),
     "analyze": (
-        "analyze:analyze",
+        "models:analyze",
         "Tabulate the results of models, record by record.",
     ),
     "aggregate": (
@@ -48,9 +48,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "plot": ("run_files:plot", "Draw run files: bars, or lines against a swept size."),
     "export": ("run_files:export", "Write a run file for another tool, or as Markdown."),
-    "doctor": ("doctor:doctor", "Report what makes timings noisy on this machine."),
+    "doctor": ("machine:doctor", "Report what makes timings noisy on this machine."),
     "frameworks": (
-        "frameworks:frameworks",
+        "machine:frameworks",
         "List frameworks, their devices, dtypes and categories.",
     ),
 }

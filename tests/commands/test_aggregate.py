@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from opperf.commands.aggregate import BASELINES, FORMATS, METRICS, REPORTS, TESTS, aggregate
 from opperf.commands.aggregate.running import EXTENSIONS, FORMATS_OF
-from opperf.commands.analyze import analyze
+from opperf.commands.models import analyze
 from opperf.errors import FOUND, OpperfError, OutputError, RunFileError, UsageError
 from opperf.experiments.aggregation.charts import CHARTS
 from opperf.experiments.aggregation.speedups import BASELINES as KNOWN_BASELINES

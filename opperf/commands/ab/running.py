@@ -23,7 +23,6 @@ from opperf.commands.ab.gate_checks import check_gate
 from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
 from opperf.commands.ab.request import Request, Work, read_request
-from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks
 from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.forecast import Stage, forecast_of, next_stage, processes, spent
@@ -106,7 +105,7 @@ def open_session(request: Request) -> SessionWriter | None:
     """Starts a session, or resumes one; None for a dry run. Raises `OpperfError` if it cannot."""
     if not request.resume:
         check_gate(request)
-        report_choice(request.choice, request.say)
+        request.choice.tell(request.say)
         return (begin_counts if counts_instructions(request) else begin)(request)
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")

@@ -11,7 +11,6 @@ from typing import Any
 from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES, TEXT
-from opperf.commands.frameworks import FrameworkChoice
 from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
@@ -30,7 +29,7 @@ from opperf.execution.dumps import (
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
-from opperf.frameworks.mentioned import mentioned_framework
+from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, Settings, Status
 from opperf.sources.base import check_own_settings, open_files
 from opperf.sources.models import ModelWord, read_word

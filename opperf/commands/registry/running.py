@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.frameworks import FrameworkChoice, read_choice, report_choice
 from opperf.commands.run.request import (
     build_common_settings,
     build_fuzz,
@@ -28,6 +27,7 @@ from opperf.execution.run_header import make_header
 from opperf.execution.scripts import scripts_of
 from opperf.execution.workers import Workers, interpreter_of
 from opperf.folders import cache_folder
+from opperf.frameworks.mentioned import FrameworkChoice, read_choice
 from opperf.model import Case, Interpreter, ListedOperator, Listing, Record, Settings
 from opperf.parameters import spelling
 from opperf.reports.coverage import coverage
@@ -194,7 +194,7 @@ def list_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int
     selection = Selection(
         patterns=options["names"], exclude=options["exclude"], **build_groups(options)
     )
-    report_choice(registry.framework, tell)
+    registry.framework.tell(tell)
     listing = listing_for(registry)
     found = find_listed(registry, listing, selection)
     # A wrong name is reported before a file that is in the way.
@@ -210,7 +210,7 @@ def show_command(request: ShowRequest) -> int:
     registry = request.registry
     if request.file is not None:
         return _show_file(request.file, request)
-    report_choice(registry.framework, tell)
+    registry.framework.tell(tell)
     listing = listing_for(registry)
     operators = [listed.operator for listed in listing.operators]
     groups = group_options(request.name, operators)
@@ -273,7 +273,7 @@ def coverage_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) ->
     registry = read_registry(options, set_here)
     run_file: Path | None = options["run_file"]
     say: Callable[[str], None] = (lambda text: None) if options["quiet"] else tell
-    report_choice(registry.framework, say)
+    registry.framework.tell(say)
     listing = listing_for(registry)
     registry.check_output(filter(None, [run_file]))
     records = (

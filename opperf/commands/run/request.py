@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from opperf.commands.environments import with_environments
-from opperf.commands.frameworks import FrameworkChoice, read_choice
 from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import output_framework, read_output, read_resume
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
@@ -23,6 +22,7 @@ from opperf.errors import UsageError
 from opperf.execution.executor import LOCAL
 from opperf.execution.fleet.options import FleetOptions
 from opperf.experiments.matrix import Matrix
+from opperf.frameworks.mentioned import FrameworkChoice, read_choice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Settings, Status, Wrapping
 from opperf.parameters import spelling

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
 from opperf.commands.run.cluster import on_every_node
@@ -112,7 +111,7 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
             work = _resume_work(unfinished, workers, request)
         else:
             if request.has_operators or request.matrix is not None:
-                report_choice(request.framework, partial(_log, request))
+                request.framework.tell(partial(_log, request))
             work = plan_work(workers, request, partial(_log, request))
         for alias, name in work.plan.aliases.items():
             print_line(request, f"{alias} is an alias of {name}; its results are under {name}")

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from opperf.commands.environments import read_locked
-from opperf.commands.frameworks import FrameworkChoice
 from opperf.commands.run.cluster import read_cluster
 from opperf.commands.run.output_options import read_output, read_resume
 from opperf.commands.run.request import Request, read_partition
@@ -23,6 +22,7 @@ from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
 from opperf.execution.executor import RAY
 from opperf.execution.fleet.counting import NodeCounts, count_nodes
+from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Settings, Status
 from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
