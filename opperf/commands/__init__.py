@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "history:history",
         "Keep results over months: what changed since when.",
     ),
-    "serve": ("serve:serve", "Serve a dashboard of a history."),
+    "serve": ("run_files:serve", "Serve a dashboard of a history."),
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
     "coverage": ("registry:coverage", "Report how much of the registry is measured."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opperf.commands.options import command
 from opperf.errors import FOUND
-from opperf.requests.kept import RunsRequest
+from opperf.requests.kept import RunsRequest, ServeRequest
 from opperf.requests.run_files import (
     ExportRequest,
     MergeRequest,
@@ -125,4 +125,22 @@ def runs(request: RunsRequest) -> int:
         print(json_of(list(map(row_of, found))), end="")
     else:
         print_kept(found)
+    return 0
+
+
+@command(
+    ServeRequest,
+    examples={
+        "This machine's history, in a browser of this machine": "opperf serve",
+        "A team's history, on the network, behind a token": (
+            "opperf serve --store postgresql://perf@db.example.org/perf --host 0.0.0.0 "
+            "--token-file token.txt"
+        ),
+    },
+)
+def serve(request: ServeRequest) -> int:
+    """Serve a dashboard of a history: changes with their states, series with their charts and the
+    commands that measure them again, runs; and a JSON API, described at /openapi.json. It only
+    reads."""
+    request.run(tell)
     return 0

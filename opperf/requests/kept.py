@@ -1,15 +1,18 @@
-"""Lists and deletes the runs that opperf keeps."""
+"""Lists and deletes the runs that opperf keeps, and serves a history."""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.errors import UsageError
 from opperf.requests.declaring import Option, Request, Say, argument
-from opperf.requests.fields import AsJson
+from opperf.requests.fields import AsJson, Store, number_option
 from opperf.requests.parsers import parse_labels, parse_moment, split_commas
 
 if TYPE_CHECKING:
@@ -119,3 +122,132 @@ def _is_named(found: KeptFacts, names: Sequence[str]) -> bool:
     return found.run.path in runs or any(
         find_matching(name, operators) for name in names if not is_name(name)
     )
+
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Addresses of this machine that no other reaches."""
+
+PORT = 8765
+"""The default port, which no widespread service has."""
+
+LEAST_TOKEN = 16
+"""Characters of a token that cannot be guessed."""
+
+GRACE_S = 2
+"""Seconds that answers under way have at the end: they take far less."""
+
+
+class ServeRequest(Request, frozen=True, kw_only=True):
+    """Serves a dashboard of a history until it is interrupted."""
+
+    store: Store = ""
+    host: Annotated[
+        str,
+        Option(
+            "--host",
+            "Address to listen at; any but that of this machine alone needs a token.",
+            metavar="ADDRESS",
+        ),
+    ] = LOOPBACK[0]
+    port: Annotated[
+        int,
+        number_option("--port", "0 for a free one.", "NUMBER", high=65535, default=PORT),
+    ] = PORT
+    token_file: Annotated[
+        Path | None,
+        Option(
+            "--token-file",
+            "File with the token that every request has to have, of at least 16 characters.  "
+            "[default: the environment variable OPPERF_TOKEN]",
+            metavar="FILE",
+        ),
+    ] = None
+    names: Annotated[
+        tuple[str, ...],
+        Option(
+            "--name",
+            "Name under which the server is asked, as perf.example.org; repeat it for several.  "
+            "[default: with a token any]",
+            metavar="HOST",
+        ),
+    ] = ()
+
+    def run(self, say: Say) -> None:
+        """Serves, and says the address. Raises `UsageError` for a wrong token or address, and
+        `OpperfError` for a history that cannot be read."""
+        # Help and completion do without the imports.
+        from opperf.extras import load_extra
+        from opperf.history.store.opening import Store as Opened
+        from opperf.history.store.opening import default_store
+
+        token = self._token()
+        uvicorn = load_extra("uvicorn")
+        load_extra("starlette")
+        with Opened(self.store or default_store(), must_exist=True) as opened:
+            from opperf.serving.application import HOSTS, make_application
+            from opperf.serving.connections import limited, limits_of_process
+
+            limits = limits_of_process()
+            hosts = self.names or (("*",) if token else HOSTS)
+            application = make_application(opened, token, tuple(hosts))
+            with self._listen() as listening:
+                shown = f"[{self.host}]" if ":" in self.host else self.host
+                say(f"http://{shown}:{listening.getsockname()[1]}/ (Ctrl-C ends it)")
+                config = uvicorn.Config(
+                    application,
+                    log_level="warning",
+                    server_header=False,
+                    http=limited(limits.connections),
+                    ws="none",
+                    backlog=limits.backlog,
+                    # A browser keeps its connection open.
+                    timeout_graceful_shutdown=GRACE_S,
+                )
+                uvicorn.Server(config).run(sockets=[listening])
+
+    def _token(self) -> str:
+        """Returns the token, empty if there is none. Raises `UsageError` for a wrong one."""
+        token = os.environ.get("OPPERF_TOKEN", "")
+        if self.token_file is not None:
+            token = _read_token(self.token_file)
+        if token and len(token) < LEAST_TOKEN:
+            raise UsageError(f"the token has fewer than {LEAST_TOKEN} characters")
+        if not (token.isascii() and token.isprintable()):
+            raise UsageError(
+                "the token has a character that no header can have; use letters, digits"
+            )
+        if self.host not in LOOPBACK and not token:
+            raise UsageError(
+                f"--host {self.host} is reached by others: name a file with a token by --token-file"
+            )
+        return token
+
+    def _listen(self) -> socket.socket:
+        """Returns the socket of the address. Raises `UsageError` if it cannot be had."""
+        listening = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((self.host, self.port))
+            # Whoever opens the address at once then waits, and is not refused.
+            listening.listen()
+        except OSError as error:
+            listening.close()
+            raise UsageError(f"--host {self.host} --port {self.port}: {error.strerror}") from error
+        return listening
+
+
+def _read_token(file: Path) -> str:
+    """Returns the token of a file. Raises `UsageError` for one that cannot be read, or is no
+    text."""
+    # Help and completion do without the import.
+    from opperf.reading import read_text
+
+    try:
+        return read_text(file).strip()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"--token-file {file} is no text in UTF-8: byte {error.start} is wrong; write the "
+            "token alone in it"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"--token-file {file} cannot be read: {error.strerror}") from error
