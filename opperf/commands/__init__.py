@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "merge": ("run_files:merge", "Join the run files of parts of a run."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("run_files:report", "Rank the operators of run files: what to improve first."),
-    "trace": ("trace:trace", "Show what is in traces of a program, or write their calls."),
+    "trace": ("profiles:trace", "Show what is in traces of a program, or write their calls."),
     "compare": ("compare:compare", "Compare two files of results."),
     "explain": (
         "profiles:explain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opperf.commands.options import command
-from opperf.requests.profiles import ExplainRequest
+from opperf.requests.profiles import ExplainRequest, TraceRequest
 from opperf.results.messages import tell
 
 
@@ -21,4 +21,18 @@ def explain(request: ExplainRequest) -> int:
     from opperf.reports.writing import write_reports
 
     write_reports(request.run(tell), [request.output])
+    return 0
+
+
+@command(TraceRequest)
+def trace(request: TraceRequest) -> int:
+    """Show what is in traces of a program: execution traces of PyTorch and Chakra, and traces of
+    PyTorch's profiler (.json, .json.gz, .tar.gz, or a folder with a file for each rank). An
+    execution trace and a profiler's trace of the same process are one: with the times of the
+    second. Several ranks are shown side by side. `opperf run FILE` measures the calls."""
+    from opperf.reports.writing import write_reports
+
+    report = request.run(tell)
+    if report is not None:
+        write_reports(report, [request.output])
     return 0
