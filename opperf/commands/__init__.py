@@ -43,7 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Tabulate the results of models, record by record.",
     ),
     "aggregate": (
-        "aggregate:aggregate",
+        "models:aggregate",
         "Compare results of models over backends and time.",
     ),
     "plot": ("run_files:plot", "Draw run files: bars, or lines against a swept size."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opperf.commands.options import command
 from opperf.plurals import pluralize
-from opperf.requests.models import AnalyzeRequest
+from opperf.requests.models import AggregateRequest, AnalyzeRequest
 from opperf.results.messages import tell
 
 
@@ -15,4 +15,28 @@ def analyze(request: AnalyzeRequest) -> int:
     PyTorch/XLA's benchmarks write. The report is written to DIR, in place of the last one."""
     made = request.run(tell)
     tell(f"{pluralize(made.count, 'record')} written to {' and '.join(map(str, made.paths))}")
+    return 0
+
+
+@command(
+    AggregateRequest,
+    examples={
+        "Speed-ups over time, as CSV": "opperf aggregate results/*.jsonl",
+        "The newest speed-ups of three backends, as an image": (
+            "opperf aggregate results/*.jsonl --report latest_grouped -o latest.svg --backends "
+            "eager inductor openxla+dynamo"
+        ),
+        "What fails since when, as a page": (
+            "opperf aggregate results/*.jsonl --report failures -o failures.html"
+        ),
+    },
+)
+def aggregate(request: AggregateRequest) -> int:
+    """Compare the results of models over backends and over time: files of the JSON lines that
+    PyTorch/XLA's benchmarks write, or tables (CSV) of PyTorch's own runner."""
+    from opperf.results.output import write_content
+
+    content = request.run(tell)
+    if content:
+        write_content(request.output_file, content)
     return 0

@@ -52,6 +52,8 @@ class Option:
     metavar: str = ""
     choices: tuple[str, ...] = ()
     """Values to complete; by default those of a `Literal`."""
+    takes_words: bool = False
+    """Whether it takes all words up to the next option, to `--` or to a file, as if repeated."""
     section: str = OTHER
     text: Callable[[Any], str] = str
     """Writes a value, or an element of one, as `read` and `gather` read it."""
