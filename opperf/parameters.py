@@ -21,7 +21,6 @@ from opperf.parsing import (
     parse_formats,
 )
 from opperf.requests.parsers import (
-    RETRYABLE,
     parse_assignments,
     parse_columns,
     parse_interpreters,
@@ -32,7 +31,6 @@ from opperf.requests.parsers import (
     parse_values,
     split_commas,
     split_dimensions,
-    words_among,
 )
 from opperf.shares import read_share
 
@@ -347,48 +345,6 @@ labels = click.option(
     metavar="KEY=VALUE",
     callback=clicked(parse_labels),
     help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
-)
-
-resumption = combine(
-    click.option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        default=None,
-        metavar="[RUNFILE]",
-        help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
-    ),
-    click.option(
-        "--retry",
-        multiple=True,
-        metavar="STATUSES",
-        callback=clicked(words_among(lambda: RETRYABLE)),
-        help="With --resume: measure cases of these statuses again: failed, crashed, timeout, "
-        "skipped.",
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Exit with 1 if a case failed, or a result is wrong (--verify).",
-    ),
-    click.option("--quiet", is_flag=True, help="Print only errors."),
-)
-"""How a run is finished, and what its end says."""
-
-partition_options = combine(
-    click.option(
-        "--total-partitions",
-        type=click.IntRange(min=1),
-        metavar="NUMBER",
-        help="Measure one of this many parts of the cases, as the job of an array does; `opperf "
-        "merge` joins the run files.",
-    ),
-    click.option(
-        "--partition-id",
-        type=click.IntRange(min=0),
-        metavar="ID",
-        help="Which part: 0 to NUMBER - 1. A case is in the same part whatever else is selected.",
-    ),
 )
 
 cpus = click.option(

@@ -5,26 +5,31 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import click
+
+from opperf.api.calls import dtype_name
 from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
-from opperf.api.run import EXTENSION, What, command_line, parse_line
+from opperf.api.run import EXTENSION, What, text_of
 from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import read_request
 from opperf.commands.ab.running import findings_of, measure_session, open_session
+from opperf.commands.command import option_name
 from opperf.comparison.ab.outcome import outcome
 from opperf.comparison.ab.report import Report, Row, report_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
 from opperf.comparison.files.comparison import outcome as outcome_of_files
 from opperf.comparison.statistics.verdicts import analyse
-from opperf.errors import UsageError
+from opperf.errors import UsageError, one_line, unknown
+from opperf.parameters import explicit_options
 from opperf.reports import model as reports
 from opperf.results.runfile import read_run
 
@@ -60,6 +65,91 @@ class ArmComparison(Reported):
 
     def _content(self) -> reports.Report:
         return report_for(self.content, self.measured)
+
+
+def command_line(
+    command: click.Command,
+    words: Iterable[What],
+    options: Mapping[str, Any],
+    refused: Iterable[str] = (),
+) -> list[str]:
+    """Returns the words of a command with these arguments and keywords, which are names of options
+    with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
+    keyword that is none, or an option of those `refused`."""
+    known = {
+        spelling.lstrip("-").replace("-", "_"): param
+        for param in command.params
+        if isinstance(param, click.Option) and param.name not in refused
+        for spelling in param.opts
+        if spelling.startswith("--")
+    }
+    line: list[str] = []
+    for keyword, value in options.items():
+        name = keyword.removesuffix("_")
+        if name not in known:
+            raise unknown("option", keyword, known)
+        line += _option_words(known[name], value)
+    return [*line, "--", *map(text_of, words)]
+
+
+def parse_line(
+    command: click.Command, line: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """Returns all options of a command by name, and those of them that are set. Raises `UsageError`
+    for a value that an option cannot have."""
+    try:
+        context = command.make_context(command.name, list(line))
+    except click.UsageError as error:
+        raise UsageError(one_line(error.format_message())) from error
+    return context.params, explicit_options(context, context.params)
+
+
+def _option_words(option: click.Option, value: Any) -> Iterator[str]:
+    name = option_name(option)
+    if value is None:
+        return
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} is True or False, not {value!r}")
+        if value:
+            yield name
+        return
+    write = WRITERS.get(option.name or "", str)
+    is_listed = isinstance(value, (list, tuple))
+    if isinstance(value, Mapping):
+        values = [f"{key}={write(each)}" for key, each in value.items()]
+    elif option.name == "shapes" and is_listed and all(isinstance(extent, int) for extent in value):
+        values = [_shape(value)]
+    elif is_listed:
+        values = list(map(write, value))
+    else:
+        values = [write(value)]
+    for text in values:
+        yield f"{name}={text}"
+
+
+def _shape(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _joined(separator: str) -> Callable[[Any], str]:
+    def write(value: Any) -> str:
+        several = isinstance(value, (list, tuple, range))
+        return separator.join(map(str, value)) if several else str(value)
+
+    return write
+
+
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "dtype": dtype_name,
+    "input_function": text_of,
+    "shapes": _shape,
+    "values": repr,
+    "sweeps": _joined(","),
+    "env": _joined("|"),
+    "options": _joined("|"),
+}
+"""Functions that write a value as the option reads it, where that is not its text."""
 
 
 Arm = str | Iterable[str] | Mapping[str, Any]

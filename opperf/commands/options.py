@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -12,9 +12,11 @@ from click.shell_completion import CompletionItem
 
 from opperf.commands.command import Command
 from opperf.errors import UsageError
-from opperf.requests.declaring import Declared, Request, build, declared
+from opperf.requests.declaring import Declared, Group, Request, build, declared
 
 Asked = TypeVar("Asked", bound=Request)
+Taken = TypeVar("Taken", bound=Group)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 LONGEST_LIST = 60
 """Most characters of a list of words beside an option in its command's help."""
@@ -81,11 +83,12 @@ def parameter_of(field: Declared) -> click.Parameter:
 
     def gather(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
         try:
-            return field.option.gather(texts) if texts and field.option.gather else texts
+            return field.option.gather(texts) if texts and field.option.gather else field.default
         except (ValueError, UsageError) as error:
             raise click.BadParameter(str(error)) from error
 
-    read: dict[str, Any] = {"type": ReadType(field), "metavar": _metavar(field), "default": None}
+    default = None if field.is_required or field.is_repeated else field.default or None
+    read: dict[str, Any] = {"type": ReadType(field), "metavar": _metavar(field), "default": default}
     if field.option.gather is not None:
         read |= {"type": str, "callback": gather}
     if not field.names:
@@ -95,6 +98,8 @@ def parameter_of(field: Declared) -> click.Parameter:
         )
     if field.is_flag:
         return DeclaredOption(field, is_flag=True, default=False)
+    if field.option.alone is not None:
+        read |= {"is_flag": False, "flag_value": field.option.alone}
     return DeclaredOption(field, multiple=field.is_repeated, required=field.is_required, **read)
 
 
@@ -130,11 +135,30 @@ def repeat_options(args: Sequence[str], taking: Collection[str]) -> list[str]:
     return words
 
 
-class RequestCommand(Command):
+def group_options(kind: type[Group], *names: str) -> Callable[[Function], Function]:
+    """Returns a decorator that gives a command the options of a group's fields, or of some."""
+
+    def decorate(function: Function) -> Function:
+        fields = declared(kind)
+        made = [parameter_of(fields[name]) for name in names or fields]
+        given = getattr(function, "__click_params__", [])
+        # Click has them in the reverse order.
+        function.__click_params__ = [*given, *reversed(made)]  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def take(kind: type[Taken], options: Mapping[str, Any]) -> Taken:
+    """Returns the group of a command's options."""
+    return kind(**{name: options[name] for name in declared(kind) if name in options})
+
+
+class RequestCommand(Command, Generic[Asked]):
     """A command whose options and arguments are the fields of a request; its function is given the
     request and returns the exit code."""
 
-    def __init__(self, kind: type[Request], function: Callable[[Any], int], **more: Any) -> None:
+    def __init__(self, kind: type[Asked], function: Callable[[Asked], int], **more: Any) -> None:
         self.kind = kind
         parameters = [*map(parameter_of, declared(kind).values()), DEBUG]
         super().__init__(params=parameters, help=function.__doc__, **more)
@@ -144,11 +168,11 @@ class RequestCommand(Command):
         taking = {n for f in declared(self.kind).values() if f.option.takes_words for n in f.names}
         return super().parse_args(ctx, repeat_options(args, taking) if taking else args)
 
-    def _call(self, function: Callable[[Any], int]) -> None:
+    def _call(self, function: Callable[[Asked], int]) -> None:
         ctx = click.get_current_context()
         ctx.exit(function(self.request_of(ctx)))
 
-    def request_of(self, ctx: click.Context) -> Request:
+    def request_of(self, ctx: click.Context) -> Asked:
         """Returns the request of parsed words. Raises `UsageError`."""
         fields = declared(self.kind)
         given = {
@@ -161,11 +185,11 @@ class RequestCommand(Command):
 
 def command(
     kind: type[Asked], examples: Mapping[str, str] | None = None, name: str | None = None
-) -> Callable[[Callable[[Asked], int]], RequestCommand]:
+) -> Callable[[Callable[[Asked], int]], RequestCommand[Asked]]:
     """Returns a decorator that makes a command of a function of the request; its docstring is the
     help's."""
 
-    def decorate(function: Callable[[Asked], int]) -> RequestCommand:
+    def decorate(function: Callable[[Asked], int]) -> RequestCommand[Asked]:
         named = name or function.__name__
         return RequestCommand(kind, function, name=named, examples=examples)
 

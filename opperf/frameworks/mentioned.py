@@ -1,4 +1,4 @@
-"""The framework of a command that names none: that of the names and files it mentions."""
+"""The framework of a command, which one that names none has of the names and files it mentions."""
 
 from __future__ import annotations
 
@@ -152,18 +152,18 @@ class FrameworkChoice:
     mention: Mention | None
     """The name or file that decides; None for the first installed one."""
 
-    def tell(self, say: Callable[[str], None]) -> None:
-        """Says which framework is used, unless the user named it, and its version."""
-        if self.is_named:
-            return
-        package = package_of(self.name)
-        shown = self.name
-        if package is not None and not self.elsewhere:
-            shown = f"{shown} {package_version(package.name)}"
-        why = (
-            self.mention.why if self.mention else f"the first installed of {', '.join(PREFERENCE)}"
-        )
-        say(f"framework: {shown}, {why}; choose another with --framework")
+
+def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
+    """Says which framework is used, unless the user named it, and its version."""
+    if choice.is_named:
+        return
+    package = package_of(choice.name)
+    shown = choice.name
+    if package is not None and not choice.elsewhere:
+        shown = f"{shown} {package_version(package.name)}"
+    mention = choice.mention
+    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
+    say(f"framework: {shown}, {why}; choose another with --framework")
 
 
 def choose_framework(

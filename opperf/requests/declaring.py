@@ -6,11 +6,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as hints_of
 
 import msgspec
@@ -42,7 +51,8 @@ class Option:
     """The declaration of a field."""
 
     spellings: str
-    """`-o --output-file`, the long one last; empty for an argument of the command line."""
+    """`-o --output-file`, of which the first long one is shown; empty for an argument of the
+    command line."""
     help: str | Callable[[], str] = ""
     """The meaning; computed where it lists what is only known later."""
     read: Read | None = None
@@ -50,6 +60,8 @@ class Option:
     gather: Gather | None = None
     """Parser of all texts of an option that may be repeated."""
     metavar: str = ""
+    alone: Any = None
+    """The text of an option that is written without a value, where it may be; None where not."""
     choices: tuple[str, ...] = ()
     """Values to complete; by default those of a `Literal`."""
     takes_words: bool = False
@@ -98,18 +110,20 @@ class Declared(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The spellings of its option, the long one last."""
+        """The spellings of its option."""
         return tuple(self.option.spellings.split())
 
     @property
     def shown(self) -> str:
         """The name that users know it by."""
-        return self.names[-1].partition("/")[0] if self.names else self.option.metavar.strip("[].")
+        long = (name for name in self.names if name.startswith("--"))
+        return next(long, self.option.metavar.strip("[].")).partition("/")[0]
 
     @property
-    def keyword(self) -> str:
-        """Its name in Python."""
-        return self.shown.lstrip("-").replace("-", "_") if self.names else self.name
+    def keywords(self) -> tuple[str, ...]:
+        """Its names in Python."""
+        long = [name[2:].partition("/")[0] for name in self.names if name.startswith("--")]
+        return tuple(name.replace("-", "_") for name in long)
 
     @property
     def is_flag(self) -> bool:
@@ -160,13 +174,21 @@ class Declared(NamedTuple):
     def words(self, value: Any) -> Iterator[str]:
         """Yields the words of a command line that set it."""
         if self.is_flag:
-            yes, _, no = self.names[-1].partition("/")
+            yes, _, no = self.names[0].partition("/")
             if value == self.option.flag or no:
                 yield yes if value == self.option.flag else no
         elif not self.names:
             yield from self.texts(value)
         elif value is not None:
             yield from (f"{self.shown}={text}" for text in self.texts(value))
+
+
+class Chosen:
+    """The declaration of a field that holds several, which are declared elsewhere."""
+
+    def fields(self) -> Iterable[Declared]:
+        """Returns the fields in it, without a group."""
+        raise NotImplementedError
 
 
 PLAIN: Mapping[Any, tuple[Read, str]] = {
@@ -202,7 +224,10 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
     inherited = {name for base in kind.__bases__ for name in hints_of(base)}
     for field in sorted(msgspec.structs.fields(kind), key=lambda one: one.name in inherited):
         hint = hints[field.name]
-        if get_origin(hint) is Annotated:
+        if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Chosen):
+            for inner in hint.__metadata__[0].fields():
+                found[inner.name] = inner._replace(group=field.name)
+        elif get_origin(hint) is Annotated:
             (option,) = (each for each in hint.__metadata__ if isinstance(each, Option))
             default = field.default
             if field.default_factory is not msgspec.NODEFAULT:
@@ -226,20 +251,37 @@ def build(kind: type[Asked], values: Mapping[str, Any]) -> Asked:
     for name, value in values.items():
         group = fields[name].group
         (grouped.setdefault(group, {}) if group else own)[name] = value
-        for other, reason in fields[name].option.excludes.items():
-            if other in values:
-                raise UsageError(
-                    f"{fields[name].shown} and {fields[other].shown} exclude each other: {reason}"
-                )
-    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    groups = {name: types[name](**inner) for name, inner in grouped.items()}
+    check_excluded(fields, values)
+    groups = {
+        name: holder(**inner) if issubclass(holder, msgspec.Struct) else inner
+        for name, holder in holders(kind).items()
+        if (inner := grouped.get(name)) is not None
+    }
     return kind(given=frozenset(values), **own, **groups)
+
+
+def check_excluded(fields: Mapping[str, Declared], given: Collection[str]) -> None:
+    """Raises `UsageError` if fields were set that exclude each other."""
+    for name in given:
+        excluded = fields[name].option.excludes if name in fields else {}
+        for other, reason in excluded.items():
+            if other in given:
+                option = fields[other].shown if other in fields else f"--{other}"
+                raise UsageError(f"{fields[name].shown} and {option} exclude each other: {reason}")
+
+
+def holders(kind: type[Request]) -> dict[str, type]:
+    """Returns the types of the fields that hold declared fields."""
+    hints = hints_of(kind)
+    groups = {field.group for field in declared(kind).values()} - {""}
+    return {name: get_origin(hints[name]) or hints[name] for name in groups}
 
 
 def value_of(request: Request, name: str) -> Any:
     """Returns the value of a declared field."""
-    group = declared(type(request))[name].group
-    return getattr(getattr(request, group) if group else request, name)
+    field = declared(type(request))[name]
+    owner = getattr(request, field.group) if field.group else request
+    return owner.get(name, field.default) if isinstance(owner, Mapping) else getattr(owner, name)
 
 
 def from_keywords(
@@ -248,13 +290,14 @@ def from_keywords(
     """Returns the request of a call in Python: the first field has the arguments, keywords are
     named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
     is the default. Raises `UsageError`."""
+    fields = declared(kind).values()
     by_keyword = {
-        field.keyword: field for field in declared(kind).values() if field.option.in_python
+        keyword: field for field in fields if field.option.in_python for keyword in field.keywords
     }
     values: dict[str, Any] = {}
     words = tuple(arguments)
     if words:
-        first = next(iter(declared(kind).values()))
+        first = next(field for field in fields if not field.names)
         values[first.name] = _parsed(first, words)
     for keyword, value in keywords.items():
         name = keyword.removesuffix("_")
@@ -268,7 +311,7 @@ def from_keywords(
 
 def _flag(field: Declared, value: Any) -> Any:
     if not isinstance(value, bool):
-        raise UsageError(f"{field.keyword} is True or False, not {value!r}")
+        raise UsageError(f"{field.keywords[0]} is True or False, not {value!r}")
     return field.option.flag if value else not field.option.flag
 
 
@@ -276,7 +319,7 @@ def _parsed(field: Declared, value: Any) -> Any:
     try:
         return field.parse(field.texts(value))
     except ValueError as error:
-        raise UsageError(f"{field.keyword}: {error}") from error
+        raise UsageError(f"{field.keywords[0] if field.names else field.shown}: {error}") from error
 
 
 def words_of(request: Request) -> list[str]:

@@ -47,11 +47,11 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
         """Returns what the probes and the jitter test found. Raises `FrameworkError`."""
         # Help and completion do without the imports.
         from opperf.frameworks import variables_of
-        from opperf.frameworks.mentioned import choose_framework
+        from opperf.frameworks.mentioned import choose_framework, report_choice
         from opperf.machine.kernel import this_machine
 
         choice = choose_framework(self.framework, (), ())
-        choice.tell(say)
+        report_choice(choice, say)
         return examine_health(this_machine(variables_of(choice.name)), self.seconds, say)
 
 

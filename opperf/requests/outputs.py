@@ -42,11 +42,16 @@ def read_outputs(texts: tuple[str, ...]) -> tuple[Path, ...]:
     return tuple(map(Path, texts))
 
 
-def format_option(what: str, help: str = "Format of the output.", default: str = "text") -> Option:
+def format_option(
+    what: str,
+    help: str = "Format of the output.",
+    default: str = "text",
+    spellings: str = "-f --format",
+) -> Option:
     """Returns the declaration of the format of runs, or of the reports of a command; its field's
     default is empty, for that of the file's extension, or else `default`."""
     return Option(
-        "-f --format",
+        spellings,
         f"{help}  [default: by the output file's extension, else {default}]",
         read_format(what),
         metavar="" if len("|".join(built_in_names(what))) <= 60 else "FORMAT",

@@ -19,6 +19,7 @@ from opperf.worker.process import find_program
 
 if TYPE_CHECKING:
     from opperf.comparison.tolerances import Rule
+    from opperf.environments.specification import EnvironmentSpec
 
 Words = tuple[str, ...]
 
@@ -332,3 +333,20 @@ def parse_tolerances(texts: Words) -> tuple[Rule, ...]:
     from opperf.comparison.tolerances import parse_rule
 
     return tuple(map(parse_rule, texts))
+
+
+def read_existing_folder(text: str) -> Path:
+    """Returns the path of a folder. Raises `ValueError` where there is none."""
+    path = Path(text)
+    if not path.is_dir():
+        raise ValueError(
+            f"{text!r} is not a folder" if path.exists() else f"{text!r} does not exist"
+        )
+    return path
+
+
+def parse_requirements(values: tuple[str, ...]) -> tuple[EnvironmentSpec, ...]:
+    """Parses `torch==2.12,numpy<2` into an environment, and several values into several."""
+    from opperf.environments.requirements import read_requirements
+
+    return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())

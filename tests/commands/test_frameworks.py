@@ -10,7 +10,7 @@ from opperf.commands.machine import frameworks
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN, tested
 from opperf.frameworks.installed import Package
-from opperf.frameworks.mentioned import read_choice
+from opperf.frameworks.mentioned import read_choice, report_choice
 from opperf.frameworks.tested import SweptVersion
 from opperf.reports import known_frameworks as module
 from opperf.sources.choices import choices
@@ -167,7 +167,7 @@ def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
 
     def say(**set_here):
-        read_choice({"framework": "numpy"}, set_here).tell(said.append)
+        report_choice(read_choice({"framework": "numpy"}, set_here), said.append)
 
     say(size="small")
     (line,) = said

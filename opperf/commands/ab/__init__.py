@@ -9,7 +9,7 @@ import click
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
 from opperf.commands.environments import locked_option
-from opperf.commands.run.cluster import address, nodes
+from opperf.commands.options import group_options
 from opperf.defaults import BLOCK_CAP, FAIL_ON
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
@@ -36,6 +36,7 @@ from opperf.parameters import (
 from opperf.parsing import check_extension, clicked
 from opperf.reports.formats import SESSION
 from opperf.requests.parsers import findings_among
+from opperf.requests.places import Cluster
 from opperf.shares import read_share
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
@@ -239,8 +240,7 @@ def parse_sample(text: str) -> float:
     help="Where the session is measured: on this machine, or ray, one node of a cluster, which has "
     "both arms and nothing else meanwhile.",
 )
-@address
-@nodes
+@group_options(Cluster, "address", "nodes")
 @click.option("--on-node", hidden=True)
 @click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
 @debug
@@ -269,10 +269,10 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     for name in ("address", "nodes"):
         if options[name]:
             raise click.UsageError(f"--{name} has no effect without --executor ray")
+    from opperf.commands.ab.request import with_changed
     from opperf.commands.ab.running import ab_command
-    from opperf.commands.changed import add_changed, interpreters_of_arms
 
     set_here = explicit_options(ctx, options)
-    selected = add_changed(options, interpreters_of_arms(options))
+    selected = with_changed(options)
     if selected is not None:
         ctx.exit(ab_command(selected, set_here))

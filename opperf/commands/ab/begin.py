@@ -20,7 +20,6 @@ from opperf.commands.ab.planning import (
     show_pairs,
 )
 from opperf.commands.ab.request import Request, Work
-from opperf.commands.environments import write_lock
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import (
@@ -63,6 +62,7 @@ from opperf.model import (
 )
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
+from opperf.requests.installing import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
 from opperf.shares import share_text

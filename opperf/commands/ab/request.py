@@ -14,15 +14,9 @@ import msgspec
 
 from opperf import defaults
 from opperf.commands.ab.keeping import can_make_room, locate_report
-from opperf.commands.environments import install_arm, read_locked
-from opperf.commands.run.request import (
-    build_choice,
-    build_common_settings,
-    check_rule_options,
-    check_shape_options,
-    split_sources,
-)
-from opperf.comparison.ab.arms import ArmSpec, Threads, two_arms
+from opperf.commands.options import take
+from opperf.commands.run.request import build_choice, build_common_settings
+from opperf.comparison.ab.arms import ArmSpec, Threads, arm_spec, two_arms
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits, limits_from
@@ -34,6 +28,10 @@ from opperf.frameworks.mentioned import FrameworkChoice, read_choice
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.parameters import spelling
+from opperf.requests.changed import add_changed
+from opperf.requests.installing import install_arm, read_locked
+from opperf.requests.operators import Changed, Operators
+from opperf.requests.selecting import check_rule_options, check_shape_options, split_sources
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
@@ -251,6 +249,30 @@ def repeated_arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> 
             values = given[name] if isinstance(given[name], tuple) else (given[name],)
             for value in values:
                 yield from (option, str(value))
+
+
+def with_changed(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the options with the operators of `--changed-since` among the names. None, also said,
+    where nothing is left to measure. Raises as `add_changed` and `install_arm` do."""
+    if given["changed_since"] is not None and given["resume"] is not None:
+        raise UsageError("--changed-since selects what begins; what is resumed has its own cases")
+    pythons: dict[str, None] = {}
+    say = (lambda text: None) if given["quiet"] else tell
+    if given["changed_since"] is not None:
+        locked = read_locked(given["locked"])
+        arms = (arm_spec(given[name], f"--{name}") for name in ("a", "b"))
+        pythons = dict.fromkeys(install_arm(arm, locked, tell).python for arm in arms)
+    selected = add_changed(
+        take(Changed, given),
+        take(Operators, given),
+        given["framework"],
+        pythons,
+        say,
+        has_inputs=bool(given["input_function"]),
+        config=given["config"],
+        are_builds=True,
+    )
+    return None if selected is None else {**given, "names": selected.names}
 
 
 def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[SourceFile, ...]:

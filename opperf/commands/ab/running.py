@@ -45,6 +45,7 @@ from opperf.errors import INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Pace
 from opperf.execution.run_header import utc_now
+from opperf.frameworks.mentioned import report_choice
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import Closing
 from opperf.plurals import pluralize
@@ -105,7 +106,7 @@ def open_session(request: Request) -> SessionWriter | None:
     """Starts a session, or resumes one; None for a dry run. Raises `OpperfError` if it cannot."""
     if not request.resume:
         check_gate(request)
-        request.choice.tell(request.say)
+        report_choice(request.choice, request.say)
         return (begin_counts if counts_instructions(request) else begin)(request)
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")

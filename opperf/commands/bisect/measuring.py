@@ -16,7 +16,6 @@ from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import CAP_FACTOR, OF_TIMES, Request, read_request
 from opperf.commands.ab.running import measure_session, open_session
 from opperf.commands.bisect.watching import watch_of
-from opperf.commands.run.request import split_sources
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.missing import missing_figures
@@ -35,6 +34,7 @@ from opperf.history.bisection.results import Failure, Figure, Kind, Step
 from opperf.history.builds import Build
 from opperf.model import INSTRUCTIONS, Role
 from opperf.reports.model import Report
+from opperf.requests.selecting import split_sources
 from opperf.results.runfile import read_run
 
 Given = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from opperf.commands.experiment.axes_file import read_axes
-from opperf.commands.run.cluster import cluster_options
+from opperf.commands.options import group_options
 from opperf.errors import UsageError
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
 from opperf.parameters import (
@@ -19,11 +19,13 @@ from opperf.parameters import (
     labels,
     names_option,
     resolve_framework,
-    resumption,
+    setting_options,
     shuffle,
 )
 from opperf.parsing import clicked
 from opperf.requests.parsers import split_commas, words_among
+from opperf.requests.places import Cluster
+from opperf.requests.resuming import Resumption
 from opperf.suites.base import SIZES
 
 Words = tuple[str, ...]
@@ -329,7 +331,8 @@ plan_options = combine(
         help="What measures the cases: isolated, a process for each; local, processes that many "
         "share; ray, the nodes of a cluster; or another package's.",
     ),
-    cluster_options,
+    group_options(Cluster),
+    setting_options("node"),
     count_option(
         "--rounds",
         default=1,
@@ -347,5 +350,5 @@ plan_options = combine(
         help="Check all options, print the command that measures each case alone, and measure "
         "nothing.",
     ),
-    resumption,
+    group_options(Resumption),
 )

@@ -11,13 +11,8 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.run.request import (
-    build_common_settings,
-    build_fuzz,
-    build_groups,
-    check_shape_options,
-    split_sources,
-)
+from opperf.commands.options import take
+from opperf.commands.run.request import build_common_settings
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.execution.cache import load_listing
 from opperf.execution.execute import execute_to_file
@@ -27,7 +22,7 @@ from opperf.execution.run_header import make_header
 from opperf.execution.scripts import scripts_of
 from opperf.execution.workers import Workers, interpreter_of
 from opperf.folders import cache_folder
-from opperf.frameworks.mentioned import FrameworkChoice, read_choice
+from opperf.frameworks.mentioned import FrameworkChoice, read_choice, report_choice
 from opperf.model import Case, Interpreter, ListedOperator, Listing, Record, Settings
 from opperf.parameters import spelling
 from opperf.reports.coverage import coverage
@@ -36,6 +31,8 @@ from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.showing import report_of as report_of_operator
 from opperf.reports.showing import report_of_run
 from opperf.reports.writing import write_reports
+from opperf.requests.operators import OperatorGroups, RandomShapes
+from opperf.requests.selecting import check_shape_options, select_groups, split_sources
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
@@ -124,7 +121,7 @@ def read_show_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -
             configurations=options["configurations"],
             shapes=options["shapes"],
             values=options["values"],
-            fuzz=build_fuzz(options),
+            fuzz=take(RandomShapes, options).fuzz,
             ids=options["ids"],
             settings=build_common_settings(options),
             dtype_given=options["dtype"] is not None,
@@ -191,10 +188,10 @@ def find_listed(registry: Registry, listing: Listing, selection: Selection) -> l
 def list_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     """Prints the selected operators or their categories; the exit code."""
     registry = read_registry(options, set_here)
-    selection = Selection(
-        patterns=options["names"], exclude=options["exclude"], **build_groups(options)
+    selection = msgspec.structs.replace(
+        select_groups(take(OperatorGroups, options)), patterns=options["names"]
     )
-    registry.framework.tell(tell)
+    report_choice(registry.framework, tell)
     listing = listing_for(registry)
     found = find_listed(registry, listing, selection)
     # A wrong name is reported before a file that is in the way.
@@ -210,7 +207,7 @@ def show_command(request: ShowRequest) -> int:
     registry = request.registry
     if request.file is not None:
         return _show_file(request.file, request)
-    registry.framework.tell(tell)
+    report_choice(registry.framework, tell)
     listing = listing_for(registry)
     operators = [listed.operator for listed in listing.operators]
     groups = group_options(request.name, operators)
@@ -273,7 +270,7 @@ def coverage_command(options: Mapping[str, Any], set_here: Mapping[str, Any]) ->
     registry = read_registry(options, set_here)
     run_file: Path | None = options["run_file"]
     say: Callable[[str], None] = (lambda text: None) if options["quiet"] else tell
-    registry.framework.tell(say)
+    report_choice(registry.framework, say)
     listing = listing_for(registry)
     registry.check_output(filter(None, [run_file]))
     records = (

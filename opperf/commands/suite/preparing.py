@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from opperf.commands.environments import read_locked
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.showing import find_bench
 from opperf.environments.locks import lock_text
 from opperf.environments.specification import Installed
 from opperf.errors import FOUND, InstallationError, one_line
 from opperf.plurals import pluralize
+from opperf.requests.installing import read_locked
 from opperf.results.messages import tell
 from opperf.results.output import replace
 from opperf.suite_files.bench import Bench

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from opperf.changed_operators.mapping import Mapped, map_changes
-from opperf.commands.environments import install_arm, read_locked
-from opperf.comparison.ab.arms import arm_spec
 from opperf.comparison.project_file import find_project_file, read_project_file
 from opperf.errors import UnknownOperatorError, UsageError
-from opperf.model import Interpreter, ListedOperator
+from opperf.model import ListedOperator
 from opperf.plurals import pluralize
-from opperf.results.messages import tell
+from opperf.requests.declaring import Say
+from opperf.requests.operators import Changed, Operators
 from opperf.sources.selecting import INTERNAL
 from opperf.worker.client import Worker
 
@@ -26,56 +26,47 @@ SHOWN = 3
 """Files that are no code which a message names."""
 
 
-def interpreters_of(options: Mapping[str, Any]) -> list[str]:
-    """Returns the paths of the interpreters of a run; an empty one for opperf's own."""
-    pythons: Sequence[Interpreter] = options["python"]
-    return list(dict.fromkeys(entry.path for entry in pythons)) or [""]
-
-
-def interpreters_of_arms(options: Mapping[str, Any]) -> list[str]:
-    """Returns those of both arms, whose environments are installed. Raises `UsageError`, and
-    `InstallationError`. None are asked for without `--changed-since`."""
-    if options["changed_since"] is None:
-        return []
-    locked = read_locked(options["locked"])
-    arms = (arm_spec(options[name], f"--{name}") for name in ("a", "b"))
-    return list(dict.fromkeys(install_arm(arm, locked, tell).python for arm in arms))
-
-
-def add_changed(options: Mapping[str, Any], pythons: Iterable[str]) -> dict[str, Any] | None:
-    """Returns the options with the operators of `--changed-since` among the names, and says which
-    file has which. None, also said, where nothing is left to measure. `pythons` are interpreters
-    that have to know an operator. Raises `UsageError` and what a worker raises."""
-    revision: str | None = options["changed_since"]
+def add_changed(
+    changed: Changed,
+    operators: Operators,
+    framework: str,
+    pythons: Iterable[str],
+    say: Say,
+    *,
+    has_inputs: bool,
+    config: Path | None = None,
+    are_builds: bool = False,
+) -> Operators | None:
+    """Returns the operators with those whose code changed among the names, and says which file has
+    which. None, also said, where nothing is left to measure. `pythons` are interpreters that have
+    to know an operator, an empty one is opperf's own; `are_builds` says that two builds are
+    compared. Raises `UsageError` and what a worker raises."""
+    revision = changed.changed_since
     if revision is None:
-        if options["git_folder"] != Path():
+        if changed.git_folder != Path():
             raise UsageError("--repository is for --changed-since; give both, or neither")
-        return dict(options)
-    if options["resume"] is not None:
-        raise UsageError("--changed-since selects what begins; what is resumed has its own cases")
-    config: Path | None = options.get("config")
+        return operators
     file = find_project_file(Path.cwd()) if config is None else read_project_file(config)
-    here = Path.cwd()
-    mapped = map_changes(options["git_folder"], revision, options["framework"], file.changed, here)
+    mapped = map_changes(changed.git_folder, revision, framework, file.changed, Path.cwd())
     interpreters = list(pythons)
-    if "b" in options and len(interpreters) > 1:
+    if are_builds and len(interpreters) > 1:
         # Two builds are compared, and a file of the tree is of neither.
         mapped = [_without(entry, _of_files(entry)) for entry in mapped]
-    mapped = _known(mapped, options, interpreters)
-    if not options["quiet"]:
-        for line in _lines(mapped, revision):
-            tell(line)
+    mapped = _known(mapped, framework, has_inputs, interpreters)
+    for line in _lines(mapped, revision):
+        say(line)
     named = dict.fromkeys(name for entry in mapped for name in entry.operators)
     if not named:
-        if not (options["names"] or options["ops"]):
-            tell(f"no operator changed since {revision}: nothing is measured")
+        if not (operators.names or operators.ops):
+            say(f"no operator changed since {revision}: nothing is measured")
             return None
-        tell(f"no operator changed since {revision}: those that are named are measured")
-    return {**options, "names": tuple(dict.fromkeys((*options["names"], *named)))}
+        say(f"no operator changed since {revision}: those that are named are measured")
+    names = tuple(dict.fromkeys((*operators.names, *named)))
+    return msgspec.structs.replace(operators, names=names)
 
 
 def _known(
-    mapped: Iterable[Mapped], options: Mapping[str, Any], pythons: Iterable[str]
+    mapped: Iterable[Mapped], framework: str, has_inputs: bool, pythons: Iterable[str]
 ) -> list[Mapped]:
     """Returns the files without the operators that no rule makes inputs for, or that an
     interpreter's framework does not have."""
@@ -87,8 +78,8 @@ def _known(
         return listed
     lacking: dict[str, str] = {}
     for python in pythons:
-        with Worker(options["framework"], python=python) as worker:
-            lacking |= _lacking(worker, asked, bool(options["input_function"]))
+        with Worker(framework, python=python) as worker:
+            lacking |= _lacking(worker, asked, has_inputs)
     return [entry if entry.is_chosen else _without(entry, lacking) for entry in listed]
 
 
