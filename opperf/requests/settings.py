@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
 from opperf.requests.declaring import Chosen, Declared, Gather, Option
-from opperf.requests.parsers import Words, parse_assignments, split_commas
+from opperf.requests.parsers import Words, parse_assignments, parse_interpreters, split_commas
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,7 @@ def gather_axis(setting: Setting) -> Gather:
         return tuple(dict(pairs) for pairs in itertools.product(*entries))
 
     return combine
+
+
+Interpreters = Annotated[tuple[Interpreter, ...], option_of(DECLARED["python"], parse_interpreters)]
+"""The interpreters of the workers; empty for opperf's own."""
