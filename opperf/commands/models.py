@@ -14,7 +14,7 @@ def analyze(request: AnalyzeRequest) -> int:
     mean and standard deviation of each metric of each record in its files *.jsonl, which
     PyTorch/XLA's benchmarks write. The report is written to DIR, in place of the last one."""
     made = request.run(tell)
-    tell(f"{pluralize(made.count, 'record')} written to {' and '.join(map(str, made.paths))}")
+    tell(f"{pluralize(made.records, 'record')} written to {' and '.join(map(str, made.paths))}")
     return 0
 
 

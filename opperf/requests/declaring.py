@@ -1,6 +1,5 @@
 """How a field of a request is declared, once: its option, parser, help and section. Options of the
-command line, keywords of Python, the words of a command and the check of a run to resume derive
-from that."""
+command line, keywords of Python and the words of a command derive from that."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from typing import get_type_hints as hints_of
 
 import msgspec
 
-from opperf.errors import RunFileError, UsageError, unknown
+from opperf.errors import UsageError, unknown
 from opperf.model.declaring import Read, one_of
 
 Say = Callable[[str], None]
@@ -51,8 +50,7 @@ class Option:
     """The declaration of a field."""
 
     spellings: str
-    """`-o --output-file`, of which the first long one is shown; empty for an argument of the
-    command line."""
+    """`-o --output-file`, of which the first long one is shown; empty for an argument."""
     help: str | Callable[[], str] = ""
     """The meaning; computed where it lists what is only known later."""
     read: Read | None = None
@@ -69,12 +67,12 @@ class Option:
     section: str = OTHER
     text: Callable[[Any], str] = str
     """Writes a value, or an element of one, as `read` and `gather` read it."""
+    texts: Callable[[Any], tuple[str, ...]] | None = None
+    """Writes a whole value as `gather` reads it, where that is not each element for itself."""
     flag: Any = True
     """The value that an option without one sets."""
     in_python: bool = True
     """Whether it is a keyword of Python."""
-    may_differ: bool = False
-    """Whether a resumed run may have another value."""
     excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Fields that cannot be set with it, each with the reason and what to do."""
 
@@ -160,6 +158,10 @@ class Declared(NamedTuple):
     def texts(self, value: Any) -> tuple[str, ...]:
         """Returns the texts that are parsed to a value."""
         write = self.option.text
+        if isinstance(value, str):
+            return (value,)
+        if self.option.texts is not None:
+            return self.option.texts(value)
         if isinstance(value, Mapping):
             return tuple(f"{key}={write(each)}" for key, each in value.items())
         if isinstance(value, (list, tuple, set, frozenset)) and self.is_repeated:
@@ -333,20 +335,3 @@ def words_of(request: Request) -> list[str]:
         for chosen in (options, arguments)
     ]
     return [*words[0], *(["--", *words[1]] if words[1] else [])]
-
-
-def check_resumed(before: Request, asked: Request) -> None:
-    """Raises `RunFileError` if a field that was set differs from that of the run to resume, and may
-    not."""
-    for name, field in declared(type(asked)).items():
-        if name in asked.given and not field.option.may_differ:
-            check_same(field.shown, value_of(before, name), value_of(asked, name))
-
-
-def check_same(option: str, before: object, after: object) -> None:
-    """Raises `RunFileError` if an option has another value than in the run to resume."""
-    if before != after:
-        raise RunFileError(
-            f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
-            "or replace the run with --overwrite"
-        )

@@ -21,7 +21,6 @@ Columns = Annotated[
         gather=parse_columns,
         metavar="NAMES",
         section=OUTPUT,
-        may_differ=True,
     ),
 ]
 

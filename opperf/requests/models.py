@@ -44,7 +44,7 @@ REPORT = "metric_report"
 class Tabulated(NamedTuple):
     """How many records are in which files."""
 
-    count: int
+    records: int
     paths: tuple[Path, ...]
 
 

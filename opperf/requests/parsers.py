@@ -70,6 +70,9 @@ def words_among(known: Callable[[], Words], beginnings: Words = ()) -> Callable[
     return parse
 
 
+parse_retried = words_among(lambda: RETRYABLE)
+"""Parses statuses of records that are measured again."""
+
 NOTHING = "none"
 """In place of what to fail on."""
 
@@ -296,6 +299,15 @@ def parse_interpreters(values: Words) -> tuple[Interpreter, ...]:
     return label_interpreters(parsed)
 
 
+def interpreter_text(value: Interpreter | str) -> str:
+    """Returns the text of an interpreter; a text is its own."""
+    if isinstance(value, str):
+        return value
+    label = f"{value.label}:" if value.label else ""
+    framework = f"{value.framework}=" if value.framework else ""
+    return f"{label}{framework}{value.path}"
+
+
 def label_interpreters(parsed: Sequence[Interpreter]) -> tuple[Interpreter, ...]:
     """Returns the interpreters, of which the only one of a framework has no label: its results are
     joined with those of any other. Raises `ValueError` for one label of two."""
@@ -350,3 +362,8 @@ def parse_requirements(values: tuple[str, ...]) -> tuple[EnvironmentSpec, ...]:
     from opperf.environments.requirements import read_requirements
 
     return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())
+
+
+def environment_text(value: EnvironmentSpec | str) -> str:
+    """Returns the text of an environment's requirements; a text is its own."""
+    return value if isinstance(value, str) else value.text

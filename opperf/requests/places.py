@@ -14,7 +14,12 @@ from opperf.execution.fleet.options import FleetOptions
 from opperf.model import Interpreter
 from opperf.requests.declaring import CLUSTER, SETTINGS, Group, Option, Say, declared
 from opperf.requests.fields import count_option
-from opperf.requests.parsers import label_interpreters, parse_labels, parse_requirements
+from opperf.requests.parsers import (
+    environment_text,
+    label_interpreters,
+    parse_labels,
+    parse_requirements,
+)
 
 
 class Cluster(Group, frozen=True, kw_only=True):
@@ -28,7 +33,6 @@ class Cluster(Group, frozen=True, kw_only=True):
             "cluster of this machine]",
             metavar="ADDRESS",
             section=CLUSTER,
-            may_differ=True,
         ),
     ] = ""
     nodes: Annotated[
@@ -40,7 +44,6 @@ class Cluster(Group, frozen=True, kw_only=True):
             gather=parse_labels,
             metavar="LABEL=VALUE",
             section=CLUSTER,
-            may_differ=True,
         ),
     ] = {}
     every_node: Annotated[
@@ -50,7 +53,6 @@ class Cluster(Group, frozen=True, kw_only=True):
             "Measure each case on every node that --nodes chooses; `opperf nodes` then says which "
             "of them differs.",
             section=CLUSTER,
-            may_differ=True,
             excludes={"node": "both name nodes; use only one of them"},
         ),
     ] = False
@@ -104,6 +106,7 @@ class Environments(Group, frozen=True, kw_only=True):
             "environments, each of which is measured.",
             gather=parse_requirements,
             metavar="REQUIREMENTS",
+            text=environment_text,
             section=SETTINGS,
         ),
     ] = ()

@@ -9,7 +9,7 @@ from opperf.errors import UsageError
 from opperf.reports.formats import RUN, format_named
 from opperf.requests.declaring import ENDING, OUTPUT, Group, Option
 from opperf.requests.outputs import output_of
-from opperf.requests.parsers import RETRYABLE, parse_labels, words_among
+from opperf.requests.parsers import parse_labels, parse_retried
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import locate
@@ -38,7 +38,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             alone="",
             section=ENDING,
             in_python=False,
-            may_differ=True,
             excludes={"overwrite": "the one finishes a run and the other replaces it"},
         ),
     ] = None
@@ -48,11 +47,10 @@ class Resumption(Group, frozen=True, kw_only=True):
             "--retry",
             "With --resume: measure cases of these statuses again: failed, crashed, timeout, "
             "skipped.",
-            gather=words_among(lambda: RETRYABLE),
+            gather=parse_retried,
             metavar="STATUSES",
             section=ENDING,
             in_python=False,
-            may_differ=True,
         ),
     ] = ()
     strict: Annotated[
@@ -62,12 +60,9 @@ class Resumption(Group, frozen=True, kw_only=True):
             "Exit with 1 if a case failed, or a result is wrong (--verify).",
             section=ENDING,
             in_python=False,
-            may_differ=True,
         ),
     ] = False
-    quiet: Annotated[
-        bool, Option("--quiet", "Print only errors.", section=OUTPUT, may_differ=True)
-    ] = False
+    quiet: Annotated[bool, Option("--quiet", "Print only errors.", section=OUTPUT)] = False
 
     def run_file(self) -> str | None:
         """Returns the run file to finish; empty for that of the output, None if none is. Raises

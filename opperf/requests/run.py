@@ -36,7 +36,7 @@ from opperf.requests.operators import (
     Partition,
     Shuffle,
 )
-from opperf.requests.outputs import Overwrite, file_option, format_option
+from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
@@ -49,6 +49,7 @@ from opperf.requests.selecting import (
     split_sources,
 )
 from opperf.requests.settings import Interpreters, SettingFields
+from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
@@ -111,7 +112,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "threads; opperf itself runs on others. none: workers are not pinned.",
             metavar="auto|none|LIST",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = "auto"
     compile_ahead: Annotated[
@@ -122,7 +122,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "programs on disk, as JAX's. Times of compilation are then longer than alone.  "
             "[default: compile ahead, unless --columns has one of these times]",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = True
     executor: Annotated[
@@ -133,7 +132,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "each; ray, the nodes of a cluster; or another package's executor.",
             metavar="NAME",
             section=SETTINGS,
-            may_differ=True,
         ),
     ] = "local"
     cluster: Cluster = Cluster()
@@ -195,6 +193,12 @@ class RunRequest(Request, frozen=True, kw_only=True):
     ] = False
     resumption: Resumption = Resumption()
     framework: Framework = ""
+
+    @property
+    def output(self) -> Output:
+        """The output that is named, and its format. Raises `UsageError` for an extension of
+        none."""
+        return output_of(self.output_file or Path(), self.output_format, RUN, "json")
 
     @property
     def settled(self) -> RunRequest:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
 from opperf.requests.declaring import Chosen, Declared, Gather, Option
-from opperf.requests.parsers import Words, parse_assignments, parse_interpreters, split_commas
+from opperf.requests.parsers import (
+    Words,
+    interpreter_text,
+    parse_assignments,
+    parse_interpreters,
+    split_commas,
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,12 @@ class SettingFields(Chosen):
                 yield Declared(name, option_of(setting), kind, default, "")
 
 
-def option_of(setting: Setting, gather: Gather | None = None, metavar: str = "") -> Option:
+def option_of(
+    setting: Setting,
+    gather: Gather | None = None,
+    metavar: str = "",
+    text: Callable[[Any], str] | None = None,
+) -> Option:
     """Returns the declaration of a setting as that of a field."""
     many = setting.many and gather is None
     return Option(
@@ -42,7 +53,8 @@ def option_of(setting: Setting, gather: Gather | None = None, metavar: str = "")
         (lambda texts: tuple(map(setting.read, texts))) if many else gather,
         setting.metavar if setting.name in MAPPINGS or not metavar else metavar,
         section=setting.section,
-        text=_alternatives if setting.name in MAPPINGS else str,
+        text=text or (lambda value: setting.empty if value is None else str(value)),
+        texts=_entries if setting.name in MAPPINGS else None,
         flag=True if setting.flag is None else setting.flag,
     )
 
@@ -50,6 +62,15 @@ def option_of(setting: Setting, gather: Gather | None = None, metavar: str = "")
 def _alternatives(value: object) -> str:
     """Returns the text of one value, or of several."""
     return "|".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _entries(value: Any) -> tuple[str, ...]:
+    """Returns the texts of a mapping, or of several, which are every combination of entries."""
+    entries: dict[str, dict[str, None]] = {}
+    for mapping in (value,) if isinstance(value, Mapping) else value:
+        for key, each in mapping.items():
+            entries.setdefault(key, {})[_alternatives(each)] = None
+    return tuple(f"{key}={'|'.join(texts)}" for key, texts in entries.items())
 
 
 def gather_axis(setting: Setting) -> Gather:
@@ -70,5 +91,8 @@ def gather_axis(setting: Setting) -> Gather:
     return combine
 
 
-Interpreters = Annotated[tuple[Interpreter, ...], option_of(DECLARED["python"], parse_interpreters)]
+Interpreters = Annotated[
+    tuple[Interpreter, ...],
+    option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
+]
 """The interpreters of the workers; empty for opperf's own."""

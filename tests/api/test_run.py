@@ -106,8 +106,8 @@ def test_a_case_that_fails_has_a_row_with_the_reason(tmp_path):
     [
         ("add", {"dtyp": "float32"}, "unknown option 'dtyp'; did you mean dtype"),
         ("add", {"resume": "x.jsonl"}, "unknown option 'resume'"),
-        ("add", {"size": "huge"}, "'--size': 'huge' is not one of"),
-        ("add", {"no_backward": 1}, "--no-backward is True or False, not 1"),
+        ("add", {"size": "huge"}, "size: 'huge' is not one of"),
+        ("add", {"no_backward": 1}, "no_backward is True or False, not 1"),
         ("add", {"output": "x.csv"}, "the output is a run file"),
         (3, {}, "3 is neither the name of an operator, nor a file, nor a function"),
     ],

@@ -144,5 +144,5 @@ def test_an_unknown_format_names_near_ones():
 def test_a_format_may_share_an_extension_and_is_then_named():
     assert options("run", "-f", "param", "-o", "x.json")["output_format"] == "param"
     assert options("run", "-o", "x.json")["output_format"] == "json"
-    with pytest.raises(click.BadParameter, match="param contradicts the extension"):
+    with pytest.raises(UsageError, match="param contradicts the extension"):
         options("run", "-f", "param", "-o", "x.md")
