@@ -30,7 +30,6 @@ from opperf.requests.parsers import (
     parse_tolerances,
     parse_values,
     split_commas,
-    split_dimensions,
 )
 from opperf.shares import read_share
 
@@ -284,12 +283,6 @@ def _declarations(setting: Setting) -> tuple[str, ...]:
     return (*filter(None, spellings), setting.name)
 
 
-common_settings = combine(
-    *(setting_option(name) for name, setting in DECLARED.items() if setting.common)
-)
-"""The settings of a command in which all cases share one value of each."""
-
-
 def setting_options(*names: str) -> Callable[[Command], Command]:
     """Returns the options of settings, of several values each where they are axes."""
     return combine(
@@ -356,13 +349,6 @@ cpus = click.option(
     "threads; opperf itself runs on others. none: workers are not pinned.",
 )
 
-compile_ahead = click.option(
-    "--compile-ahead/--no-compile-ahead",
-    default=True,
-    help="Compile the cases on all cores before the first is measured, in modes with a cache of "
-    "programs on disk, as JAX's. Times of compilation are then longer than alone.  [default: "
-    "compile ahead, unless --columns has one of these times]",
-)
 
 operator_options = combine(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=clicked(split_commas)),
@@ -467,20 +453,6 @@ def output_format(
         type=FormatName(what),
         callback=parse_format(what),
         help=f"{description}  [default: by the output file's extension, else {default}]",
-    )
-
-
-def dimensions(what: str, default: str = "") -> Callable[[Command], Command]:
-    """Returns the option of the dimensions that records are grouped by; `what` is made for their
-    values, `default` is the help's for none."""
-    return click.option(
-        "--by",
-        multiple=True,
-        metavar="NAMES",
-        callback=clicked(split_dimensions),
-        help=f"{what} of overload, operator (all overloads of a name together), case, inputs, "
-        "category, framework, file, metric, dtype, mode, threads or any other setting, label.NAME, "
-        f"or a swept variable.{default}",
     )
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from opperf.commands.registry import running as registry_module
 from opperf.comparison.ab import arms as arms_module
 from opperf.execution import workers as workers_module
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import Settings
 from opperf.sources.varying import process_key
+from opperf.worker import client as client_module
 from opperf.worker.client import Worker
 
 
@@ -55,7 +55,7 @@ def replace_workers(
     monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]
 ) -> pytest.MonkeyPatch:
     """Has commands in this process use these workers."""
-    for module in (workers_module, registry_module):
+    for module in (workers_module, client_module):
         monkeypatch.setattr(module, "Worker", worker)
     return monkeypatch
 

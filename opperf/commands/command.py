@@ -16,7 +16,7 @@ SECTIONS: dict[str, str] = {
     "Cases": (
         "framework ops categories namespaces tags variants exclude patterns ids "
         "configurations total_partitions partition_id suites torchbench frameworks "
-        "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
+        "quick session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
     "Commits": "changed_since git_folder all_parents commit_steps commit_every commit_env wheel",
@@ -49,8 +49,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
-        "check no_check backends baseline metric rtol atol weight measured_pass sort event "
-        "no_python top by x rank least"
+        "check no_check rtol atol weight event by"
     ),
     "History": (
         "store project projects repository revision branch is_dirty may_be_partial commits_of what "
@@ -59,7 +58,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
-        "overwrite columns flame tool json "
+        "overwrite columns json "
         "report save_output title fig_width fig_height timestamp labels progress_bar quiet "
         "folder keep"
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -113,6 +113,28 @@ def _metavar(field: Declared) -> str:
 DEBUG = click.Option(["--debug"], is_flag=True, help="Show tracebacks.")
 
 
+def repeat_options(args: Sequence[str], taking: Collection[str]) -> list[str]:
+    """Returns the words of a command with the option before each of its words, for options that
+    take several: click has options of one value."""
+    words: list[str] = []
+    option, count = "", 0
+    for number, word in enumerate(args):
+        if word == "--":
+            return [*words, *args[number:]]
+        if word in taking:
+            option, count = word, 0
+            words.append(word)
+            continue
+        # The word after the option is its value in any case.
+        if word.startswith("-") or (count and Path(word).is_file()):
+            option = ""
+        if option and count:
+            words.append(option)
+        count += 1
+        words.append(word)
+    return words
+
+
 def group_options(kind: type[Group], *names: str) -> Callable[[Function], Function]:
     """Returns a decorator that gives a command the options of a group's fields, or of some."""
 
@@ -141,6 +163,10 @@ class RequestCommand(Command, Generic[Asked]):
         parameters = [*map(parameter_of, declared(kind).values()), DEBUG]
         super().__init__(params=parameters, help=function.__doc__, **more)
         self.callback = lambda **values: self._call(function)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        taking = {n for f in declared(self.kind).values() if f.option.takes_words for n in f.names}
+        return super().parse_args(ctx, repeat_options(args, taking) if taking else args)
 
     def _call(self, function: Callable[[Asked], int]) -> None:
         ctx = click.get_current_context()

@@ -1,9 +1,10 @@
-"""The commands on run files."""
+"""The commands on run files and on what opperf keeps."""
 
 from __future__ import annotations
 
 from opperf.commands.options import command
 from opperf.errors import FOUND
+from opperf.requests.kept import RunsRequest, ServeRequest
 from opperf.requests.run_files import (
     ExportRequest,
     MergeRequest,
@@ -101,3 +102,45 @@ def nodes(request: NodesRequest) -> int:
     compared = request.run(tell)
     write_reports(report_of(compared, display(request.path), request.margin), [request.output])
     return FOUND if request.strict and compared.differing else 0
+
+
+@command(RunsRequest)
+def runs(request: RunsRequest) -> int:
+    """List the run files that opperf keeps, the latest first: every run leaves one, whatever its
+    output, and so does every session of `opperf ab`; 200 are kept, in the folder that the
+    environment variable OPPERF_DATA names. Restrict the list by operators (names, globs or regexes)
+    or ids.
+
+    Commands that take a run file take @ID, or @last, @-2 and so on for the latest one, the one
+    before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
+    of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
+    from opperf.plurals import pluralize
+    from opperf.reports.formats import json_of
+    from opperf.reports.kept_runs import print_kept, row_of
+
+    found = request.run(tell)
+    if request.delete:
+        print(f"deleted {pluralize(len(found), 'run')}")
+    elif request.json:
+        print(json_of(list(map(row_of, found))), end="")
+    else:
+        print_kept(found)
+    return 0
+
+
+@command(
+    ServeRequest,
+    examples={
+        "This machine's history, in a browser of this machine": "opperf serve",
+        "A team's history, on the network, behind a token": (
+            "opperf serve --store postgresql://perf@db.example.org/perf --host 0.0.0.0 "
+            "--token-file token.txt"
+        ),
+    },
+)
+def serve(request: ServeRequest) -> int:
+    """Serve a dashboard of a history: changes with their states, series with their charts and the
+    commands that measure them again, runs; and a JSON API, described at /openapi.json. It only
+    reads."""
+    request.run(tell)
+    return 0

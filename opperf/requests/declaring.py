@@ -63,6 +63,8 @@ class Option:
     """The text of an option that is written without a value, where it may be; None where not."""
     choices: tuple[str, ...] = ()
     """Values to complete; by default those of a `Literal`."""
+    takes_words: bool = False
+    """Whether it takes all words up to the next option, to `--` or to a file, as if repeated."""
     section: str = OTHER
     text: Callable[[Any], str] = str
     """Writes a value, or an element of one, as `read` and `gather` read it."""
@@ -221,10 +223,12 @@ def _plain(kind: Any) -> Read:
 
 @functools.cache
 def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
-    """Returns the declared fields of a request, those of its groups included, in their order."""
+    """Returns the declared fields of a request, those of its groups included, in their order; what
+    it inherits comes last, as the arguments of a command come first."""
     found: dict[str, Declared] = {}
     hints = hints_of(kind, include_extras=True)
-    for field in msgspec.structs.fields(kind):
+    inherited = {name for base in kind.__bases__ for name in hints_of(base)}
+    for field in sorted(msgspec.structs.fields(kind), key=lambda one: one.name in inherited):
         hint = hints[field.name]
         if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Chosen):
             for inner in hint.__metadata__[0].fields():

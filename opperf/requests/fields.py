@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
-from opperf.model.declaring import integer_from
-from opperf.requests.declaring import COMPARISON, OUTPUT, Option
-from opperf.requests.parsers import parse_columns, split_dimensions
+from opperf.frameworks import PREFERENCE
+from opperf.requests.declaring import COMPARISON, HISTORY, OTHER, OUTPUT, Option
+from opperf.requests.parsers import number_within, parse_columns, split_dimensions
 
 Columns = Annotated[
     tuple[str, ...],
@@ -38,6 +39,57 @@ def dimensions_option(what: str, default: str = "") -> Option:
     )
 
 
+def number_option(
+    spellings: str,
+    help: str,
+    metavar: str,
+    section: str = OTHER,
+    low: float = 0,
+    high: float = math.inf,
+    kind: type[float] = int,
+    default: float | None = None,
+) -> Option:
+    """Returns the declaration of a number between two; its field has the default that help
+    shows."""
+    limits = f"x>={low:g}" if high == math.inf else f"{low:g}<=x<={high:.0f}"
+    shown = limits if default is None else f"default: {default}; {limits}"
+    return Option(
+        spellings,
+        f"{help}  [{shown}]",
+        number_within(kind, low, high),
+        metavar=metavar,
+        section=section,
+    )
+
+
 def count_option(spellings: str, help: str, section: str) -> Option:
     """Returns the declaration of a number of at least one."""
-    return Option(spellings, help, integer_from(1), metavar="N", section=section)
+    return number_option(spellings, help, "N", section, low=1)
+
+
+AsJson = Annotated[bool, Option("--json", "Print JSON.", section=OUTPUT)]
+
+Framework = Annotated[
+    str,
+    Option(
+        "--framework",
+        "Framework to use, one of those that `opperf frameworks` lists.  [default: that which "
+        "names such as torch.mm are of or your files import, or else the first installed of "
+        f"{', '.join(PREFERENCE)}]",
+        metavar="NAME",
+        section=OTHER,
+    ),
+]
+"""Its name; empty for the default."""
+
+Store = Annotated[
+    str,
+    Option(
+        "--store",
+        "Path of a file of SQLite, or URL of PostgreSQL.  [default: the environment variable "
+        "OPPERF_HISTORY, else history.sqlite in opperf's data folder]",
+        metavar="STORE",
+        section=HISTORY,
+    ),
+]
+"""That of a history; empty for the default."""

@@ -10,7 +10,7 @@ from opperf.errors import UsageError
 from opperf.model import Argument
 from opperf.model.declaring import integer_from
 from opperf.requests.declaring import CASES, COMMITS, INPUTS, PRECISION, Group, Option, argument
-from opperf.requests.fields import count_option
+from opperf.requests.fields import count_option, number_option
 from opperf.requests.parsers import (
     parse_shapes,
     parse_sweeps,
@@ -137,18 +137,24 @@ class RandomShapes(Group, frozen=True, kw_only=True):
     ] = None
     least_elements: Annotated[
         int,
-        count_option(
+        number_option(
             "--min-elements",
             "With --fuzz-shapes: minimum number of elements of the largest tensor.",
+            "N",
             INPUTS,
+            low=1,
+            default=defaults.MIN_ELEMENTS,
         ),
     ] = defaults.MIN_ELEMENTS
     most_elements: Annotated[
         int,
-        count_option(
+        number_option(
             "--max-elements",
             "With --fuzz-shapes: maximum number of elements of the largest tensor.",
+            "N",
             INPUTS,
+            low=1,
+            default=defaults.MAX_ELEMENTS,
         ),
     ] = defaults.MAX_ELEMENTS
 
@@ -163,17 +169,30 @@ class RandomShapes(Group, frozen=True, kw_only=True):
         return Fuzz(count=self.fuzz_shapes, least=least, most=most)
 
 
+Size = Annotated[
+    Literal["small", "default", "large"],
+    Option(
+        "--size",
+        "Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
+        "small, 2 minutes at default and about 20 at large, on two cores.",
+        section=INPUTS,
+    ),
+]
+
+MaxConfigs = Annotated[
+    int | None,
+    count_option(
+        "--max-configs",
+        "Maximum number of configurations of each operator.  [default: all]",
+        CASES,
+    ),
+]
+
+
 class Inputs(RandomShapes, frozen=True, kw_only=True):
     """The inputs that rules make."""
 
-    configurations: Annotated[
-        int | None,
-        count_option(
-            "--max-configs",
-            "Maximum number of configurations of each operator.  [default: all]",
-            CASES,
-        ),
-    ] = None
+    configurations: MaxConfigs = None
     int64_tensor: Annotated[
         Literal["on", "off"],
         Option(
@@ -182,15 +201,7 @@ class Inputs(RandomShapes, frozen=True, kw_only=True):
             section=INPUTS,
         ),
     ] = "off"
-    size: Annotated[
-        Literal["small", "default", "large"],
-        Option(
-            "--size",
-            "Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
-            "small, 2 minutes at default and about 20 at large, on two cores.",
-            section=INPUTS,
-        ),
-    ] = "default"
+    size: Size = "default"
     shapes: Shapes = {}
     values: Values = {}
     sweeps: Annotated[

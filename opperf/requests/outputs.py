@@ -110,8 +110,8 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
 
     command: ClassVar[str]
     """By which formats know its reports."""
-    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
     output_format: str = ""
+    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
     overwrite: Overwrite = False
 
     @property

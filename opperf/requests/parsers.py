@@ -91,6 +91,23 @@ def findings_among(known: Words) -> Callable[[Words], Words | None]:
     return parse
 
 
+def number_within(kind: type[float], low: float, high: float) -> Callable[[str], float]:
+    """Returns a parser of integers, or of other numbers, between two, both included."""
+    what = "an integer" if kind is int else "a number"
+    limits = f"of at least {low:g}" if high == math.inf else f"between {low:g} and {high:.0f}"
+
+    def parse(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise ValueError(f"{text!r} is not {what} {limits}")
+        return value
+
+    return parse
+
+
 def parse_columns(values: Words) -> Words:
     """Parses `forward,bandwidth` into distinct names of columns."""
     # What a table needs, and other commands do not.

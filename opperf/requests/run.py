@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.frameworks import PREFERENCE, default_framework
+from opperf.frameworks import default_framework
 from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
-from opperf.model import DECLARED, Interpreter, Settings, Status
+from opperf.model import DECLARED, Settings, Status
 from opperf.model.declaring import integer_from, number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import (
@@ -26,7 +26,7 @@ from opperf.requests.declaring import (
     Say,
     declared,
 )
-from opperf.requests.fields import Columns
+from opperf.requests.fields import Columns, Framework
 from opperf.requests.operators import (
     Changed,
     Ids,
@@ -37,7 +37,6 @@ from opperf.requests.operators import (
     Shuffle,
 )
 from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
-from opperf.requests.parsers import interpreter_text, parse_interpreters
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
@@ -49,7 +48,7 @@ from opperf.requests.selecting import (
     select_inputs,
     split_sources,
 )
-from opperf.requests.settings import SettingFields, option_of
+from opperf.requests.settings import Interpreters, SettingFields
 from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
@@ -108,10 +107,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     inputs: Inputs = Inputs()
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(AXES, are_axes=True)] = {}
     settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
-    interpreters: Annotated[
-        tuple[Interpreter, ...],
-        option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
-    ] = ()
+    interpreters: Interpreters = ()
     environments: Environments = Environments()
     cpus: Annotated[
         str,
@@ -199,16 +195,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
     resumption: Resumption = Resumption()
-    framework: Annotated[
-        str,
-        Option(
-            "--framework",
-            "Framework to use, one of those that `opperf frameworks` lists.  [default: that which "
-            "names such as torch.mm are of or your files import, or else the first installed of "
-            f"{', '.join(PREFERENCE)}]",
-            metavar="NAME",
-        ),
-    ] = ""
+    framework: Framework = ""
 
     @property
     def output(self) -> Output:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
 from opperf.requests.declaring import Chosen, Declared, Gather, Option
-from opperf.requests.parsers import Words, parse_assignments, split_commas
+from opperf.requests.parsers import (
+    Words,
+    interpreter_text,
+    parse_assignments,
+    parse_interpreters,
+    split_commas,
+)
 from opperf.sources.varying import check_combinations
 
 
@@ -85,3 +91,10 @@ def gather_axis(setting: Setting) -> Gather:
         return tuple(dict(pairs) for pairs in itertools.product(*entries))
 
     return combine
+
+
+Interpreters = Annotated[
+    tuple[Interpreter, ...],
+    option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
+]
+"""The interpreters of the workers; empty for opperf's own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -113,6 +114,19 @@ def write_report(path: Path, text: str) -> None:
     else:
         replace(path, text.encode())
         tell(f"written to {path}")
+
+
+def write_content(path: Path, content: bytes) -> None:
+    """Writes bytes to a file and says so, or to standard output. Raises `OutputError`."""
+    if path != STDOUT:
+        replace(path, content)
+        tell(f"written to {path}")
+        return
+    try:
+        sys.stdout.buffer.write(content)
+    except AttributeError:
+        # A stream that takes text alone, such as a notebook's.
+        sys.stdout.write(content.decode())
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -14,7 +14,6 @@ import msgspec
 
 from opperf import defaults
 from opperf.commands.ab.keeping import can_make_room, locate_report
-from opperf.commands.frameworks import read_choice
 from opperf.commands.options import take
 from opperf.commands.run.request import build_choice, build_common_settings
 from opperf.comparison.ab.arms import ArmSpec, Threads, arm_spec, two_arms
@@ -25,7 +24,7 @@ from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
-from opperf.frameworks.mentioned import FrameworkChoice
+from opperf.frameworks.mentioned import FrameworkChoice, read_choice
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.parameters import spelling

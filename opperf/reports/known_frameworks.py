@@ -1,40 +1,20 @@
-"""The command `frameworks`."""
+"""The known frameworks, as `opperf frameworks` lists them."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import click
 import msgspec
 
-from opperf.commands.command import command
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
-from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
-from opperf.frameworks.tested import SweptVersion, tested_versions
-from opperf.parameters import as_json, debug
+from opperf.frameworks.tested import SweptVersion
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
-
-
-@command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@as_json
-@debug
-@click.pass_context
-def frameworks(
-    ctx: click.Context, /, names: tuple[str, ...], json: bool, **options: object
-) -> None:
-    """List the frameworks that opperf can measure: installed versions, and the command that
-    installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
-    namespaces and categories."""
-
-    ctx.exit(frameworks_command(names, json))
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -75,24 +55,20 @@ VERSION_COLUMNS = (
 """Columns of the tested versions: heading, field, and whether it is text."""
 
 
-def frameworks_command(names: Sequence[str], in_json: bool) -> int:
-    """Prints the known frameworks, what the named ones have, or JSON; the exit code. Raises
-    `UsageError` for an unknown name."""
-    if names:
-        found = [with_choices(with_versions(describe_framework(name))) for name in names]
-    else:
-        found = [describe_framework(name) for name in sorted(available())]
-    if in_json:
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-    elif names:
-        print("\n\n".join(details(framework, terminal_width()) for framework in found))
-    else:
-        print(frameworks_table(found, terminal_width()))
-        print(f"\nDefault framework: {default_framework()}")
-        tell(
-            "Devices, dtypes, profilers and more of a framework: opperf frameworks NAME", sys.stdout
-        )
-    return 0
+def known_frameworks() -> list[FrameworkRow]:
+    """Returns the rows of all known frameworks."""
+    return [describe_framework(name) for name in sorted(available())]
+
+
+def print_frameworks(found: Sequence[FrameworkRow], in_detail: bool) -> None:
+    """Prints a table of frameworks, or what each of them has."""
+    width = terminal_width()
+    if in_detail:
+        print("\n\n".join(details(framework, width) for framework in found))
+        return
+    print(frameworks_table(found, width))
+    print(f"\nDefault framework: {default_framework()}")
+    tell("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME", sys.stdout)
 
 
 def frameworks_table(found: Sequence[FrameworkRow], width: int | None) -> str:
@@ -139,22 +115,6 @@ def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
     return one.name, version, tested, one.offers, one.advice or one.warning + pointer
 
 
-def with_versions(one: FrameworkRow) -> FrameworkRow:
-    """The framework with what came of a sweep with each version."""
-    return msgspec.structs.replace(one, tested_versions=tested_versions(one.name))
-
-
-def with_choices(one: FrameworkRow) -> FrameworkRow:
-    """The framework with what it has, as a worker says; as it is where it cannot be used yet."""
-    # Listing the frameworks starts no worker, and need not load what manages one.
-    from opperf.worker.client import Worker
-
-    if one.advice:
-        return one
-    with Worker(one.name) as worker:
-        return msgspec.structs.replace(one, choices=worker.choices())
-
-
 def details(one: FrameworkRow, width: int | None) -> str:
     """A framework and what it has, a paragraph for each setting and group of operators."""
     _, version, *_ = table_row(one)
@@ -195,10 +155,3 @@ def versions_table(rows: Sequence[SweptVersion], width: int | None) -> str:
         for title, field, is_text in VERSION_COLUMNS
     ]
     return f"\nA sweep over all operators with each tested version:\n{table_text(columns, width)}"
-
-
-def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:
-    """Returns the framework of a command's options, of which the user set those of `set_here`."""
-    is_named = "framework" in set_here
-    mention = None if is_named else mentioned_framework(set_here)
-    return FrameworkChoice(options["framework"], is_named, "python" in set_here, mention)

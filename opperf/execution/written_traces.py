@@ -24,7 +24,6 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
-from opperf.results.messages import tell
 from opperf.results.output import replace
 from opperf.results.recordings import write_recording
 from opperf.sources.logged_text import Written, log_text
@@ -32,8 +31,16 @@ from opperf.sources.param.writing import configuration_text
 from opperf.sources.traces.cases import FRAMEWORK, TraceSource
 from opperf.sources.traces.schemas import parse_schema
 
+Say = Callable[[str], None]
+"""Is given a line for the user."""
 
-def write(paths: Sequence[Path], rank: int | None, file: Path, overwrite: bool) -> None:
+Amount = tuple[int, int]
+"""Numbers of the cases and of the calls that were written."""
+
+
+def write_calls(
+    paths: Sequence[Path], rank: int | None, file: Path, overwrite: bool, say: Say
+) -> Amount:
     """Writes the calls of traces, or of the trace of a rank, in the form of a file's extension, and
     says what it cannot say.
 
@@ -42,32 +49,27 @@ def write(paths: Sequence[Path], rank: int | None, file: Path, overwrite: bool) 
     """
     source = TraceSource(paths, rank)
     for remark in source.remarks:
-        tell(f"note: {remark}")
+        say(f"note: {remark}")
     cases = list(source.cases())
     if not cases:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(source.excluded.items())[:1])
         raise UsageError(f"no call can be written, {reasons}")
-    made, calls = WRITERS[file.suffix](source, cases, file, overwrite)
-    tell(f"written to {file}, {pluralize(made, 'case')} of {pluralize(calls, 'call')}")
+    return WRITERS[file.suffix](source, cases, file, overwrite, say)
 
 
-def _complete(source: TraceSource, cases: Sequence[Case]) -> list[Case]:
+def _complete(source: TraceSource, cases: Sequence[Case], say: Say) -> list[Case]:
     """Returns cases as their framework calls them; as they are where it is not installed."""
     if not is_available(FRAMEWORK):
-        tell(f"note: {FRAMEWORK} is not installed; the calls are written as the trace has them")
+        say(f"note: {FRAMEWORK} is not installed; the calls are written as the trace has them")
         return list(cases)
     with Workers() as workers:
         return complete_cases(workers.of(FRAMEWORK, Settings()), source, cases)
 
 
-Amount = tuple[int, int]
-"""Numbers of the cases and of the calls that were written."""
-
-
 def _write_recording(
-    source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool
+    source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool, say: Say
 ) -> Amount:
-    made = _complete(source, cases)
+    made = _complete(source, cases, say)
     program = msgspec.structs.replace(source.program, calls=sum(case.count for case in made))
     header = Header(
         schema=SCHEMA_VERSION,
@@ -81,7 +83,7 @@ def _write_recording(
     return len(made), program.calls
 
 
-def _with_overloads(source: TraceSource, cases: Sequence[Case]) -> list[Case]:
+def _with_overloads(source: TraceSource, cases: Sequence[Case], say: Say) -> list[Case]:
     """Returns cases with the overloads that a profiler's trace does not say."""
     unknown = [case for case in cases if not _overload_of(case)]
     if not unknown:
@@ -95,7 +97,7 @@ def _with_overloads(source: TraceSource, cases: Sequence[Case]) -> list[Case]:
                 for name, value in case.arguments.items()
             },
         )
-        for case in _complete(source, unknown)
+        for case in _complete(source, unknown, say)
     ]
     return [*(case for case in cases if _overload_of(case)), *found]
 
@@ -121,36 +123,40 @@ def _dispatched(case: Case) -> OperatorTarget:
     return OperatorTarget(target.framework, name, target.overload)
 
 
-def _write_log(source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool) -> Amount:
+def _write_log(
+    source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool, say: Say
+) -> Amount:
     keywords = {
         key: {parameter.name for parameter in schema.parameters if parameter.keyword_only}
         for key, text in source.schemas.items()
         if (schema := parse_schema(text)) is not None
     }
-    return _write_text(log_text(_with_overloads(source, cases), keywords), file)
+    return _write_text(log_text(_with_overloads(source, cases, say), keywords), file, say)
 
 
 def _write_configuration(
-    source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool
+    source: TraceSource, cases: Sequence[Case], file: Path, overwrite: bool, say: Say
 ) -> Amount:
-    return _write_text(configuration_text(_with_overloads(source, cases), source.schemas), file)
+    return _write_text(
+        configuration_text(_with_overloads(source, cases, say), source.schemas), file, say
+    )
 
 
-def _write_text(written: Written, file: Path) -> Amount:
+def _write_text(written: Written, file: Path, say: Say) -> Amount:
     if not written.cases:
         raise UsageError(f"{file}: no call can be written, {', '.join(written.omitted)}")
     replace(file, written.text.encode())
     for reason, count in written.omitted.items():
-        tell(f"warning: {pluralize(count, 'call')} omitted: {reason}")
+        say(f"warning: {pluralize(count, 'call')} omitted: {reason}")
     if written.changed:
-        tell(
+        say(
             f"note: {pluralize(written.changed, 'case')} will be read without what {file.suffix} "
             "does not say: shared storages, places in them, devices, generators; a .jsonl has all"
         )
     return written.cases, written.calls
 
 
-Writer = Callable[[TraceSource, Sequence[Case], Path, bool], Amount]
+Writer = Callable[[TraceSource, Sequence[Case], Path, bool, Say], Amount]
 
 WRITERS: Mapping[str, Writer] = {
     ".jsonl": _write_recording,
