@@ -11,7 +11,14 @@ from opperf.declared import declared, load_declared
 from opperf.errors import UsageError
 from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
-from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
+from opperf.instruments.instrument import (
+    ALWAYS,
+    BESIDE_TIMES,
+    GROUP,
+    Instrument,
+    Launcher,
+    Needs,
+)
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS
 from opperf.instruments.recorded import RECORDED_TIMES
@@ -21,7 +28,7 @@ from opperf.instruments.times import TIMES
 from opperf.instruments.verification.instrument import VERIFICATION
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
-from opperf.model import Case, Metric, MetricKind, Record, ScriptTarget, Settings
+from opperf.model import DECLARED, Case, Metric, MetricKind, Record, ScriptTarget, Settings
 
 BUILT_IN: tuple[Instrument, ...] = (
     TIMES,
@@ -47,19 +54,18 @@ ORDER = (
 )
 """In the order of measuring: peaks of memory before the many calls of times."""
 
-
-def _own_metrics() -> tuple[Metric, ...]:
-    """Returns the metrics that opperf declares."""
-    of_cases = (metric for instrument in BUILT_IN for metric in instrument.metrics)
-    return (*of_cases, *WRAPPED, *PROGRAM_METRICS)
+OF_NO_CASE = (*WRAPPED, *PROGRAM_METRICS)
+"""Metrics that no instrument of a prepared case has."""
 
 
 @functools.cache
-def added_instruments() -> tuple[Instrument, ...]:
-    """Returns the instruments of other packages, sorted by entry point. Raises `UsageError` for one
-    that cannot be loaded, is no `Instrument`, or has a metric whose name is taken."""
-    taken = {metric.name for metric in _own_metrics()}
-    found = []
+def instruments() -> tuple[Instrument, ...]:
+    """Returns all instruments in the order of tables: opperf's, then those of other packages,
+    sorted by entry point. Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or
+    has a metric or a profiler whose name is taken."""
+    found = list(BUILT_IN)
+    taken = {metric.name for one in BUILT_IN for metric in one.metrics}
+    taken.update(metric.name for metric in OF_NO_CASE)
     for entry in declared(GROUP):
         instrument = load_declared(entry)
         place = f"the instrument {entry.value}, an entry point of the group {GROUP},"
@@ -76,40 +82,99 @@ def added_instruments() -> tuple[Instrument, ...]:
                     "one"
                 )
             taken.add(metric.name)
+        if instrument.profiler in {one.profiler for one in found if one.is_alone}:
+            raise UsageError(
+                f"{place} has the profiler {instrument.profiler!r}, which is another instrument's; "
+                "rename one"
+            )
         found.append(instrument)
     return tuple(found)
 
 
+def alone_under(profiler: str) -> Instrument | None:
+    """Returns the instrument that measures alone under a profiler; None if that times."""
+    alone = (one for one in instruments() if one.is_alone and one.profiler == profiler)
+    return next(alone, None)
+
+
+def alone_profilers() -> tuple[str, ...]:
+    """Returns the profilers under which an instrument measures alone, in place of times."""
+    return tuple(one.profiler for one in instruments() if one.is_alone)
+
+
+def counts(profiler: str) -> bool:
+    """Whether all that is measured under a profiler is the same on every run, as no time is."""
+    alone = alone_under(profiler)
+    return alone is not None and all(metric.is_steady for metric in alone.metrics)
+
+
 def instruments_of(settings: Settings) -> tuple[Instrument, ...]:
-    """Returns the built-in instruments that measure cases of these settings, in that order."""
-    return tuple(instrument for instrument in ORDER if instrument.measures(settings))
+    """Returns the instruments that measure cases of these settings, in that order."""
+    alone = alone_under(settings.profiler)
+    beside = BESIDE_TIMES if alone is None else alone.profiler
+    added = instruments()[len(BUILT_IN) :]
+    return tuple(
+        instrument
+        for instrument in sorted((*ORDER, *added), key=lambda one: one.needs.last)
+        if instrument.profiler in (ALWAYS, beside) and instrument.measures(settings)
+    )
 
 
 def needs_of(settings: Settings) -> Needs:
     """Returns what the instruments of cases of these settings need together."""
     needs = [instrument.needs for instrument in instruments_of(settings)]
     together = ("pristine_fork", "fork_for_each_case", "quiet_machine")
-    return Needs(**{name: any(getattr(need, name) for need in needs) for name in together})
+    return Needs(
+        **{name: any(getattr(need, name) for need in needs) for name in together},
+        threads=next((need.threads for need in needs if need.threads is not None), None),
+    )
+
+
+def process_settings(settings: Settings) -> Settings:
+    """Returns the settings of the process that measures cases of these: those of a call are at
+    their defaults, but for the profiler of an instrument that runs workers in another program."""
+    own = {name: getattr(settings, name) for name, one in DECLARED.items() if one.process}
+    if any(instrument.has_launcher for instrument in instruments_of(settings)):
+        own["profiler"] = settings.profiler
+    if own["threads"] is None:
+        own["threads"] = needs_of(settings).threads
+    return Settings(**own)
 
 
 def launcher_of(framework: str, settings: Settings) -> Launcher | None:
-    """Returns what runs the worker of these settings in another program; None for nothing."""
-    launchers = (chosen.launcher(framework, settings) for chosen in instruments_of(settings))
-    return next(filter(None, launchers), None)
+    """Returns what runs the worker of these settings in another program; None for nothing. Raises
+    `UsageError` for two."""
+    names, found = [], []
+    for instrument in instruments_of(settings):
+        launcher = instrument.launcher(framework, settings)
+        if launcher is not None:
+            names.append(instrument.name)
+            found.append(launcher)
+    if len(found) > 1:
+        raise UsageError(
+            f"the instruments {' and '.join(names)} each run workers in another program, and only "
+            "one can: remove the package of the other"
+        )
+    return found[0] if found else None
 
 
 def check_instruments(settings: Sequence[Settings]) -> None:
     """Raises `UsageError` if this machine lacks what the instruments of cases need, or if they do
     not use a setting."""
-    for instrument in BUILT_IN:
-        instrument.check(settings)
+    chosen = [instruments_of(one) for one in settings]
+    for instrument in instruments():
+        measured, others = [], []
+        for one, own in zip(settings, chosen, strict=True):
+            (measured if instrument in own else others).append(one)
+        instrument.check(measured, others)
 
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Returns every metric by its name, opperf's first. Raises as `added_instruments` does."""
-    added = (metric for instrument in added_instruments() for metric in instrument.metrics)
-    return {metric.name: metric for metric in (*_own_metrics(), *added)}
+    """Returns every metric by its name, opperf's first. Raises as `instruments` does."""
+    own, added = instruments()[: len(BUILT_IN)], instruments()[len(BUILT_IN) :]
+    of_cases, more = ([metric for one in some for metric in one.metrics] for some in (own, added))
+    return {metric.name: metric for metric in (*of_cases, *OF_NO_CASE, *more)}
 
 
 def metric_named(name: str, unit: str) -> Metric:
@@ -127,7 +192,7 @@ def expected_metrics(case: Case) -> tuple[str, ...]:
     chosen = instruments_of(case.settings)
     return tuple(
         name
-        for instrument in BUILT_IN
+        for instrument in instruments()
         if instrument in chosen
         for name in instrument.expected(case)
     )

@@ -17,8 +17,8 @@ from opperf.execution.fleet.options import FleetOptions
 from opperf.execution.isolated import open_isolated
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
+from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.pinning import AUTO, Pinning
 from opperf.model import Case, Environment, Interpreter, Record, Status

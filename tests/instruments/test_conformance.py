@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.metrics import BUILT_IN, ORDER, expected_metrics, instruments_of, needs_of
 from opperf.model import Metric, NoteCode, Settings
 
@@ -95,7 +95,7 @@ def test_it_keeps_nothing_of_what_is_not_its_own(fake, make_case, name):
 def test_one_that_needs_another_machine_says_so_in_a_line(instrument, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     try:
-        instrument.check([Settings()])
+        instrument.check([Settings()], [])
     except OpperfError as error:
         assert "\n" not in str(error)
 

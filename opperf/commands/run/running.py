@@ -49,7 +49,7 @@ from opperf.execution.workers import Workers, build, lane_count
 from opperf.experiments.repeating import command_of_case
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning
-from opperf.metrics import metrics_by_name
+from opperf.metrics import metrics_by_name, process_settings
 from opperf.model import PROGRAM, Case, Closing, Header, Run, Wrapping
 from opperf.reports import writing
 from opperf.reports.formats import RUN, format_named
@@ -295,14 +295,13 @@ def measure_work(
 def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
     if executor not in OWN:
         return f"executor {executor}"
-    if executor == ISOLATED:
-        own = "a process for each case"
-        cores = pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
-        return f"{own}; {cores}" if cores else own
-    number = lane_count(cases, pinning)
+    own = "a process for each case" if executor == ISOLATED else ""
+    number = 1 if own else lane_count(cases, pinning)
     if number > 1:
         return f"{number} workers side by side"
-    return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
+    processes = map(process_settings, (case.settings for case in cases))
+    cores = pinning.describe({pinning.core_count(process, os.environ) for process in processes})
+    return "; ".join(filter(None, [own, cores]))
 
 
 def _resume_work(run: Run, workers: Workers, request: Request) -> Work:

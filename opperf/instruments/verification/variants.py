@@ -20,7 +20,6 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.prepared import Bound, PreparedCase
-from opperf.instruments.times import BACKWARD
 from opperf.instruments.verification.arrays import Array
 from opperf.instruments.verification.judging import Results
 from opperf.model import Argument, Case, DType, TensorSpec
@@ -111,7 +110,7 @@ def results_of(prepared: PreparedCase) -> Results:
         return _read(framework, found)
     results = CallResults(prepared, case.settings.seed)
     read = _read(framework, results.outputs())
-    if BACKWARD.name in case.passes:
+    if "backward" in case.passes:
         try:
             read |= _read(framework, results.gradients())
         except NoGradientError:
