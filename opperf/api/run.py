@@ -19,7 +19,6 @@ from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
 from opperf.commands.command import option_name
 from opperf.commands.run import run as command
-from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.request import Request, read_request
 from opperf.commands.run.running import measure_work, plan_work
 from opperf.errors import UsageError, one_line, unknown
@@ -206,7 +205,7 @@ def _measure(request: Request, run_file: Path, started: float) -> Run:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
         work = plan_work(workers, request, LOG.info)
         check_programs(work.remaining, work.wrapping, request.executor == LOCAL)

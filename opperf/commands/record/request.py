@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.record import CALLABLE
 from opperf.errors import UsageError
 from opperf.model import Settings
+from opperf.parsing import CALLABLE
 from opperf.recording.models import Inputs
 from opperf.recording.output import EXTENSION
 from opperf.recording.programs import Script

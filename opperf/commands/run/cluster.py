@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +11,6 @@ from opperf.errors import UsageError
 from opperf.execution.fleet.options import FleetOptions
 from opperf.parameters import combine, count_option, setting_options, spelling
 from opperf.parsing import parse_labels
-
-if TYPE_CHECKING:
-    from opperf.commands.run.request import Request
 
 OPTIONS = ("address", "nodes", "every_node", "worker_cpus", "worker_gpus", "workers_per_node")
 """Parameters that mean something to a cluster only. A node, which cases may have of their file, is
@@ -80,19 +76,14 @@ def read_cluster(options: Mapping[str, Any], explicit: Collection[str]) -> Fleet
     )
 
 
-def on_every_node(request: Request) -> Request:
-    """Returns the request with an axis of the cluster's nodes, if it is for every one. A run that
-    is resumed has it already. Raises as `connected` and `choose` do."""
-    if not request.every_node or request.resuming:
-        return request
+def measuring_nodes(options: FleetOptions) -> tuple[str, ...]:
+    """Returns the names of the cluster's nodes that measure. Raises as `connect` and `choose`
+    do."""
     from opperf.execution.fleet.connecting import connect, list_nodes
     from opperf.execution.fleet.nodes import choose
 
     # It stays connected for the executor.
-    ray, _ = connect(request.cluster)
+    ray, _ = connect(options)
     # A head often has no cores, so that it does nothing else.
     measuring = [node for node in list_nodes(ray) if node.cpus]
-    names = tuple(node.name for node in choose(measuring, request.cluster.labels))
-    return replace(
-        request, axes={**request.axes, "node": names}, explicit=request.explicit | {"node"}
-    )
+    return tuple(node.name for node in choose(measuring, options.labels))

@@ -7,7 +7,7 @@ import itertools
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import msgspec
 
 from opperf.commands.environments import with_environments
 from opperf.commands.frameworks import FrameworkChoice, read_choice
-from opperf.commands.run.cluster import read_cluster
+from opperf.commands.run.cluster import measuring_nodes, read_cluster
 from opperf.commands.run.output_options import output_framework, read_output, read_resume
 from opperf.commands.run.replay import WrittenTraces, open_replays, read_replay, read_written_traces
 from opperf.commands.run.wrapping import read_wrapping
@@ -114,6 +114,14 @@ class Request:
         asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)
         is_local = self.executor == LOCAL and self.wrapping is None and self.suite is None
         return self.compile_ahead and is_local and self.matrix is None and not asked
+
+    def on_every_node(self) -> Request:
+        """Returns the request with an axis of the cluster's nodes, if it is for every one. A run
+        that is resumed has it already. Raises as `measuring_nodes` does."""
+        if not self.every_node or self.resuming:
+            return self
+        axes = {**self.axes, "node": measuring_nodes(self.cluster)}
+        return replace(self, axes=axes, explicit=self.explicit | {"node"})
 
     @property
     def overriding(self) -> frozenset[str]:

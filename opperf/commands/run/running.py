@@ -13,7 +13,6 @@ from typing import NamedTuple
 from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
-from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.experiments import (
     check_matrix,
     dump,
@@ -90,7 +89,7 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
