@@ -84,7 +84,7 @@ def test_what_one_declares_is_honoured(opperf):
     assert "frames: 2 cases in common" in compared
     opperf("export", "a.jsonl", "--to", "csv", "-o", "a.csv")
     rows = csv.DictReader((opperf.folder / "a.csv").read_text().splitlines())
-    assert all(float(row["frames_median"]) > 0 for row in rows)
+    assert all(float(row["frames_frames"]) > 0 for row in rows)
     refused = opperf("run", "add", *counted, "--cache", "cold", "-o", "b.jsonl", code=2)
     assert refused.count("\n") == 1 and "counts none of a flush; omit --cache cold" in refused
 
