@@ -57,6 +57,13 @@ ORDER = (
 OF_NO_CASE = (*WRAPPED, *PROGRAM_METRICS)
 """Metrics that no instrument of a prepared case has."""
 
+OF_PROCESSES = tuple(name for name, setting in DECLARED.items() if setting.process)
+"""Settings of process scope."""
+
+
+def _metrics_of(found: Iterable[Instrument]) -> list[Metric]:
+    return [metric for instrument in found for metric in instrument.metrics]
+
 
 @functools.cache
 def instruments() -> tuple[Instrument, ...]:
@@ -64,8 +71,7 @@ def instruments() -> tuple[Instrument, ...]:
     sorted by entry point. Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or
     has a metric or a profiler whose name is taken."""
     found = list(BUILT_IN)
-    taken = {metric.name for one in BUILT_IN for metric in one.metrics}
-    taken.update(metric.name for metric in OF_NO_CASE)
+    taken = {metric.name for metric in (*_metrics_of(BUILT_IN), *OF_NO_CASE)}
     for entry in declared(GROUP):
         instrument = load_declared(entry)
         place = f"the instrument {entry.value}, an entry point of the group {GROUP},"
@@ -82,7 +88,7 @@ def instruments() -> tuple[Instrument, ...]:
                     "one"
                 )
             taken.add(metric.name)
-        if instrument.profiler in {one.profiler for one in found if one.is_alone}:
+        if instrument.profiler in {other.profiler for other in found if other.is_alone}:
             raise UsageError(
                 f"{place} has the profiler {instrument.profiler!r}, which is another instrument's; "
                 "rename one"
@@ -93,13 +99,14 @@ def instruments() -> tuple[Instrument, ...]:
 
 def alone_under(profiler: str) -> Instrument | None:
     """Returns the instrument that measures alone under a profiler; None if that times."""
-    alone = (one for one in instruments() if one.is_alone and one.profiler == profiler)
-    return next(alone, None)
+    return next(
+        (found for found in instruments() if found.is_alone and found.profiler == profiler), None
+    )
 
 
 def alone_profilers() -> tuple[str, ...]:
     """Returns the profilers under which an instrument measures alone, in place of times."""
-    return tuple(one.profiler for one in instruments() if one.is_alone)
+    return tuple(found.profiler for found in instruments() if found.is_alone)
 
 
 def counts(profiler: str) -> bool:
@@ -108,73 +115,72 @@ def counts(profiler: str) -> bool:
     return alone is not None and all(metric.is_steady for metric in alone.metrics)
 
 
+@functools.cache
+def _under(profiler: str) -> tuple[Instrument, ...]:
+    """Returns the instruments of cases with a profiler, in the order of measuring."""
+    alone = alone_under(profiler)
+    own = (ALWAYS, BESIDE_TIMES if alone is None else alone.profiler)
+    listed = (*ORDER, *instruments()[len(BUILT_IN) :])
+    chosen = (instrument for instrument in listed if instrument.profiler in own)
+    return tuple(sorted(chosen, key=lambda instrument: instrument.needs.last))
+
+
 def instruments_of(settings: Settings) -> tuple[Instrument, ...]:
     """Returns the instruments that measure cases of these settings, in that order."""
-    alone = alone_under(settings.profiler)
-    beside = BESIDE_TIMES if alone is None else alone.profiler
-    added = instruments()[len(BUILT_IN) :]
-    return tuple(
-        instrument
-        for instrument in sorted((*ORDER, *added), key=lambda one: one.needs.last)
-        if instrument.profiler in (ALWAYS, beside) and instrument.measures(settings)
-    )
+    found = _under(settings.profiler)
+    return tuple(instrument for instrument in found if instrument.measures(settings))
 
 
 def needs_of(settings: Settings) -> Needs:
     """Returns what the instruments of cases of these settings need together."""
     needs = [instrument.needs for instrument in instruments_of(settings)]
     together = ("pristine_fork", "fork_for_each_case", "quiet_machine")
-    return Needs(
-        **{name: any(getattr(need, name) for need in needs) for name in together},
-        threads=next((need.threads for need in needs if need.threads is not None), None),
-    )
+    return Needs(**{name: any(getattr(need, name) for need in needs) for name in together})
 
 
 def process_settings(settings: Settings) -> Settings:
     """Returns the settings of the process that measures cases of these: those of a call are at
     their defaults, but for the profiler of an instrument that runs workers in another program."""
-    own = {name: getattr(settings, name) for name, one in DECLARED.items() if one.process}
-    if any(instrument.has_launcher for instrument in instruments_of(settings)):
-        own["profiler"] = settings.profiler
-    if own["threads"] is None:
-        own["threads"] = needs_of(settings).threads
-    return Settings(**own)
+    found = {name: getattr(settings, name) for name in OF_PROCESSES}
+    for instrument in instruments_of(settings):
+        if instrument.has_launcher:
+            found["profiler"] = settings.profiler
+        if found["threads"] is None:
+            found["threads"] = instrument.needs.threads
+    return Settings(**found)
 
 
 def launcher_of(framework: str, settings: Settings) -> Launcher | None:
     """Returns what runs the worker of these settings in another program; None for nothing. Raises
     `UsageError` for two."""
-    names, found = [], []
-    for instrument in instruments_of(settings):
-        launcher = instrument.launcher(framework, settings)
-        if launcher is not None:
-            names.append(instrument.name)
-            found.append(launcher)
+    found = [
+        (instrument.name, launcher)
+        for instrument in instruments_of(settings)
+        if (launcher := instrument.launcher(framework, settings)) is not None
+    ]
     if len(found) > 1:
         raise UsageError(
-            f"the instruments {' and '.join(names)} each run workers in another program, and only "
-            "one can: remove the package of the other"
+            f"the instruments {' and '.join(name for name, _ in found)} each run workers in another"
+            " program, and only one can: remove the package of the other"
         )
-    return found[0] if found else None
+    return found[0][1] if found else None
 
 
 def check_instruments(settings: Sequence[Settings]) -> None:
     """Raises `UsageError` if this machine lacks what the instruments of cases need, or if they do
     not use a setting."""
-    chosen = [instruments_of(one) for one in settings]
+    chosen = [(given, instruments_of(given)) for given in settings]
     for instrument in instruments():
-        measured, others = [], []
-        for one, own in zip(settings, chosen, strict=True):
-            (measured if instrument in own else others).append(one)
-        instrument.check(measured, others)
+        measured = [given for given, found in chosen if instrument in found]
+        instrument.check(measured, [given for given, found in chosen if instrument not in found])
 
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
     """Returns every metric by its name, opperf's first. Raises as `instruments` does."""
-    own, added = instruments()[: len(BUILT_IN)], instruments()[len(BUILT_IN) :]
-    of_cases, more = ([metric for one in some for metric in one.metrics] for some in (own, added))
-    return {metric.name: metric for metric in (*of_cases, *OF_NO_CASE, *more)}
+    added = instruments()[len(BUILT_IN) :]
+    every = (*_metrics_of(BUILT_IN), *OF_NO_CASE, *_metrics_of(added))
+    return {metric.name: metric for metric in every}
 
 
 def metric_named(name: str, unit: str) -> Metric:

@@ -78,13 +78,16 @@ OF_PROGRAMS = [metric.name for metric in PROGRAM_METRICS if metric.usual]
 REPLAYED = [metric.name for metric in REPLAYS.metrics if metric.usual]
 
 
+CACHED = (metrics_by_name, instruments, metrics._under)
+
+
 @pytest.fixture(autouse=True)
 def fresh_registry():
     """Looks for instruments anew, and lets later tests do so."""
-    for cached in (metrics_by_name, instruments):
+    for cached in CACHED:
         cached.cache_clear()
     yield
-    for cached in (metrics_by_name, instruments):
+    for cached in CACHED:
         cached.cache_clear()
 
 
@@ -102,7 +105,8 @@ def added(monkeypatch):
     def install(*names):
         entries = [EntryPoint(name.lower(), f"toy_counter:{name}", GROUP) for name in names]
         monkeypatch.setattr(metrics, "declared", lambda group: entries)
-        instruments.cache_clear()
+        for cached in CACHED:
+            cached.cache_clear()
 
     return install
 

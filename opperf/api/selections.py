@@ -180,7 +180,7 @@ def run_performance_test(
     Parameters
     ----------
     ops : callable or list of callables
-        Functions of the framework, as of `mx.nd` and `torch`, a `torch.nn.Module`, or your own.
+        Functions of `mx.nd`, `mx.np`, `mx.npx` or `torch`, a `torch.nn.Module`, or your own.
     inputs : list of dict
         Arguments by name. A tuple of integers is the shape of random numbers, a list of them a list
         of tensors; arrays keep their dtype, strides and shared memory; other values are passed on.

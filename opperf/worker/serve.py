@@ -273,10 +273,11 @@ class Server:
         """Raises `WorkerError` for a case that needs a process with other settings."""
         wanted = process_settings(case.settings)
         if wanted != self._settings:
-            asked, own = (msgspec.json.encode(one).decode() for one in (wanted, self._settings))
+            asked, own = map(msgspec.json.encode, (wanted, self._settings))
             raise errors.WorkerError(
-                f"{case.label} needs a process with {asked}, and this one was started with {own}; "
-                "where an instrument of another package sets it, both environments need that"
+                f"{case.label} needs a process with {asked.decode()}, and this one was started with"
+                f" {own.decode()}; if an instrument of another package is for that, install it in "
+                "both environments"
             )
 
     def _fork(self, framework: Framework, request: protocol.ForkRequest) -> bytes:

@@ -19,7 +19,9 @@ TOY = Path(__file__).parents[1] / "toy_instrument" / "toy_instrument.py"
 BANDWIDTH = runpy.run_path(str(TOY))["BANDWIDTH"]
 
 EVERY = {instrument.name: instrument for instrument in (*BUILT_IN, BANDWIDTH)}
-TIMED = {name: one for name, one in EVERY.items() if one.measures(Settings())}
+TIMED = {
+    name: one for name, one in EVERY.items() if one in (*instruments_of(Settings()), BANDWIDTH)
+}
 BOTH = ("forward", "backward")
 
 

@@ -160,7 +160,7 @@ def _unprofiled(arm: ArmSpec, request: Request, threads: int | None) -> Worker:
 def resume_counts(request: Request, session: Session) -> SessionWriter | None:
     """Resumes a session of counts; its file, or None for a dry run. Raises `RunFileError`."""
     if not request.dry_run:
-        check_instruments(_settings(request))
+        check_instruments([case.settings for case in session.cases.values()])
     check_options(request, counted=True)
     check_common(session, request, COMMON)
     if "threads" in request.given:
