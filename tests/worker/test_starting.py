@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from opperf.comparison.ab.blocks import start_together
 from opperf.errors import WorkerError
 from opperf.machine.pinning import Cpus
 from opperf.worker.client import Worker
 from opperf.worker.protocol import ForkRequest
-from opperf.worker.starting import start_together
 
 FORKS = ForkRequest(("cpu(0)",), rehearsed=True)
 
