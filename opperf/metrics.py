@@ -11,14 +11,7 @@ from opperf.declared import declared, load_declared
 from opperf.errors import UsageError
 from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
-from opperf.instruments.instrument import (
-    ALWAYS,
-    BESIDE_TIMES,
-    GROUP,
-    Instrument,
-    Launcher,
-    Needs,
-)
+from opperf.instruments.instrument import ALWAYS, BESIDE_TIMES, GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS
 from opperf.instruments.recorded import RECORDED_TIMES
@@ -30,28 +23,10 @@ from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.model import DECLARED, Case, Metric, MetricKind, Record, ScriptTarget, Settings
 
-BUILT_IN: tuple[Instrument, ...] = (
-    TIMES,
-    STEPS,
-    MEMORY_PEAKS,
-    CALLGRIND,
-    COMPILER,
-    RECORDED_TIMES,
-    REPLAYS,
-    VERIFICATION,
-)
+BUILT_IN = (TIMES, STEPS, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES, REPLAYS, VERIFICATION)
 """In the order of tables."""
 
-ORDER = (
-    MEMORY_PEAKS,
-    CALLGRIND,
-    TIMES,
-    COMPILER,
-    STEPS,
-    RECORDED_TIMES,
-    REPLAYS,
-    VERIFICATION,
-)
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, STEPS, RECORDED_TIMES, REPLAYS, VERIFICATION)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 OF_NO_CASE = (*WRAPPED, *PROGRAM_METRICS)
@@ -70,7 +45,7 @@ def instruments() -> tuple[Instrument, ...]:
     """Returns all instruments in the order of tables: opperf's, then those of other packages,
     sorted by entry point. Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or
     has a metric or a profiler whose name is taken."""
-    found = list(BUILT_IN)
+    found: list[Instrument] = list(BUILT_IN)
     taken = {metric.name for metric in (*_metrics_of(BUILT_IN), *OF_NO_CASE)}
     for entry in declared(GROUP):
         instrument = load_declared(entry)
@@ -97,29 +72,21 @@ def instruments() -> tuple[Instrument, ...]:
     return tuple(found)
 
 
-def alone_under(profiler: str) -> Instrument | None:
-    """Returns the instrument that measures alone under a profiler; None if that times."""
-    return next(
-        (found for found in instruments() if found.is_alone and found.profiler == profiler), None
-    )
-
-
-def alone_profilers() -> tuple[str, ...]:
-    """Returns the profilers under which an instrument measures alone, in place of times."""
-    return tuple(found.profiler for found in instruments() if found.is_alone)
+def alone_instruments() -> dict[str, Instrument]:
+    """Returns the instruments that measure alone, in place of times, by their profilers."""
+    return {found.profiler: found for found in instruments() if found.is_alone}
 
 
 def counts(profiler: str) -> bool:
     """Whether all that is measured under a profiler is the same on every run, as no time is."""
-    alone = alone_under(profiler)
+    alone = alone_instruments().get(profiler)
     return alone is not None and all(metric.is_steady for metric in alone.metrics)
 
 
 @functools.cache
 def _under(profiler: str) -> tuple[Instrument, ...]:
     """Returns the instruments of cases with a profiler, in the order of measuring."""
-    alone = alone_under(profiler)
-    own = (ALWAYS, BESIDE_TIMES if alone is None else alone.profiler)
+    own = (ALWAYS, profiler if profiler in alone_instruments() else BESIDE_TIMES)
     listed = (*ORDER, *instruments()[len(BUILT_IN) :])
     chosen = (instrument for instrument in listed if instrument.profiler in own)
     return tuple(sorted(chosen, key=lambda instrument: instrument.needs.last))

@@ -24,7 +24,7 @@ from opperf.instruments.times import FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
     BUILT_IN,
-    alone_profilers,
+    alone_instruments,
     check_instruments,
     counts,
     default_metrics,
@@ -319,7 +319,10 @@ FRAMES = Settings(profiler="frames")
 def test_one_with_a_profiler_measures_alone_in_a_process_of_its_own(added, fake):
     added("FRAMES", "LAST")
     names = [one.name for one in instruments_of(FRAMES)]
-    assert names == ["recorded", "frames"] and alone_profilers() == ("instructions", "frames")
+    assert names == ["recorded", "frames"] and list(alone_instruments()) == [
+        "instructions",
+        "frames",
+    ]
     assert counts("frames") and not counts("python")
     assert process_settings(FRAMES) == Settings(profiler="frames", threads=1)
     assert process_settings(Settings(profiler="python")) == Settings()

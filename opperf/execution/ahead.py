@@ -18,7 +18,7 @@ from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
 from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
-from opperf.metrics import alone_under
+from opperf.metrics import alone_instruments
 from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.plurals import pluralize
 from opperf.sources.varying import process_key
@@ -74,7 +74,7 @@ def _is_suitable(case: Case) -> bool:
         return False
     package = package_of(target.framework)
     can_compile = package is not None and package.compiles_ahead
-    return can_compile and alone_under(settings.profiler) is None
+    return can_compile and settings.profiler not in alone_instruments()
 
 
 def _process_count(workers: Workers, cases: Iterable[Case]) -> int:

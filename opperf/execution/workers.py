@@ -19,15 +19,7 @@ from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of, process_settings
-from opperf.model import (
-    DEFAULTS,
-    Case,
-    Environment,
-    Interpreter,
-    Record,
-    ScriptTarget,
-    Settings,
-)
+from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, ScriptTarget, Settings
 from opperf.plurals import pluralize
 from opperf.programs.environment import program_environment
 from opperf.programs.launching import ALONE, Place

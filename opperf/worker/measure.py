@@ -122,7 +122,10 @@ class _Measuring:
                 instrument.measure(visit)
 
             self._each(end, last=True)
-        self._note_lost(visit)
+        for instrument, reason in self._lost.items():
+            for metric in instrument.metrics:
+                if metric.name not in visit.summaries:
+                    visit.note(metric.name, NoteCode.NOT_PRODUCED, reason)
         return msgspec.structs.replace(visit.record(), gpu=state)
 
     def _each(self, step: Callable[[Instrument], object], last: bool | None = None) -> None:
@@ -163,12 +166,6 @@ class _Measuring:
             with watch(gpu) as readings:
                 self._each(take_again, last=False)
         return readings
-
-    def _note_lost(self, visit: Visit) -> None:
-        for instrument, reason in self._lost.items():
-            for metric in instrument.metrics:
-                if metric.name not in visit.summaries:
-                    visit.note(metric.name, NoteCode.NOT_PRODUCED, reason)
 
 
 def _unverified(record: Record, framework: Framework, bound: Bound) -> Verification:

@@ -19,7 +19,8 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,9 +28,15 @@ import msgspec
 import numpy as np
 
 from opperf import errors
-from opperf.frameworks import Framework, load
+from opperf.frameworks import Framework, load, package_of
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import Imports, import_module, loaded_for
+from opperf.frameworks.user_modules import (
+    Imports,
+    import_module,
+    loaded_for,
+    loaded_modules,
+    users_modules,
+)
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
@@ -38,13 +45,8 @@ from opperf.instruments.visit import Conditions
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.metrics import instruments_of, process_settings
-from opperf.model import (
-    Case,
-    Record,
-    Role,
-    Settings,
-    Status,
-)
+from opperf.model import Case, Record, Role, Settings, Status, Target
+from opperf.model.base import digest
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -57,7 +59,6 @@ from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
-from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
@@ -104,6 +105,33 @@ def measure_case(
     note = settle(case).note
     notes = record.notes if note is None else (*record.notes, note)
     return msgspec.structs.replace(record, notes=notes, loaded=loaded_for(case.target))
+
+
+MAPS = Path("/proc/self/maps")
+"""Linux's list of what is mapped into a process, whose lines end with a path."""
+
+
+def loaded(
+    framework: Framework, targets: Iterable[Target], imports: Mapping[str, Role]
+) -> protocol.Loaded:
+    """Returns the files of the framework, of the modules that were imported for it, of users'
+    targets, and of what these have imported of the user's own."""
+    package = package_of(framework.name)
+    roles = {} if package is None else {package.name: Role.PART}
+    own = chain.from_iterable(map(loaded_for, targets))
+    files = (*loaded_modules({**roles, **imports}), *own)
+    known = {(found.name, found.file) for found in files}
+    others = (found for found in users_modules() if (found.name, found.file) not in known)
+    return protocol.Loaded(tuple(dict.fromkeys((*files, *others))), digest(sorted(_libraries())))
+
+
+def _libraries() -> set[str]:
+    try:
+        lines = MAPS.read_text().splitlines()
+    except OSError:
+        return set()
+    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    return {path for path in paths if ".so" in Path(path).name}
 
 
 UNUSABLE = 1

@@ -49,6 +49,7 @@ class Frames(Instrument):
     def __init__(self):
         self._processes = []
         self._begun = []
+        self._ended = []
         self._measured = 0
 
     def expected(self, case):
@@ -72,10 +73,16 @@ class Frames(Instrument):
     def begin(self, case, framework, conditions, needed_bytes):
         self._begun.append(case.id)
 
+    def fork_ended(self, process):
+        self._ended.append(process)
+
     def measure(self, visit):
         # Prepared before the fork and in it, and nothing was measured in it.
         assert len(set(self._processes)) == 2 and self._begun == [visit.case.id]
         assert not self._measured
+        # Of the forks before this one, in the process that all are made from.
+        *before, _ = self._processes
+        assert len(self._ended) == len(before) - 1
         self._measured += 1
         visit.call_first()
         entered = []

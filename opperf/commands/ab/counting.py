@@ -32,7 +32,7 @@ from opperf.execution.execute import Rounds, execute, find_pending
 from opperf.execution.executor import LOCAL, Task, open_executor
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build, lane_count
-from opperf.metrics import alone_under, check_instruments, counts
+from opperf.metrics import alone_instruments, check_instruments, counts
 from opperf.model import DEFAULTS, Case, Closing, Place, Record, Run, Settings
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
@@ -49,30 +49,26 @@ def is_counted(request: Request) -> bool:
     """Returns whether the arms measure what is the same on every run. Raises `UsageError` if only
     one does, and for options that do not apply to what they measure."""
     profilers = dict.fromkeys(settings.profiler for settings in _settings(request))
-    alone = [profiler for profiler in profilers if alone_under(profiler) is not None]
-    if not alone:
-        check_options(request, counted=False)
-        return False
-    if len(profilers) > 1:
-        raise UsageError(f"one arm counts {alone[0]} and the other measures times: set both")
-    (profiler,) = alone
-    if not counts(profiler):
+    alone = next((profiler for profiler in profilers if profiler in alone_instruments()), "")
+    if alone and len(profilers) > 1:
+        raise UsageError(f"one arm counts {alone} and the other measures times: set both")
+    if alone and not counts(alone):
         raise UsageError(
-            "ab compares times, or what is the same on every run, and --profiler "
-            f"{profiler} measures neither: compare the files of two runs"
+            f"ab compares times, or what is the same on every run, and --profiler {alone} measures "
+            "neither: compare the files of two runs"
         )
-    if request.only_checks:
+    if alone and request.only_checks:
         raise UsageError(
-            f"--check compares results alone, and --profiler {profiler} compares them beside the "
+            f"--check compares results alone, and --profiler {alone} compares them beside the "
             "counts; give only one"
         )
-    if request.node:
+    if alone and request.node:
         raise UsageError(
-            f"--profiler {profiler} counts on this machine, where nothing disturbs a count: omit "
+            f"--profiler {alone} counts on this machine, where nothing disturbs a count: omit "
             "--executor ray"
         )
-    check_options(request, counted=True)
-    return True
+    check_options(request, counted=bool(alone))
+    return bool(alone)
 
 
 def _settings(request: Request) -> list[Settings]:
