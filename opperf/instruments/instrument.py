@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
 
-
 BESIDE_TIMES, ALWAYS = "", "*"
 """Of an instrument that no profiler of its own asks for: it measures beside times, of any profiler,
 or whatever else measures a case."""

@@ -53,7 +53,6 @@ class DoubleCase(PreparedCase):
 
     def __init__(self, case: Case, rounded: Case, framework: Framework, bound: Bound) -> None:
         self._rounded = rounded
-        self._converted: dict[int, Any] = {}
         super().__init__(case, framework, bound)
 
     def _value(self, place: str, argument: Argument) -> Any:
