@@ -15,7 +15,6 @@ from typing import Any
 from opperf.api.calls import dtype_name
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
-from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.replay import write_traces
 from opperf.commands.run.running import measure_work, plan_work, show_compiling
 from opperf.errors import UsageError
@@ -126,7 +125,7 @@ def _measure(request: ResolvedRun, run_file: Path, started: float) -> Run:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
         work = plan_work(workers, request, LOG.info)
         check_programs(work.remaining, work.wrapping, request.executor == LOCAL)

@@ -353,6 +353,8 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         not that of the listing."""
         run = _read(path, say)
         environment = run.environment
+        if environment is None:
+            raise RunFileError(f"{path}: the run has no environment, which says what was measured")
         measured = (environment.framework, environment.versions.get(environment.framework, ""))
         if measured != (listing.framework, listing.version):
             raise RunFileError(

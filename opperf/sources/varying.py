@@ -15,6 +15,7 @@ from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.errors import UsageError, suggest
 from opperf.frameworks import available, package_of
 from opperf.frameworks.fill import USERS
+from opperf.metrics import process_settings
 from opperf.model import (
     DEFAULTS,
     PASSES,
@@ -29,7 +30,6 @@ from opperf.model import (
     TensorSpec,
     iter_tensors,
     map_tensors,
-    process_settings,
 )
 from opperf.model import Mapping as MappingValue
 
@@ -267,9 +267,8 @@ def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:
 
 def process_key(framework: str, settings: Settings) -> str:
     """Returns a key that is equal for cases that one process can measure."""
-    return msgspec.json.encode(
-        (framework, process_settings(settings)), order="deterministic"
-    ).decode()
+    process = process_settings(settings)
+    return msgspec.json.encode((framework, process), order="deterministic").decode()
 
 
 def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:

@@ -32,7 +32,8 @@ from opperf.history.bisection.results import (
 from opperf.history.builds import Build, Builder
 from opperf.history.worktrees import Commit, Repository
 from opperf.instruments.callgrind.valgrind import installed
-from opperf.model import INSTRUCTIONS
+from opperf.metrics import check_instruments, counts
+from opperf.model import Settings
 from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
@@ -113,9 +114,10 @@ def _begun(given: Given, arguments: tuple[str, ...]) -> State:
     good, bad = map(repository.commit, (given["good"], given["bad"]))
     commits = repository.between(good, bad, given["all_parents"])
     recipe = msgspec.structs.replace(read_recipe(given), keeps_worktrees=given["keep"])
-    kind: Kind = "counts" if given["profiler"] == INSTRUCTIONS else "times"
+    profiler = given["profiler"] or ""
+    kind: Kind = "counts" if counts(profiler) else "times"
     if kind == "counts":
-        installed()
+        check_instruments([Settings(profiler=profiler)])
     return State(
         VERSION, str(repository.path), (good, *commits), recipe, arguments=arguments, kind=kind
     )
