@@ -19,10 +19,10 @@ from click.core import ParameterSource
 from opperf.decoding import parse_python
 from opperf.errors import UsageError, suggest
 from opperf.model import Argument, Interpreter, Number
+from opperf.processes.commands import find_program
 from opperf.ranges import UNNAMED, check_variable, is_variable, read_range
 from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
 from opperf.shares import read_share
-from opperf.worker.process import find_program
 
 Words = tuple[str, ...]
 

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import resource
 import select
-import shutil
 import signal
 import sys
 import traceback
@@ -115,13 +114,6 @@ LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
     """Returns the command that runs a module, and imports nothing from the working directory."""
     return [python, str(LAUNCHER), module, *arguments]
-
-
-def find_program(text: str) -> str | None:
-    """Returns the absolute path of an executable program; None if there is none."""
-    found = shutil.which(os.path.expanduser(text))  # noqa: PTH111 - a bare name is searched for
-    # Not resolved: a virtual environment's interpreter is a link, and its path identifies it.
-    return None if found is None else os.path.abspath(found)  # noqa: PTH100
 
 
 def fallback_packages() -> str:
