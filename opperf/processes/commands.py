@@ -13,15 +13,15 @@ from typing import IO, NamedTuple
 
 
 class CommandResult(NamedTuple):
-    """What became of a command."""
+    """The end of a command."""
 
     output: str = ""
     errors: str = ""
-    """What it printed, if that was captured."""
+    """All that it printed to each, if that was captured."""
     code: int | None = None
     """Exit code; None of one that did not start, or did not end in time."""
     problem: str = ""
-    """What went wrong, in words that follow the command's name; empty after exit code 0."""
+    """Words that follow the command's name; empty after exit code 0."""
     started: bool = True
 
 
@@ -33,8 +33,8 @@ def run_command(
     output: IO[bytes] | int | None = PIPE,
     timeout_s: float | None = None,
 ) -> CommandResult:
-    """Returns what became of a command, or of a line that the shell runs, within a time limit, at
-    whose end it is killed with what it has started. It reads a text, or with None what this process
+    """Runs a command, or a line of the shell, until its end or that of a time limit, at which it is
+    killed with what it has started. It reads a text, or with None what this process
     reads; what it prints is captured, or is written to a file, or with None to the terminal."""
     try:
         process = subprocess.Popen(

@@ -26,8 +26,8 @@ from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import PreparedCase, Visit, case_scope
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
 from opperf.model import Case, Pass, Settings, process_settings
+from opperf.processes.children import end_with_parent, parent_is_gone
 from opperf.worker.batch import Batch, Begun, Line, Made
-from opperf.worker.process import end_with_parent, parent_is_gone
 from opperf.worker.serve import PROCESS_SETTINGS, end_without, load_framework
 
 PROFILED_S = 0.1

@@ -15,7 +15,7 @@ from opperf.commands.ab.running import measure_session, open_session
 from opperf.commands.changed import add_changed, interpreters_of_arms
 from opperf.errors import INTERRUPTED
 from opperf.execution.fleet.node_command import NodeFile
-from opperf.worker.process import end_with_parent
+from opperf.processes.children import end_with_parent
 
 
 def measure_for_manager(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:

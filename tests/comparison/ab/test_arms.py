@@ -26,7 +26,7 @@ from opperf.comparison.ab.arms import (
 from opperf.errors import UsageError
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec, process_settings
 from opperf.sources.selecting import Selection
-from opperf.worker.process import module_command
+from opperf.worker.program import module_command
 
 
 def test_every_kind_of_setting():
