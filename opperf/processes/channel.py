@@ -43,9 +43,6 @@ class Answer(Struct, frozen=True, tag="answer"):
     def of(cls, result: object, last: bool = False) -> Answer:
         return cls(msgspec.Raw(msgspec.json.encode(result)), last)
 
-    def read(self, kind: Any) -> Any:
-        return decoder_of(kind).decode(self.result)
-
 
 class Refusal(Struct, frozen=True, tag="refusal"):
     """Answers a request that raised an exception."""
@@ -64,11 +61,11 @@ class Refusal(Struct, frozen=True, tag="refusal"):
             traceback.format_exc(),
         )
 
-    def read(self, kind: Any) -> Any:
-        """Raises the exception here."""
-        raised = getattr(errors, self.error, errors.OpperfError)(self.message)
-        raised.add_note(self.trace) if hasattr(raised, "add_note") else None
-        raise raised
+    def exception(self) -> errors.OpperfError:
+        """Returns the exception, to be raised here."""
+        made: errors.OpperfError = getattr(errors, self.error, errors.OpperfError)(self.message)
+        made.add_note(self.trace) if hasattr(made, "add_note") else None
+        return made
 
 
 class ChannelClosed(Exception):
@@ -139,7 +136,9 @@ class Channel:
     def answer(self, kind: type[Request[R]], timeout_s: float | None = None) -> R:
         """Returns the answer to a request of this kind that was sent. Raises as `ask`."""
         response: Answer | Refusal = decoder_of(Answer | Refusal).decode(self.line(timeout_s))
-        answer: R = response.read(kind.answer_type())
+        if isinstance(response, Refusal):
+            raise response.exception()
+        answer: R = decoder_of(kind.answer_type()).decode(response.result)
         return answer
 
     def await_end(self, timeout_s: float) -> None:

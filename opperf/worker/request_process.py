@@ -190,10 +190,12 @@ class RequestProcess:
                     self._importing = response.name
                 elif isinstance(response, Kept):
                     self._kept = response.record
-                else:
-                    if isinstance(response, Answer) and response.last:
+                elif isinstance(response, Answer):
+                    if response.last:
                         self.end()
-                    return response.read(kind)
+                    return decoder_of(kind).decode(response.result)
+                else:
+                    raise response.exception()
             except msgspec.DecodeError as error:
                 self.end()
                 printed = one_line(line.decode(errors="replace"), 80)

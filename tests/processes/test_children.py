@@ -61,6 +61,8 @@ def test_an_answer_that_does_not_come_is_a_timeout_or_an_end(forked):
     os.kill(forked.pid, signal.SIGKILL)
     with pytest.raises(ChannelClosed):
         forked.channel.line(WAIT_S)
+    # All its files are closed then.
+    os.waitid(os.P_PID, forked.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(ChannelClosed):
         forked.channel.send(Doubled(1))
 
