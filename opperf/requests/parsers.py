@@ -14,8 +14,8 @@ import msgspec
 
 from opperf.decoding import parse_python
 from opperf.model import Argument, Interpreter, Number
+from opperf.processes.commands import find_program
 from opperf.ranges import UNNAMED, check_variable, is_variable, read_range
-from opperf.worker.process import find_program
 
 if TYPE_CHECKING:
     from opperf.comparison.tolerances import Rule

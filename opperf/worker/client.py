@@ -26,6 +26,8 @@ from opperf.model import (
     Status,
     Verification,
 )
+from opperf.processes.channel import Request
+from opperf.processes.children import KILL_WAIT_S
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution, resolve_selection
@@ -33,10 +35,9 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
-from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Loaded, Observed, Request, Trial
+from opperf.worker.program import WorkerDied, WorkerProgram
+from opperf.worker.protocol import Loaded, Observed, Trial
 from opperf.worker.request_process import (
-    KILL_WAIT_S,
     START_TIMEOUT_S,
     RequestProcess,
     WorkerTimeout,
@@ -242,7 +243,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             )
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
-            status, reason = Status.CRASHED, describe_end(died)
+            status, reason = Status.CRASHED, str(died)
         except WorkerTimeout as silent:
             advice = (
                 "raise --timeout"
@@ -271,12 +272,10 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             try:
                 self._start_used()
                 return self._ask(protocol.TryRequest(case=case), timeout_s)
-            except WorkerDied as died:
-                trial = Trial(refusal=describe_end(died), ended=True)
-                if not has_run:
+            except (WorkerDied, WorkerTimeout) as ended:
+                trial = Trial(refusal=str(ended), ended=True)
+                if not has_run or isinstance(ended, WorkerTimeout):
                     break
-            except WorkerTimeout as silent:
-                return Trial(refusal=str(silent), ended=True)
         return trial
 
     def observe(self, case: Case, folder: Path, draw: int = 0, calls: int | None = 0) -> Observed:
@@ -289,10 +288,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 case=case, folder=str(folder.resolve()), draw=draw, calls=calls
             )
             return self._ask(request, case.settings.timeout_s)
-        except WorkerDied as died:
-            return Observed(refusal=describe_end(died))
-        except WorkerTimeout as silent:
-            return Observed(refusal=str(silent))
+        except (WorkerDied, WorkerTimeout) as ended:
+            return Observed(refusal=str(ended))
 
     def _start_used(self) -> None:
         """Starts a process that runs operators itself, unless a fork of it does."""
@@ -312,10 +309,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         self._start()
         try:
             return self._ask(request, timeout_s, import_timeout_s)
-        except WorkerDied as died:
-            raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
-        except WorkerTimeout as silent:
-            raise WorkerError(silent.of(work)) from silent
+        except (WorkerDied, WorkerTimeout) as ended:
+            raise WorkerError(ended.of(work)) from ended
 
 
 def longest_s(cases: Iterable[Case]) -> float | None:

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -47,6 +47,8 @@ from opperf.machine.environment import environment
 from opperf.metrics import instruments_of, process_settings
 from opperf.model import Case, Record, Role, Settings, Status, Target
 from opperf.model.base import digest
+from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
+from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -61,7 +63,6 @@ from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
-from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
 from opperf.worker.tracing import trace
 
@@ -209,22 +210,15 @@ CALLS = (protocol.TryRequest, protocol.ObserveRequest)
 class Server:
     """Answers requests in this process or in a fork of it."""
 
-    def __init__(
-        self,
-        requests: Iterable[bytes],
-        responses: BinaryIO,
-        settings: Settings,
-        measures_memory: bool,
-    ) -> None:
-        self._requests, self._responses, self._settings = requests, responses, settings
+    def __init__(self, channel: Channel, settings: Settings, measures_memory: bool) -> None:
+        self._channel, self._settings = channel, settings
         self._measures_memory = measures_memory
         self._state: ProcessState | None = None
         self._adopts = False
         self._is_spoiled = False
         """Whether something that cannot be restored was left changed."""
-        self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
-            protocol.AnyRequest
-        )
+        # Before the forks, as it is theirs too.
+        decoder_of(protocol.AnyRequest)
 
     def start(self, framework_name: str, forks: protocol.ForkRequest | None = None) -> None:
         """Imports the framework, prepares forks, and answers requests until there are no more."""
@@ -235,11 +229,11 @@ class Server:
             if forks is not None and can_fork(framework, forks):
                 prepare_forks(framework, self._settings, forks.rehearsed)
             where = environment(framework, configure_heap(framework.name))
-            ready = protocol.encode_answer(where)
+            ready = Answer.of(where)
         except Exception as error:
-            self._respond(refuse(error))
+            self._channel.send(Refusal.of(error))
             return
-        self._respond(ready)
+        self._channel.send(ready)
         self._answer_requests(framework)
 
     def _begin_process(self, framework: Framework) -> None:
@@ -247,22 +241,18 @@ class Server:
         if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
 
-    def _respond(self, line: bytes) -> None:
-        self._responses.write(line)
-        self._responses.flush()
-
     def _keep(self, record: Record) -> None:
-        self._respond(msgspec.json.encode(protocol.Kept(record)) + b"\n")
+        self._channel.send(protocol.Kept(record))
 
     @contextlib.contextmanager
     def _importing(self, name: str) -> Iterator[None]:
         """Tells the manager that a user's module is imported, and keeps what it sets up."""
-        self._respond(msgspec.json.encode(protocol.Importing(name)) + b"\n")
+        self._channel.send(protocol.Importing(name))
         try:
             with contextlib.nullcontext() if self._state is None else self._state.importing():
                 yield
         finally:
-            self._respond(msgspec.json.encode(protocol.Importing("")) + b"\n")
+            self._channel.send(protocol.Importing(""))
 
     def _answer_requests(self, framework: Framework) -> None:
         state = self._state = ProcessState(framework)
@@ -272,14 +262,15 @@ class Server:
             self._is_spoiled = self._is_spoiled or bool(left.lost)
             return left
 
-        for asked in self._requests:
+        for line in self._channel.lines():
             state.begin()
+            response: Answer | Refusal
             try:
-                request = self._decoder.decode(asked)
+                request: protocol.AnyRequest = decoder_of(protocol.AnyRequest).decode(line)
                 if isinstance(request, protocol.EndRequest):
                     return
                 if isinstance(request, protocol.ForkRequest):
-                    line = self._fork(framework, request)
+                    response = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
                     self._check(request.case)
                     if not self._adopts:
@@ -287,15 +278,15 @@ class Server:
                         adopt_orphans()
                         self._adopts = True
                     record = measure_case(framework, request, self._keep, settle)
-                    line = protocol.encode_answer(record, self._is_spoiled)
+                    response = Answer.of(record, self._is_spoiled)
                 else:
                     answer = ANSWERS[type(request)](framework, request)
                     settle(request.case if isinstance(request, CALLS) else None)
-                    line = protocol.encode_answer(answer, self._is_spoiled)
+                    response = Answer.of(answer, self._is_spoiled)
             except Exception as error:
                 settle()
-                line = refuse(error)
-            self._respond(line)
+                response = Refusal.of(error)
+            self._channel.send(response)
 
     def _check(self, case: Case) -> None:
         """Raises `WorkerError` for a case that needs a process with other settings."""
@@ -308,18 +299,18 @@ class Server:
                 "both environments"
             )
 
-    def _fork(self, framework: Framework, request: protocol.ForkRequest) -> bytes:
-        """Has a fork answer requests if the devices support it, and returns the line that comes
+    def _fork(self, framework: Framework, request: protocol.ForkRequest) -> Answer:
+        """Has a fork answer requests if the devices support it, and returns the answer that comes
         after its last one. If it crashes, this process ends in the same way."""
         if not can_fork(framework, request):
-            return protocol.encode_answer(False)
+            return Answer.of(False)
         prepare_forks(framework, self._settings, request.rehearsed)
 
         def run() -> None:
             # As in a new process; Python's own generator does that by itself.
             np.random.seed()
             self._begin_process(framework)
-            self._respond(protocol.encode_answer(True))
+            self._channel.send(Answer.of(True))
             self._answer_requests(framework)
 
         child = fork(run)
@@ -328,7 +319,7 @@ class Server:
             instrument.fork_ended(child)
         if status:
             end_like(status)
-        return protocol.encode_answer(None)
+        return Answer.of(None)
 
 
 def import_operators(name: str, framework: Framework) -> Role:
@@ -371,26 +362,15 @@ def prepare_forks(framework: Framework, settings: Settings, rehearsed: bool) -> 
     gc.freeze()
 
 
-def refuse(error: Exception) -> bytes:
-    """Returns the line that reports an exception to the manager."""
-    known = isinstance(error, errors.OpperfError)
-    refusal = protocol.Refusal(
-        error=type(error).__name__ if known else "WorkerError",
-        message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
-        trace=traceback.format_exc(),
-    )
-    return msgspec.json.encode(refusal) + b"\n"
-
-
 def main() -> None:
     """Serves on standard input and output."""
-    responses = begin_child()
+    channel = channel_of_child()
     framework_name, given, *options = sys.argv[1:]
     settings = msgspec.json.decode(given, type=Settings)
     measures_memory = protocol.MEMORY in options
     asked = [option for option in options if option != protocol.MEMORY]
     forks = msgspec.json.decode(asked[0], type=protocol.ForkRequest) if asked else None
-    Server(sys.stdin.buffer, responses, settings, measures_memory).start(framework_name, forks)
+    Server(channel, settings, measures_memory).start(framework_name, forks)
 
 
 if __name__ == "__main__":

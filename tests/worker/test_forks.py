@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec
-from opperf.worker import client, process
+from opperf.processes import children
+from opperf.processes.children import end_like, fork
+from opperf.worker import client
 from opperf.worker.client import Worker
-from opperf.worker.process import end_like, fork
 
 WAIT_S = 60
 """Limit on what a process is about to do, on a busy machine."""
@@ -259,7 +260,7 @@ def test_a_fork_ends_with_the_code_of_its_function(run, code):
 
 def test_a_fork_whose_parent_is_gone_runs_nothing(monkeypatch, tmp_path):
     ran = tmp_path / "ran"
-    monkeypatch.setattr(process.os, "getppid", lambda: 1)
+    monkeypatch.setattr(children.os, "getppid", lambda: 1)
     os.waitpid(fork(ran.touch), 0)
     assert not ran.exists()
 

@@ -21,9 +21,9 @@ from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct
 from opperf.model.declaring import ALL, read_thread_count
 from opperf.plurals import pluralize
+from opperf.processes.commands import find_program
 from opperf.sources.selecting import REGEX, Selection
 from opperf.worker.client import Worker
-from opperf.worker.process import find_program
 
 
 class ArmSpec(Struct, frozen=True):

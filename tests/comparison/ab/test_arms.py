@@ -28,7 +28,7 @@ from opperf.errors import UsageError
 from opperf.metrics import process_settings
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.selecting import Selection
-from opperf.worker.process import module_command
+from opperf.worker.program import module_command
 
 
 def test_every_kind_of_setting():
