@@ -37,13 +37,11 @@ def sharing() -> Iterator[Callable[..., Worker]]:
         python: str = "",
         cpus: Cpus = NOT_PINNED,
         profiles: Path | None = None,
-        measures_memory: bool = True,
     ) -> Worker:
-        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
+        settings = settings or Settings()
+        key = (process_key(framework, settings), python, cpus, settings.memory)
         if key not in started:
-            started[key] = SharedWorker(
-                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
-            )
+            started[key] = SharedWorker(framework, settings, python=python, cpus=cpus)
         return started[key]
 
     yield given
@@ -66,6 +64,6 @@ def share_arms(monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]) -
     def of_arm(
         framework: str, settings: Settings, environment: object, python: str, *_: Any, **__: Any
     ) -> Worker:
-        return worker(framework, settings, python, measures_memory=False)
+        return worker(framework, settings, python)
 
     monkeypatch.setattr(arms_module, "Worker", of_arm)

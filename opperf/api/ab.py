@@ -15,11 +15,11 @@ import click
 from opperf.api.calls import dtype_name
 from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
-from opperf.api.run import EXTENSION, What, text_of
+from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, text_of
 from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
-from opperf.commands.ab.request import read_request
+from opperf.commands.ab.request import read_request, with_changed
 from opperf.commands.ab.running import findings_of, measure_session, open_session
 from opperf.commands.command import option_name
 from opperf.comparison.ab.outcome import outcome
@@ -67,6 +67,18 @@ class ArmComparison(Reported):
         return report_for(self.content, self.measured)
 
 
+def keywords(command: click.Command, refused: Iterable[str]) -> dict[str, click.Option]:
+    """Returns the options of a command that Python takes, by keyword without the `_` of names that
+    Python reserves; none of those `refused`."""
+    return {
+        spelling.lstrip("-").replace("-", "_"): param
+        for param in command.params
+        if isinstance(param, click.Option) and not param.hidden and param.name not in refused
+        for spelling in param.opts
+        if spelling.startswith("--")
+    }
+
+
 def command_line(
     command: click.Command,
     words: Iterable[What],
@@ -76,13 +88,7 @@ def command_line(
     """Returns the words of a command with these arguments and keywords, which are names of options
     with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
     keyword that is none, or an option of those `refused`."""
-    known = {
-        spelling.lstrip("-").replace("-", "_"): param
-        for param in command.params
-        if isinstance(param, click.Option) and param.name not in refused
-        for spelling in param.opts
-        if spelling.startswith("--")
-    }
+    known = keywords(command, refused)
     line: list[str] = []
     for keyword, value in options.items():
         name = keyword.removesuffix("_")
@@ -111,8 +117,8 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
     if option.is_flag:
         if not isinstance(value, bool):
             raise UsageError(f"{name} is True or False, not {value!r}")
-        if value:
-            yield name
+        if value or option.secondary_opts:
+            yield name if value else option.secondary_opts[0]
         return
     write = WRITERS.get(option.name or "", str)
     is_listed = isinstance(value, (list, tuple))
@@ -124,7 +130,8 @@ def _option_words(option: click.Option, value: Any) -> Iterator[str]:
         values = list(map(write, value))
     else:
         values = [write(value)]
-    for text in values:
+    # One option twice is its last value alone.
+    for text in values if option.multiple else [",".join(values)]:
         yield f"{name}={text}"
 
 
@@ -182,7 +189,8 @@ def ab(
         False shows the progress, on standard error.
     **options
         Options of `opperf ab`, named as there, with `_` for `-`: `size`, `blocks`, `threshold`,
-        `case_time`, `fail_on`.
+        `case_time`, `fail_on`. `opperf ab --help` and the page "Python" of the reference have all
+        of them, with types, defaults and units.
 
     Returns
     -------
@@ -219,7 +227,11 @@ def _compare(
     line += [f"--{name}={text}" for name, arm in (("a", a), ("b", b)) for text in _assignments(arm)]
     line += command_line(command, what, options, REFUSED)
     words = shlex.join(["opperf", "ab", *line])
-    request = replace(read_request(*parse_line(command, line)), command=words)
+    given, set_here = parse_line(command, line)
+    selected = with_changed(given)
+    if selected is None:
+        raise UsageError(NOTHING_CHANGED)
+    request = replace(read_request(selected, set_here), command=words)
     with request.pinning:
         writer = open_session(request)
         assert writer is not None, "no dry run"

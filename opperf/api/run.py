@@ -8,15 +8,17 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from opperf.api.calls import dtype_name
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
-from opperf.commands.run.cluster import on_every_node
-from opperf.commands.run.running import measure_work, plan_work
+from opperf.commands.run.replay import write_traces
+from opperf.commands.run.running import measure_work, plan_work, show_compiling
 from opperf.errors import UsageError
+from opperf.execution.ahead import compile_ahead
 from opperf.execution.executor import LOCAL, check_executor
 from opperf.execution.profiling import check_programs
 from opperf.execution.workers import Workers, build
@@ -48,6 +50,8 @@ LOG = logging.getLogger("opperf")
 
 EXTENSION = ".jsonl"
 
+NOTHING_CHANGED = "nothing is measured: no operator changed since the revision of changed_since"
+
 
 def run(
     *what: What,
@@ -77,6 +81,8 @@ def run(
         Options of `opperf run`, named as there, with `_` for `-`: `dtype`, `size`, `warmup`,
         `runs`, `max_time`, `no_backward`, `shape={'data': (64, 64)}`, `arg={'axis': 1}`. Lists
         give a case for every combination, as the values between commas do; True sets a flag.
+        `opperf run --help` and the page "Python" of the reference have all of them, with types,
+        defaults and units.
 
     Returns
     -------
@@ -106,7 +112,7 @@ def run(
         )
     resolved = request.resolve(LOG.info, shlex.join(["opperf", "run", *words_of(request)]))
     if resolved is None:
-        raise UsageError(f"no operator changed since {given['changed_since']}: nothing is measured")
+        raise UsageError(NOTHING_CHANGED)
     if path is None:
         with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
             measured = _measure(resolved, Path(folder, f"run{EXTENSION}"), started)
@@ -119,12 +125,19 @@ def _measure(request: ResolvedRun, run_file: Path, started: float) -> Run:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
         work = plan_work(workers, request, LOG.info)
         check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         build(workers, work.remaining, LOG.info)
-        return measure_work(work, run_file, request, workers, pinning, started)
+        if request.may_compile_ahead:
+            show = partial(show_compiling, request)
+            compile_ahead(workers, work.remaining, LOG.info, show)
+        measured = measure_work(work, run_file, request, workers, pinning, started)
+        if request.traces is not None:
+            for text in write_traces(workers, measured, request.traces):
+                LOG.info(text)
+        return measured
 
 
 def read(path: str | os.PathLike[str]) -> RunResult:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from opperf.decoding import read_as
 from opperf.environments.builders import (
     FEWER_RETRIES,
     Builder,
@@ -32,6 +33,7 @@ from opperf.folders import cache_folder
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
 from opperf.reading import read_text
+from opperf.terminating import ending_with_parent
 
 Say = Callable[[str], None]
 """Prints a line of progress."""
@@ -98,7 +100,7 @@ def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
     """Returns the environment in a folder as the one that is asked for, who may call it otherwise
     than those who installed it."""
     try:
-        found = msgspec.json.decode((folder / INSTALLED).read_bytes(), type=Installed)
+        found = read_as(folder / INSTALLED, Installed)
     except (OSError, msgspec.DecodeError):
         return None
     # The interpreter is a link, whose target an upgrade may have removed.
@@ -228,6 +230,7 @@ class _Build:
             # Neither a project's settings of uv nor its files count.
             cwd=self._log.parent,
             stdin=subprocess.DEVNULL,
+            preexec_fn=ending_with_parent(),
         )
         with self._log.open("a") as log:
             log.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import field
 
+from opperf.decoding import read_as
 from opperf.environments.building import build_environment, one_builder
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
@@ -28,6 +29,7 @@ from opperf.model import Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.results.output import replace
 from opperf.results.text import duration
+from opperf.terminating import ending_with_parent
 
 Say = Callable[[str], None]
 
@@ -116,7 +118,7 @@ class Builder:
 
     def _found(self, folder: Path) -> Build | None:
         try:
-            found = msgspec.json.decode((folder / DONE).read_bytes(), type=Build)
+            found = read_as(folder / DONE, Build)
         except (OSError, msgspec.DecodeError):
             return None
         return found if Path(found.folder).is_dir() else None
@@ -155,6 +157,7 @@ class Builder:
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
+                    preexec_fn=ending_with_parent(),
                     check=False,
                 ).returncode
             except OSError as error:

@@ -13,9 +13,6 @@ from opperf.dtypes import canonical
 from opperf.model import declaring
 from opperf.model.base import Struct
 
-INSTRUCTIONS = "instructions"
-"""Profiler that counts instructions, in processes that run under Valgrind."""
-
 
 class Settings(Struct, frozen=True):
     """How a case is run."""

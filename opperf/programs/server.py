@@ -14,6 +14,7 @@ from typing import IO
 from opperf.errors import one_line, with_last_output
 from opperf.machine.killing import kill_group
 from opperf.programs.launching import MARK, ServerPlan
+from opperf.terminating import ending_with_parent
 
 ANSWER_S = 5.0
 """Limit on one answer of a server that is about to be ready, which may be busy."""
@@ -59,6 +60,7 @@ class Server:
                 env={**plan.variables, MARK: self._mark},
                 cwd=plan.folder,
                 start_new_session=True,
+                preexec_fn=ending_with_parent(),
             )
         except OSError as error:
             return f"the server cannot be started: {error.filename}: {error.strerror}"

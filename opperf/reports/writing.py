@@ -4,7 +4,6 @@ export`, and `opperf.export(path, "bencher")`."""
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from opperf.errors import OutputError, RunFileError, UsageError, unknown
+from opperf.folders import part_folder
 from opperf.model import Run, Status
 from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
@@ -69,15 +69,15 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Writes a folder of files, by their paths in it, all or none. Raises `OutputError` if it is
     there already."""
     check_folder(path)
-    made = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        made.mkdir()
-        for name, content in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_bytes(content)
-        made.rename(path)
+        with part_folder(path.parent) as part:
+            made = part / path.name
+            made.mkdir()
+            for name, content in files.items():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(content)
+            made.rename(path)
     except OSError as error:
-        shutil.rmtree(made, ignore_errors=True)
         raise unwritable(path, error) from error
 
 

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Literal,
     NamedTuple,
     TypeVar,
@@ -71,8 +72,6 @@ class Option:
     """Writes a whole value as `gather` reads it, where that is not each element for itself."""
     flag: Any = True
     """The value that an option without one sets."""
-    in_python: bool = True
-    """Whether it is a keyword of Python."""
     excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Fields that cannot be set with it, each with the reason and what to do."""
 
@@ -90,6 +89,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of what can be asked for."""
 
+    no_keywords: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no keywords of Python, where they have no meaning or another form."""
     given: frozenset[str] = frozenset()
     """Names of the fields that were set, whatever to."""
 
@@ -166,6 +167,9 @@ class Declared(NamedTuple):
             return tuple(f"{key}={write(each)}" for key, each in value.items())
         if isinstance(value, (list, tuple, set, frozenset)) and self.is_repeated:
             return tuple(map(write, value))
+        if isinstance(value, (list, tuple)):
+            # Commas separate what one text may have several of.
+            return (",".join(map(write, value)),)
         return (write(value),)
 
     @property
@@ -292,14 +296,17 @@ def from_keywords(
     """Returns the request of a call in Python: the first field has the arguments, keywords are
     named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
     is the default. Raises `UsageError`."""
-    fields = declared(kind).values()
+    fields = declared(kind)
     by_keyword = {
-        keyword: field for field in fields if field.option.in_python for keyword in field.keywords
+        keyword: field
+        for name, field in fields.items()
+        if name not in kind.no_keywords
+        for keyword in field.keywords
     }
     values: dict[str, Any] = {}
     words = tuple(arguments)
     if words:
-        first = next(field for field in fields if not field.names)
+        first = next(field for field in fields.values() if not field.names)
         values[first.name] = _parsed(first, words)
     for keyword, value in keywords.items():
         name = keyword.removesuffix("_")

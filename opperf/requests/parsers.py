@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Words = tuple[str, ...]
 
+CALLABLE = re.compile(r".+\.py:[\w.]+|[\w.]+:[\w.]+")
+"""A function or class of a file or module: `model.py:GPT`, `package.models:GPT`."""
+
 RETRYABLE = ("failed", "crashed", "timeout", "skipped")
 
 INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<path>.+)")

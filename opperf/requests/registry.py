@@ -338,6 +338,8 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         """Returns the records of a run file. Raises `RunFileError` if its framework is another."""
         run = read_told(path, say)
         environment = run.environment
+        if environment is None:
+            raise RunFileError(f"{path}: the run has no environment, which says what was measured")
         measured = (environment.framework, environment.versions.get(environment.framework, ""))
         if measured != (listing.framework, listing.version):
             raise RunFileError(

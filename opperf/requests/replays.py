@@ -41,7 +41,7 @@ def parse_skipped(values: Words) -> dict[str, str]:
 
 
 def _written(spelling: str, help: str) -> Option:
-    return Option(spelling, help, Path, metavar="FILE", section=REPLAY, in_python=False)
+    return Option(spelling, help, Path, metavar="FILE", section=REPLAY)
 
 
 class Replay(Group, frozen=True, kw_only=True):

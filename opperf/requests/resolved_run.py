@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from opperf.suite_runs.planning import SuiteRun
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """What a run measures, and how its results are kept."""
+    """A run with its files, environments and output."""
 
     framework: FrameworkChoice
     selection: Selection
@@ -90,6 +90,16 @@ class ResolvedRun:
         asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)
         is_local = self.executor == LOCAL and self.wrapping is None and self.suite is None
         return self.compile_ahead and is_local and self.matrix is None and not asked
+
+    def on_every_node(self) -> ResolvedRun:
+        """With an axis of the cluster's nodes, if it is for every one. A run that is resumed has it
+        already. Raises as `measuring_nodes` does."""
+        if not self.every_node or self.resuming:
+            return self
+        from opperf.execution.fleet.connecting import measuring_nodes
+
+        axes = {**self.axes, "node": measuring_nodes(self.cluster)}
+        return replace(self, axes=axes, explicit=self.explicit | {"node"})
 
     @property
     def overriding(self) -> frozenset[str]:

@@ -37,7 +37,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             metavar="[RUNFILE]",
             alone="",
             section=ENDING,
-            in_python=False,
             excludes={"overwrite": "the one finishes a run and the other replaces it"},
         ),
     ] = None
@@ -50,7 +49,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             gather=parse_retried,
             metavar="STATUSES",
             section=ENDING,
-            in_python=False,
         ),
     ] = ()
     strict: Annotated[
@@ -59,7 +57,6 @@ class Resumption(Group, frozen=True, kw_only=True):
             "--strict",
             "Exit with 1 if a case failed, or a result is wrong (--verify).",
             section=ENDING,
-            in_python=False,
         ),
     ] = False
     quiet: Annotated[bool, Option("--quiet", "Print only errors.", section=OUTPUT)] = False

@@ -52,6 +52,7 @@ from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
+from opperf.sources.varying import check_combinations
 
 AXES = tuple(name for name, setting in DECLARED.items() if setting.axis and name != "python")
 """Settings of which each value makes a case of its own; interpreters have a field of theirs."""
@@ -66,6 +67,10 @@ SINGLE = (
 class RunRequest(Request, frozen=True, kw_only=True):
     """Measures operators in worker processes, and writes a run file and an output."""
 
+    no_keywords = (
+        *("output_file", "output_format", "columns", "list_only", "dry_run", "resume", "retry"),
+        "strict",
+    )
     operators: Operators = Operators()
     changed: Changed = Changed()
     output_format: Annotated[
@@ -178,7 +183,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "Print the cases, with their inputs and the rule that made them, and measure nothing; "
             "with -f jsonl as a run file, which `run` takes.",
             section=ENDING,
-            in_python=False,
         ),
     ] = False
     dry_run: Annotated[
@@ -187,7 +191,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "--dry-run",
             "Check all options, print the plan, and measure nothing.",
             section=ENDING,
-            in_python=False,
         ),
     ] = False
     resumption: Resumption = Resumption()
@@ -278,6 +281,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
         if interpreters:
             axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))
             explicit.add("python")
+        check_combinations(axes.values())
         resume = resumption.run_file()
         resolved = ResolvedRun(
             framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),

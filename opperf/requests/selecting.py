@@ -1,5 +1,5 @@
-"""What requests select: sources among their words, groups, shapes and inputs, and which of these go
-together."""
+"""Reads what requests select: sources among their words, groups, shapes and inputs, and which of
+these go together."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from opperf.requests.parsers import (
     parse_interpreters,
     split_commas,
 )
+from opperf.sources.varying import check_combinations
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def gather_axis(setting: Setting) -> Gather:
 
     def combine(texts: Words) -> tuple[dict[str, str], ...]:
         entries = [[(key, value) for value in values] for key, values in parse(texts).items()]
+        check_combinations(entries)
         return tuple(dict(pairs) for pairs in itertools.product(*entries))
 
     return combine

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.instruments.guard import guard
-from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import USABLE_CPUS, parse_cpus
 from opperf.model import Case
 

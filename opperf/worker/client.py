@@ -12,7 +12,7 @@ import msgspec
 
 from opperf.errors import WorkerError
 from opperf.frameworks.user_code import target_at
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import (
@@ -42,8 +42,9 @@ from opperf.worker.request_process import (
     WorkerTimeout,
 )
 
-PLAN_TIMEOUT_S = 120.0
-"""Limit on planning: the whole registry takes about a second."""
+PLAN_TIMEOUT_S = 600.0
+"""Limit on planning: a whole registry takes a second, JAX's primitives, whose callers are traced,
+half a minute, and both several times that beside other work."""
 
 BUILD_TIMEOUT_S = 3600.0
 """Limit on compiling: two hundred snippets of C++ take two minutes on two cores, and each that does
@@ -58,11 +59,10 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
 
     `python` is its interpreter, whose environment needs the framework only: opperf is imported from
     here, and so are its dependencies that are missing there, if both have the same version of
-    Python. `reference_work` times reference work between the calls. With `measures_memory` the
-    process begins with a fork. With `own_modules`, or an interpreter or path of its own, it imports
-    nothing from the working directory. `profiles` is the folder that keeps what callgrind wrote of
-    each case. Every request raises `WorkerError` if the process cannot be started, and the
-    `OpperfError` that the worker raised.
+    Python. `reference_work` times reference work between the calls. With `own_modules`, or an
+    interpreter or path of its own, it imports nothing from the working directory. `profiles` is the
+    folder that keeps what an instrument's program wrote of each case. Every request raises
+    `WorkerError` if the process cannot be started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -73,14 +73,13 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         python: str = "",
         reference_work: bool = False,
         cpus: Cpus = NOT_PINNED,
-        measures_memory: bool = True,
         profiles: Path | None = None,
         own_modules: bool = False,
     ) -> None:
         self._reference_work = reference_work
         settings = settings or Settings()
         self._needs = needs_of(settings)
-        options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
+        options = [protocol.MEMORY] if self._needs.pristine_fork else []
         program = WorkerProgram(
             framework, settings, environment, python, cpus, options, own_modules=own_modules
         )

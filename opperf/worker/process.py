@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
 import resource
@@ -15,20 +14,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from opperf.terminating import end_with_parent, prctl
 from opperf.worker.launch import BASE
 
 KEPT_PROCESSES: set[int] = set()
 """Ids of the processes that opperf itself starts in this one and keeps for later cases."""
-
-PR_SET_PDEATHSIG = 1
-"""prctl's option for a signal on the parent's death, from linux/prctl.h."""
-
-
-def end_with_parent() -> None:
-    """Makes the kernel kill this process when its parent dies, even in the middle of a call.
-    Without prctl, the end of standard input ends it between requests."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
 
 PR_SET_CHILD_SUBREAPER = 36
 """prctl's option for becoming the parent of orphans, from linux/prctl.h."""
@@ -37,15 +27,7 @@ PR_SET_CHILD_SUBREAPER = 36
 def adopt_orphans() -> None:
     """Makes this process the parent of those among its descendants whose own has ended: those that
     a case has left running are seen then. Without prctl they end with the run."""
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
-
-
-def _prctl(option: int, value: int) -> None:
-    try:
-        prctl = ctypes.CDLL(None).prctl
-    except (AttributeError, OSError):
-        return
-    prctl(option, value, 0, 0, 0)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def parent_is_gone() -> bool:

@@ -19,8 +19,8 @@ from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.killing import kill_marked
 from opperf.machine.pinning import Cpus
-from opperf.metrics import launcher_of
-from opperf.model import Settings, process_settings
+from opperf.metrics import launcher_of, process_settings
+from opperf.model import Settings
 from opperf.worker.launch import FALLBACK_PACKAGES, PINNED_CPUS
 from opperf.worker.process import child_variables, fallback_packages, module_command
 
@@ -62,8 +62,8 @@ class WorkerProgram:
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
-        if "threads" in process:
-            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
+        if process.threads is not None:
+            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process.threads)))
         self.variables.update(settings.env)
         self.mark = self.variables[MARK] = uuid.uuid4().hex
         if own_modules or python or not settings.env.keys().isdisjoint(SEARCHED):

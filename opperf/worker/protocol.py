@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, Union, get_args
 
 import msgspec
 
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan

@@ -141,7 +141,7 @@ def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
     found = {"device": ("cpu(0)",), **({"missing": missing} if missing else {})}
     worker = SimpleNamespace(choices=lambda: found)
     monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
-    row = SweptVersion("ahead", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
+    row = SweptVersion("ahead", "oldest", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
     monkeypatch.setattr(tested, "tested_versions", lambda name: (row,))
     name, warning, *_, closing = listed("ahead").strip().splitlines()
     assert warning == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"

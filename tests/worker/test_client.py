@@ -492,8 +492,8 @@ def test_a_worker_dies_with_its_parent(variables, make_case, name):
 
 def test_options_of_the_framework_hold_for_the_process(variables, make_case):
     options = {"fake.turbo": "true", "fake.stretch": "3"}
-    case = make_case("relu", options=options)
-    with Worker("fake", case.settings, environment=variables, measures_memory=False) as worker:
+    case = make_case("relu", options=options, memory=False)
+    with Worker("fake", case.settings, environment=variables) as worker:
         record = worker.measure(case)
     assert record.samples["forward"] == [1500.0] * 3
     assert record.case.settings.options == options
@@ -507,7 +507,7 @@ def test_options_of_the_framework_hold_for_the_process(variables, make_case):
     ],
 )
 def test_a_wrong_option_of_the_framework_is_refused_at_the_start(variables, options, words):
-    settings = Settings(options=options)
-    worker = Worker("fake", settings, environment=variables, measures_memory=False)
+    settings = Settings(options=options, memory=False)
+    worker = Worker("fake", settings, environment=variables)
     with worker, pytest.raises(UsageError, match=re.escape(words)):
         worker.environment()

@@ -51,6 +51,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_comparable, check_environment
+from opperf.metrics import process_settings
 from opperf.model import (
     DECLARED,
     DIFFERENT,
@@ -100,8 +101,9 @@ def starter(
 def _core_count(arms: Mapping[str, ArmSpec], request: Request, threads: int | None) -> int:
     """Returns the most cores that an arm's workers need, so that the arms differ in nothing
     else."""
+    common = Settings(threads=threads)
     return max(
-        request.pinning.core_count(settings_of(arm, Settings(threads=threads)), request.environment)
+        request.pinning.core_count(process_settings(settings_of(arm, common)), request.environment)
         for arm in arms.values()
     )
 

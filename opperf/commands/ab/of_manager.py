@@ -14,7 +14,7 @@ from opperf.commands.ab.request import read_request, with_changed
 from opperf.commands.ab.running import measure_session, open_session
 from opperf.errors import INTERRUPTED
 from opperf.execution.fleet.node_command import NodeFile
-from opperf.worker.process import end_with_parent
+from opperf.terminating import end_with_parent
 
 
 def measure_for_manager(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ from opperf.commands.ab.counting import (
     begin_counts,
     compare_counts,
     count,
-    counts_instructions,
+    is_counted,
     resume_counts,
 )
 from opperf.commands.ab.gate_checks import check_gate
@@ -107,7 +107,7 @@ def open_session(request: Request) -> SessionWriter | None:
     if not request.resume:
         check_gate(request)
         report_choice(request.choice, request.say)
-        return (begin_counts if counts_instructions(request) else begin)(request)
+        return (begin_counts if is_counted(request) else begin)(request)
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")
     session, warnings = read_session(request.report)

@@ -16,6 +16,7 @@ from opperf.errors import FOUND
 from opperf.parameters import choice_option, debug, report_outputs
 from opperf.parsing import clicked
 from opperf.shares import read_share
+from opperf.terminating import ending_with_parent
 
 if TYPE_CHECKING:
     from opperf.history.events import Event, Update
@@ -196,7 +197,13 @@ def _notify(command: str, report: Report) -> None:
     message = json.dumps({**report.data, "headline": report.headline, "events": events})
     try:
         ended = subprocess.run(
-            command, shell=True, input=message, text=True, timeout=NOTIFYING_S, check=False
+            command,
+            shell=True,
+            input=message,
+            text=True,
+            timeout=NOTIFYING_S,
+            preexec_fn=ending_with_parent(),
+            check=False,
         )
     except subprocess.TimeoutExpired:
         why = f"has not ended after {NOTIFYING_S} s"

@@ -17,9 +17,10 @@ import msgspec
 
 from opperf.commands.options import take
 from opperf.commands.run.running import run_command
-from opperf.errors import UsageError, suggest
+from opperf.errors import OutputError, UsageError, suggest
 from opperf.execution.workers import Workers
 from opperf.model import Case, Settings
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.requests.declaring import build, declared
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.resolved_run import ResolvedRun
@@ -140,7 +141,7 @@ def param_command(request: Request) -> int:
     cases = select_cases(list(source.cases()), request.resume_id, request.stop_id)
     path = output_path(request.output_prefix)
     if not request.measures:
-        _write(path, _expanded(request, cases), request.append)
+        _write(path, _expanded(request, cases).encode(), request.append)
         return 0
     return _measure(request, SourceFile(config, source), cases, path)
 
@@ -181,7 +182,7 @@ def _measure(request: Request, file: SourceFile, cases: Sequence[Case], path: Pa
     if target.exists() and (request.profile or request.et):
         _trace(request, run, cases, path, target)
     if request.append and target.exists():
-        _write(path, target.read_text(encoding="utf-8"), append=True)
+        _write(path, _content(target), append=True)
         target.unlink()
     return code
 
@@ -211,7 +212,7 @@ def _trace(
     for reason in dict.fromkeys(failed.values()):
         tell(f"not traced: {reason}")
     lines = "".join(f"{json.dumps({key: file})}\n" for key, file in files.items())
-    _write(target, lines, append=True)
+    _write(target, lines.encode(), append=True)
     if not request.is_quiet:
         print(f"traces written to {', '.join(files.values())}")
 
@@ -221,11 +222,18 @@ OF_TRACES = ("device", "threads", "mode")
 TRACED = "torch"
 
 
-def _write(path: Path, text: str, append: bool) -> None:
+def _write(path: Path, content: bytes, append: bool) -> None:
     """Writes a text, after what the file has if it is to be appended. Raises `OutputError`."""
     check_output(path, overwrite=True)
-    before = path.read_text(encoding="utf-8") if append and path.exists() else ""
-    replace_file(path, f"{before}{text}".encode())
+    before = _content(path) if append and path.exists() else b""
+    replace_file(path, before + content)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, READ_WHOLE)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be appended to: {error.strerror}") from error
 
 
 def _expanded(request: Request, cases: Sequence[Case]) -> str:

@@ -14,7 +14,7 @@ from opperf.requests.operators import Inputs, Operators
 from opperf.requests.selecting import select_inputs
 from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes
+from opperf.sources.varying import Axes, check_combinations
 
 
 def build_choice(options: Mapping[str, Any]) -> Selection:
@@ -45,8 +45,10 @@ def build_axes(options: Mapping[str, Any]) -> Axes:
     for name in MAPPINGS:
         entries = [[(key, value) for value in values] for key, values in options[name].items()]
         if entries:
+            check_combinations(entries)
             axes[name] = tuple(dict(pairs) for pairs in itertools.product(*entries))
     labels = tuple(dict.fromkeys(interpreter.label for interpreter in options["python"]))
     if labels:
         axes["python"] = labels
+    check_combinations(axes.values())
     return axes

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
-from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.experiments import (
     check_matrix,
     dump,
@@ -48,7 +47,7 @@ from opperf.experiments.repeating import command_of_case
 from opperf.frameworks.mentioned import report_choice
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning
-from opperf.metrics import metrics_by_name
+from opperf.metrics import metrics_by_name, process_settings
 from opperf.model import PROGRAM, Case, Closing, Header, Run, Wrapping
 from opperf.reports import writing
 from opperf.reports.formats import RUN, format_named
@@ -90,7 +89,7 @@ def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
@@ -300,14 +299,13 @@ def measure_work(
 def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
     if executor not in OWN:
         return f"executor {executor}"
-    if executor == ISOLATED:
-        own = "a process for each case"
-        cores = pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
-        return f"{own}; {cores}" if cores else own
-    number = lane_count(cases, pinning)
+    own = "a process for each case" if executor == ISOLATED else ""
+    number = 1 if own else lane_count(cases, pinning)
     if number > 1:
         return f"{number} workers side by side"
-    return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
+    processes = map(process_settings, (case.settings for case in cases))
+    cores = pinning.describe({pinning.core_count(process, os.environ) for process in processes})
+    return "; ".join(filter(None, [own, cores]))
 
 
 def _resume_work(run: Run, workers: Workers, request: ResolvedRun) -> Work:

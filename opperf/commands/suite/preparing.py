@@ -26,6 +26,7 @@ from opperf.suite_files.definitions import folder_of_script
 from opperf.suite_files.environments import install_environments, suite_environments
 from opperf.suite_files.placeholders import FOLDERS, bench_values
 from opperf.suite_files.resolving import Suite
+from opperf.terminating import ending_with_parent
 
 PREPARE, PREPARE_SCRIPT = "prepare.py", "prepare_script"
 """Name of the script, and the constant of a benchfile with another one."""
@@ -126,7 +127,12 @@ def _run(bench: Bench, command: list[str], folder: Path, variables: dict[str, st
     for name in FOLDERS:
         Path(variables[f"MILABENCH_DIR_{name.upper()}"]).mkdir(parents=True, exist_ok=True)
     try:
-        code = subprocess.run(command, cwd=folder, env={**os.environ, **variables}).returncode
+        code = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **variables},
+            preexec_fn=ending_with_parent(),
+        ).returncode
     except OSError as error:
         tell(f"{bench.name}: {command[0]} cannot be run: {one_line(str(error))}")
         return False

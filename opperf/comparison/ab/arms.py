@@ -223,7 +223,7 @@ def worker_of(
 ) -> Worker:
     """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`. With
     `own_modules` it imports nothing from the working directory."""
-    settings = settings_of(arm, Settings(threads=threads))
+    settings = settings_of(arm, Settings(threads=threads, memory=False))
     return Worker(
         framework,
         settings,
@@ -231,7 +231,6 @@ def worker_of(
         arm.python,
         reference_work,
         cpus=cpus,
-        measures_memory=False,
         own_modules=own_modules,
     )
 

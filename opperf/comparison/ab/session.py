@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -152,6 +152,8 @@ class Session:
             plan = msgspec.convert(run.header.session, SessionPlan)
         except msgspec.ValidationError as error:
             raise RunFileError(f"its plan is not valid: {error}") from error
+        for fault in _faults(plan, run):
+            raise RunFileError(f"its plan is not valid: {fault}")
         session = cls(
             run.header,
             plan,
@@ -168,7 +170,10 @@ class Session:
                 of_place.setdefault(record.place, []).append(record)
         # One that was measured again, by another node, has two lines.
         for line in {line.place: line for line in run.processes}.values():
-            session.add(line, of_place.get(line.place, []))
+            records = of_place.get(line.place, [])
+            if not {record.id for record in records} <= session.group_of.keys():
+                raise RunFileError(f"a record of {line.place} is of a case that no group has")
+            session.add(line, records)
         return session
 
     def add(self, line: ProcessLine, records: Iterable[Record]) -> None:
@@ -331,6 +336,26 @@ class Session:
             if pair.id in gone
             for metric in pair.a.passes
         )
+
+
+def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
+    """Yields what a plan names, and its file does not have."""
+    if len(plan.arms) < 2:
+        yield "it has fewer than two arms"
+    for arm, id in plan.environments.items():
+        if id not in run.environments:
+            yield f"the environment of {arm} is {id}, which the file does not have"
+    if run.processes and plan.environments.keys() != plan.arms.keys():
+        yield f"it has environments of {', '.join(plan.environments) or 'no arm'}"
+    cases = {case.id for case in run.cases}
+    for group in plan.groups:
+        if len(group.cases) != len(plan.arms):
+            yield f"the group {group.id} has not one case of each arm"
+        for id in set(group.cases) - cases:
+            yield f"the group {group.id} has the case {id}, which the file does not have"
+    for place in (line.place for line in run.processes):
+        if place.phase not in (*PHASES, "coarse") or place.role not in plan.arms:
+            yield f"a process is of the phase {place.phase!r} and the arm {place.role!r}"
 
 
 def _block(process: Process) -> tuple[str, int]:

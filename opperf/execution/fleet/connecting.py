@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opperf.errors import WorkerError, one_line
-from opperf.execution.fleet.nodes import Node, alive
+from opperf.execution.fleet.nodes import Node, alive, choose
 from opperf.execution.fleet.options import FleetOptions
 from opperf.extras import load_extra
 
@@ -121,3 +121,13 @@ def list_nodes(ray: Any) -> tuple[Node, ...]:
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         reason = one_line(str(error), 200)
         raise WorkerError(f"the Ray cluster answers no more: {reason}") from error
+
+
+def measuring_nodes(options: FleetOptions) -> tuple[str, ...]:
+    """Returns the names of the cluster's nodes that measure. Raises as `connect` and `choose`
+    do."""
+    # It stays connected for the executor.
+    ray, _ = connect(options)
+    # A head often has no cores, so that it does nothing else.
+    measuring = [node for node in list_nodes(ray) if node.cpus]
+    return tuple(node.name for node in choose(measuring, options.labels))

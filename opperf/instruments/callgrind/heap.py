@@ -10,11 +10,10 @@ import platform
 import shlex
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from opperf.errors import one_line
-from opperf.folders import cache_folder
+from opperf.folders import cache_folder, part_folder
 
 SOURCE = Path(__file__).with_name("heap.c")
 
@@ -64,8 +63,8 @@ def library() -> Path:
 
 def _compile(command: list[str], made: Path) -> None:
     """Makes the library, of which another process never sees a part."""
-    with tempfile.TemporaryDirectory(dir=made.parent) as folder:
-        part = Path(folder) / made.name
+    with part_folder(made.parent) as folder:
+        part = folder / made.name
         done = subprocess.run(
             [*command, "-o", str(part), str(SOURCE)],
             capture_output=True,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import opperf
@@ -24,7 +25,8 @@ from opperf.comparison.ab.arms import (
     worker_of,
 )
 from opperf.errors import UsageError
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec, process_settings
+from opperf.metrics import process_settings
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.selecting import Selection
 from opperf.worker.process import module_command
 
@@ -159,7 +161,7 @@ def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
     assert settings_of(arm, Settings(threads=2)).threads == threads
     with worker_of(arm, "fake", {}, threads=2) as worker:
         variable = worker._program.variables.get("OMP_NUM_THREADS")
-        process = json.loads(worker._program.arguments[1])
+        process = msgspec.json.decode(worker._program.arguments[1], type=Settings)
     assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
     # A worker measures only cases with its own process settings.
     assert process == process_settings(settings_of(arm, Settings(threads=2)))

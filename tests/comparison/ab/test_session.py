@@ -1,5 +1,6 @@
 """The file of a session: what is in it, and what it is repaired to."""
 
+import json
 import math
 
 import msgspec
@@ -239,3 +240,33 @@ def test_a_block_that_another_node_has_begun_is_measured_again(session, tmp_path
     assert [record.summaries["forward"].median for record in of_place[1, 1]] == [10.0]
     with SessionWriter.resume(path, "b") as writer:
         assert len(writer.session.processes) == 5
+
+
+@pytest.mark.parametrize(
+    "key, value, said",
+    [
+        (
+            "environments",
+            {"A": "none", "B": "none"},
+            "the environment of A is none, which the file",
+        ),
+        ("environments", {}, "it has environments of no arm"),
+        ("arms", {"A": {}}, "it has fewer than two arms"),
+        ("groups", [{"id": "g", "cases": []}], "the group g has not one case of each arm"),
+        ("groups", [{"id": "g", "cases": ["x", "x"]}], "the group g has the case x, which the"),
+        ("groups", [], "is of a case that no group has"),
+    ],
+)
+def test_a_plan_that_names_what_the_file_does_not_have_is_damaged(written, key, value, said):
+    first, *others = written.read_text().splitlines()
+    header = json.loads(first)
+    header["session"][key] = value
+    written.write_text("\n".join([json.dumps(header), *others, ""]))
+    with pytest.raises(RunFileError, match=f"{written}: .*{said}"):
+        read_session(written)
+
+
+def test_a_process_of_an_unknown_phase_is_damaged(written):
+    written.write_text(written.read_text().replace('"phase":"comparison"', '"phase":"x"'))
+    with pytest.raises(RunFileError, match="a process is of the phase 'x' and the arm 'A'"):
+        read_session(written)

@@ -24,6 +24,7 @@ import msgspec
 import psutil
 import torch
 
+from opperf.decoding import read_as
 from opperf.errors import UnsupportedError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.torch.snippets.units import (
@@ -150,7 +151,7 @@ def unit_file(name: str) -> Path:
 def find(target: SnippetTarget) -> Cached | None:
     """Returns what the cache has of a snippet; None if that is nothing, or cannot be read."""
     try:
-        found = msgspec.json.decode(_file(target).read_bytes(), type=Cached)
+        found = read_as(_file(target), Cached)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.error or unit_file(found.unit).is_file() else None
