@@ -393,5 +393,5 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
 def _written(report: Report, format: str) -> bytes:
     """Returns a report as text, Markdown, a page, CSV or JSON."""
-    (writer,) = (one for one in BUILT_IN if one.name == format)
+    (writer,) = (known for known in BUILT_IN if known.name == format)
     return writer.write_report(report, terminal_width() if format == "text" else None).encode()
