@@ -24,7 +24,6 @@ from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request
 from opperf.requests.fields import number_option
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
-from opperf.results.text import terminal_width
 
 if TYPE_CHECKING:
     from opperf.experiments.records import ModelRecord
@@ -393,5 +392,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
 def _written(report: Report, format: str) -> bytes:
     """Returns a report as text, Markdown, a page, CSV or JSON."""
+    # Help and completion do without the import.
+    from opperf.results.text import terminal_width
+
     (writer,) = (known for known in BUILT_IN if known.name == format)
     return writer.write_report(report, terminal_width() if format == "text" else None).encode()
