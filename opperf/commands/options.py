@@ -87,8 +87,10 @@ def parameter_of(field: Declared) -> click.Parameter:
         except (ValueError, UsageError) as error:
             raise click.BadParameter(str(error)) from error
 
-    default = None if field.is_required or field.is_repeated else field.default or None
-    read: dict[str, Any] = {"type": ReadType(field), "metavar": _metavar(field), "default": default}
+    read: dict[str, Any] = {"type": ReadType(field), "metavar": _metavar(field)}
+    # With a default, be it None, nothing is missing.
+    if not field.is_required:
+        read["default"] = None if field.is_repeated else field.default or None
     if field.option.gather is not None:
         read |= {"type": str, "callback": gather}
     if not field.names:

@@ -167,13 +167,16 @@ def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
 
 
 def choose_framework(
-    named: str, words: Iterable[str], interpreters: Sequence[Interpreter]
+    named: str,
+    words: Iterable[str],
+    interpreters: Sequence[Interpreter],
+    requirements: Iterable[str] = (),
 ) -> FrameworkChoice:
-    """Returns the named framework, or else the only one that words mention, or else the preferred
-    one that is installed or named with an interpreter. Raises `FrameworkError` without any."""
+    """Returns the named framework, or else the only one that words or requirements mention, or else
+    the preferred one that is installed or named with an interpreter. Raises `FrameworkError`."""
     if named:
         return FrameworkChoice(named, True, bool(interpreters), None)
-    mention = mentioned_among(words)
+    mention = mentioned_among(words, requirements)
     name = mention.framework if mention else default_framework([i.framework for i in interpreters])
     return FrameworkChoice(name, False, bool(interpreters), mention)
 

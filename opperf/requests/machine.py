@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from opperf.frameworks import variables_of
+from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.requests.declaring import ENDING, Option, Request, Say, argument
 from opperf.requests.fields import AsJson, Framework, number_option
 
@@ -45,9 +47,7 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Health:
         """Returns what the probes and the jitter test found. Raises `FrameworkError`."""
-        # Help and completion do without the imports.
-        from opperf.frameworks import variables_of
-        from opperf.frameworks.mentioned import choose_framework, report_choice
+        # Help and completion do without the import.
         from opperf.machine.kernel import this_machine
 
         choice = choose_framework(self.framework, (), ())

@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
+from opperf.experiments.backends import DEFAULT, backend_of
+from opperf.experiments.selection import (
+    Selection,
+    check_backends,
+    listed,
+    only_accelerator,
+    why_nothing,
+)
+from opperf.extras import check_extras
 from opperf.plurals import pluralize
+from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument
 from opperf.requests.fields import number_option
 from opperf.requests.outputs import Overwrite, file_option
-from opperf.results.output import STDOUT
+from opperf.results.output import STDOUT, check_output, replace_all
 
 if TYPE_CHECKING:
     from opperf.experiments.records import ModelRecord
@@ -94,7 +104,6 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.experiments import analysis
         from opperf.experiments.files import read_bytes, read_folder
-        from opperf.results.output import check_output, replace_all
 
         folder, hide = self.folder, self.hide_errors
         report = folder / f"{REPORT}.{self.output_format}"
@@ -127,12 +136,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
 EXTENSIONS = {
     ".csv": "csv",
     ".txt": "text",
-    ".md": "md",
-    ".png": "png",
-    ".svg": "svg",
-    ".html": "html",
-    ".json": "json",
-    ".jsonl": "jsonl",
+    **{f".{name}": name for name in ("md", "png", "svg", "html", "json", "jsonl")},
 }
 """Formats that the extension of an output means."""
 
@@ -286,7 +290,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         from opperf.experiments.files import read_records
         from opperf.experiments.records import line_of
         from opperf.experiments.runner_csv import runner_csv_text
-        from opperf.results.output import check_output
 
         check_output(self.output_file, self.overwrite, self.files)
         format = self._format()
@@ -305,10 +308,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
     def _format(self) -> str:
         """Returns the format that is meant. Raises `UsageError` for one that the report lacks."""
-        # Help and completion do without the imports.
-        from opperf.experiments.selection import listed
-        from opperf.extras import check_extras
-
         known, path = FORMATS_OF[self.report], self.output_file
         by_name = EXTENSIONS.get(path.suffix.lower())
         if path != STDOUT and path.suffix and by_name is None:
@@ -333,15 +332,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
     def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
         """Returns the records that are meant. Raises `NothingLeftError` without any."""
-        # Help and completion do without the imports.
+        # Help and completion do without the import.
         from opperf.experiments.aggregation.speedups import NothingLeftError
-        from opperf.experiments.backends import backend_of
-        from opperf.experiments.selection import (
-            Selection,
-            check_backends,
-            only_accelerator,
-            why_nothing,
-        )
 
         is_table = self.report in TABLES
         accelerator, test = self.accelerator, self.test
@@ -365,7 +357,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.experiments.aggregation import speedups, tables
         from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
-        from opperf.experiments.backends import DEFAULT
 
         times = speedups.collect(records, self.metric)
         for line in times.omitted():
@@ -401,9 +392,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
 def _written(report: Report, format: str) -> bytes:
     """Returns a report as text, Markdown, a page, CSV or JSON."""
-    # Help and completion do without the imports.
-    from opperf.reports.formats import BUILT_IN
+    # Help and completion do without the import.
     from opperf.results.text import terminal_width
 
-    (writer,) = (one for one in BUILT_IN if one.name == format)
+    (writer,) = (known for known in BUILT_IN if known.name == format)
     return writer.write_report(report, terminal_width() if format == "text" else None).encode()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from opperf.errors import UsageError, suggest
+from opperf.model import Run
 from opperf.model.declaring import Read
 from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
-from opperf.requests.declaring import OUTPUT, Option, Request, argument
+from opperf.requests.declaring import OUTPUT, Option, Request, Say, argument
 from opperf.requests.parsers import locate_kept
-from opperf.results.output import STDOUT, Output
+from opperf.results.output import STDOUT, Output, check_output
 
 RunFile = Annotated[Path, argument("RUNFILE", locate_kept)]
 """A run file, or a kept run."""
@@ -118,3 +119,18 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
     def output(self) -> Output:
         """The file and its format. Raises `UsageError` for an extension of none."""
         return output_of(self.output_file, self.output_format, self.command)
+
+    def check_output(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises `OpperfError` for an output that is an input or could not be written later."""
+        check_output(self.output.path, self.overwrite, inputs)
+
+
+def read_told(path: Path, say: Say) -> Run:
+    """Returns the content of a run file, and says what is doubtful. Raises `RunFileError`."""
+    # Help and completion do without the import.
+    from opperf.results.runfile import read_run
+
+    run, warnings = read_run(path)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    return run

@@ -12,6 +12,7 @@ from opperf.requests.declaring import COMPARISON, OUTPUT, Option, Say, argument
 from opperf.requests.fields import count_option, number_option
 from opperf.requests.outputs import ReportedRequest, format_option
 from opperf.requests.parsers import locate_kept
+from opperf.results.output import check_output, replace
 
 if TYPE_CHECKING:
     from opperf.comparison.explaining.choosing import Chosen
@@ -84,11 +85,10 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.comparison.explaining.paths import make_graph
         from opperf.comparison.explaining.reports.difference_report import report_of
         from opperf.comparison.explaining.reports.flame import WRITERS
-        from opperf.results.output import check_output, replace
 
         chosen = self._choose()
         inputs = tuple(filter(None, (self.base, self.new, chosen.base, chosen.new)))
-        check_output(self.output.path, self.overwrite, inputs)
+        self.check_output(inputs)
         self._check_flame(inputs)
         for warning in chosen.warnings:
             say(f"warning: {warning}")
@@ -144,7 +144,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         cannot be written."""
         # Help and completion do without the imports.
         from opperf.comparison.explaining.reports.flame import WRITERS
-        from opperf.results.output import check_output
 
         if self.flame is None:
             return
@@ -224,15 +223,17 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         Raises `OpperfError` for a file that is no trace, for a node, tensor or rank that is not
         there, for options that contradict each other, and for an output that cannot be written.
         """
-        # Help and completion do without the import.
-        from opperf.results.output import check_output
-
         part = self._part()
         if self.written is not None:
             check_output(self.written, self.overwrite, self.files)
-            self._write(self.written, say)
+            # Help and completion do without the import.
+            from opperf.execution.written_traces import write_calls
+
+            paths, file = self.paths, self.written
+            made, calls = write_calls(paths, self.rank, file, self.overwrite, say)
+            say(f"written to {file}, {pluralize(made, 'case')} of {pluralize(calls, 'call')}")
             return None
-        check_output(self.output.path, self.overwrite, self.files)
+        self.check_output(self.files)
         return self._overview() if part is None else self._report_of(part)
 
     def _part(self) -> str | None:
@@ -267,14 +268,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             )
         if self.given & {"output_file", "output_format"}:
             raise UsageError(f"--to writes {file}, and no report; omit -o and -f")
-
-    def _write(self, file: Path, say: Say) -> None:
-        """Writes the calls."""
-        # Help and completion do without the import.
-        from opperf.execution.written_traces import write_calls
-
-        made, calls = write_calls(self.paths, self.rank, file, self.overwrite, say)
-        say(f"written to {file}, {pluralize(made, 'case')} of {pluralize(calls, 'call')}")
 
     def _traces(self) -> Iterator[Trace]:
         # Help and completion do without the import.

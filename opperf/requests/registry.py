@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from opperf.errors import RunFileError, UsageError
+from opperf.folders import cache_folder
+from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, Settings
 from opperf.requests.declaring import (
     CASES,
@@ -30,12 +32,12 @@ from opperf.requests.operators import (
     Size,
     Values,
 )
-from opperf.requests.outputs import ReportedRequest, format_option
+from opperf.requests.outputs import ReportedRequest, format_option, read_told
 from opperf.requests.parsers import locate_kept, split_commas
 from opperf.requests.settings import Interpreters, SettingFields, option_of
 
 if TYPE_CHECKING:
-    from opperf.model import Case, ListedOperator, Listing, Record, Run
+    from opperf.model import Case, ListedOperator, Listing, Record
     from opperf.reports.coverage import Coverage
     from opperf.reports.model import Report
     from opperf.sources.selecting import Selection
@@ -61,9 +63,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
     def _choose(self, words: Iterable[str], say: Say) -> str:
         """Returns the framework, which words may mention, and says which it is. Raises `UsageError`
         for several interpreters, and `FrameworkError` without any framework."""
-        # Help and completion do without the import.
-        from opperf.frameworks.mentioned import choose_framework, report_choice
-
         if len({interpreter.label for interpreter in self.interpreters}) > 1:
             raise UsageError("--python: name one interpreter; only opperf run takes several")
         choice = choose_framework(self.framework, words, self.interpreters)
@@ -71,8 +70,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return choice.name
 
     def _worker(self, framework: str, settings: Settings | None = None) -> Worker:
-        """Returns a worker of the framework; with the settings of cases, one that measures
-        these."""
+        """Returns a worker of the framework; with cases' settings one that measures these."""
         # Help and completion do without the imports.
         from opperf.execution.planning import making_process
         from opperf.execution.workers import interpreter_of
@@ -85,8 +83,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return Worker(framework, process, python=found.path if found else "")
 
     def _listing(self, framework: str, say: Say) -> Listing:
-        """Returns the framework's registry, from the cache if it is that of opperf's interpreter,
-        without modules of the user's."""
+        """Returns the registry, from the cache if it is without modules of the user's."""
         # Help and completion do without the import.
         from opperf.execution.cache import load_listing
 
@@ -103,8 +100,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _find(self, framework: str, listing: Listing, selection: Selection) -> list[ListedOperator]:
         """Returns the selected operators of the registry, then the callables at dotted paths.
-        Raises the errors of `select`, and `UnknownOperatorError` for a path that leads to no
-        callable."""
+        Raises the errors of `select` and of paths that lead to no callable."""
         # Help and completion do without the import.
         from opperf.sources.selecting import select, split_paths
 
@@ -120,13 +116,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
             with self._worker(framework) as worker:
                 found += worker.listing(paths).operators
         return found
-
-    def _check_output(self, inputs: Iterable[Path] = ()) -> None:
-        """Raises `OutputError` for an output file that cannot be written."""
-        # Help and completion do without the import.
-        from opperf.results.output import check_output
-
-        check_output(self.output.path, self.overwrite, inputs)
 
 
 class ListRequest(RegistryRequest, frozen=True, kw_only=True):
@@ -159,7 +148,7 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         framework = self._choose((*self.names, *self.imports), say)
         found = self._find(framework, self._listing(framework, say), selection)
         # A wrong name is reported before a file that is in the way.
-        self._check_output()
+        self.check_output()
         return (categories_report if self.by_category else operators_report)(found)
 
 
@@ -233,7 +222,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         words = (self.name, self.settings.input_function, *self.settings.imports)
         framework = self._choose(filter(None, words), say)
         listed = self._only(framework, self._listing(framework, say))
-        self._check_output()
+        self.check_output()
         cases: tuple[Case, ...] = ()
         scripts: tuple[str, ...] = ()
         # An operator without a rule may have the user's inputs.
@@ -250,8 +239,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         return report_of(listed, cases, scripts)
 
     def _only(self, framework: str, listing: Listing) -> ListedOperator:
-        """Returns the operator that the name matches. Raises `UsageError` for a group, and for
-        several."""
+        """Returns the operator that the name matches. Raises `UsageError` for several."""
         # Help and completion do without the import.
         from opperf.sources.selecting import Selection, find_matching, group_options
 
@@ -292,8 +280,8 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
                     f"{field.shown} does not apply to {self.name}, whose cases have their inputs "
                     "and settings; omit it"
                 )
-        self._check_output([path])
-        run = _read(path, say)
+        self.check_output([path])
+        run = read_told(path, say)
         for wanted in self.ids:
             if not any(case.id.startswith(wanted) for case in run.cases):
                 raise UsageError(f"--id {wanted}: no case of {path} has this id")
@@ -336,22 +324,19 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         # Help and completion do without the import.
         from opperf.reports.coverage import coverage
 
-        framework = self._choose((), self._progress(say))
+        progress = (lambda text: None) if self.quiet else say
+        framework = self._choose((), progress)
         listing = self._listing(framework, say)
-        self._check_output(filter(None, [self.run_file]))
+        self.check_output(filter(None, [self.run_file]))
         if self.run_file is None:
-            records = self._run_everything(framework, say)
+            records = self._run_everything(framework, say, progress)
         else:
             records = self._records_of(self.run_file, listing, say)
         return None if records is None else coverage(listing, records)
 
-    def _progress(self, say: Say) -> Say:
-        return (lambda text: None) if self.quiet else say
-
     def _records_of(self, path: Path, listing: Listing, say: Say) -> Sequence[Record]:
-        """Returns the records of a run file. Raises `RunFileError` if its framework or version is
-        not that of the listing."""
-        run = _read(path, say)
+        """Returns the records of a run file. Raises `RunFileError` if its framework is another."""
+        run = read_told(path, say)
         environment = run.environment
         if environment is None:
             raise RunFileError(f"{path}: the run has no environment, which says what was measured")
@@ -364,7 +349,7 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
             )
         return run.records
 
-    def _run_everything(self, framework: str, say: Say) -> Sequence[Record] | None:
+    def _run_everything(self, framework: str, say: Say, progress: Say) -> Sequence[Record] | None:
         """Runs every operator once at a small size; None if interrupted."""
         # Help and completion do without the imports.
         from opperf.execution.execute import execute_to_file
@@ -372,7 +357,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         from opperf.execution.progress import make_progress
         from opperf.execution.run_header import make_header
         from opperf.execution.workers import Workers
-        from opperf.folders import cache_folder
         from opperf.sources.selecting import Selection
 
         started = time.monotonic()
@@ -381,7 +365,7 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
             worker = workers.of(framework)
             asked = Selection(size="small", settings=COVERAGE_SETTINGS)
             selection = worker.resolve_selection(asked)
-            plan = plan_cases(worker, framework, selection, self._progress(say))
+            plan = plan_cases(worker, framework, selection, progress)
             try:
                 run = execute_to_file(
                     path,
@@ -396,13 +380,3 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
                 say(f"interrupted; the records are in {path}")
                 return None
         return run.records
-
-
-def _read(path: Path, say: Say) -> Run:
-    # Help and completion do without the import.
-    from opperf.results.runfile import read_run
-
-    run, warnings = read_run(path)
-    for warning in warnings:
-        say(f"warning: {warning}")
-    return run

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.frameworks import default_framework
-from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
+from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings, Status
 from opperf.model.declaring import integer_from, number_between
 from opperf.reports.formats import RUN
@@ -233,15 +232,15 @@ class RunRequest(Request, frozen=True, kw_only=True):
         )
 
     def choose_framework(self) -> FrameworkChoice:
-        """Returns the named framework, or else the only one that names and files mention, or else
-        the preferred one that is installed or named with an interpreter."""
-        mention = None if self.framework else mentioned_framework(self._words())
-        name = self.framework or (
-            mention.framework
-            if mention is not None
-            else default_framework([each.framework for each in self.interpreters])
+        """Returns the named framework, or else that which names, files and requirements mention, or
+        else the preferred one."""
+        own, named = self.settings, self.operators
+        words = (*named.names, *named.ops, own.input_function, *own.imports)
+        specs = self.environments.requirements
+        requirements = [each for spec in specs for each in spec.requirements]
+        return choose_framework(
+            self.framework, filter(None, words), self.interpreters, requirements
         )
-        return FrameworkChoice(name, bool(self.framework), bool(self.interpreters), mention)
 
     def _with_changed(self, framework: str, say: Say) -> Operators | None:
         """Returns the operators, with those that changed; None where nothing is left."""
@@ -252,16 +251,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
         return add_changed(
             self.changed, self.operators, framework, pythons, say, has_inputs=has_inputs
         )
-
-    def _words(self) -> dict[str, Any]:
-        """Returns the words that may mention a framework."""
-        return {
-            "names": self.operators.names,
-            "ops": self.operators.ops,
-            "input_function": self.settings.input_function,
-            "imports": self.settings.imports,
-            "requirements": self.environments.requirements,
-        }
 
     def resolve(self, say: Say, command: str) -> ResolvedRun | None:
         """Opens files, installs environments and names the output; `command` is kept in the run

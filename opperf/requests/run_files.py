@@ -20,9 +20,10 @@ from opperf.requests.outputs import (
     format_option,
     output_of,
     read_format,
+    read_told,
 )
 from opperf.requests.parsers import parse_factors, split_commas
-from opperf.results.output import STDOUT, Output
+from opperf.results.output import STDOUT, Output, check_output, replace
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ class MergeRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.reports.writing import runfile_text
         from opperf.results.merging import Part, copy_streams, merge_parts
-        from opperf.results.output import check_output, replace
         from opperf.results.runfile import read_visits
 
         for path in self.paths:
@@ -138,11 +138,10 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.reports.hotspots.reading import on_pages_only, read_ranked
         from opperf.reports.model import RunOnPage
         from opperf.results.kept import display
-        from opperf.results.output import check_output
 
         if self.scripts and self.output.format != PAGE:
             raise UsageError("--scripts is for a page; name one with -o FILE.html")
-        check_output(self.output.path, self.overwrite, self.files)
+        self.check_output(self.files)
         runs = read_ranked(self.files, say)
         names = [display(path) for path in self.files]
         found = find_hotspots(runs, self.rank, self.by, names)
@@ -213,7 +212,6 @@ class PlotRequest(Request, frozen=True, kw_only=True):
         that cannot be drawn, and for an output that cannot be written."""
         # Help and completion do without the imports.
         from opperf.extras import check_extras
-        from opperf.results.output import replace
         from opperf.results.plots.bars import MOST_ROWS, make_bars
         from opperf.results.plots.data import has_sizes, make_plot
         from opperf.results.plots.drawing import check_image, draw, read_drawn, sources_of
@@ -275,7 +273,6 @@ class ExportRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.reports.writing import check_exported, write
         from opperf.results.kept import streams_of
-        from opperf.results.output import check_output
         from opperf.results.runfile import read_run
 
         format, output, path = format_named(self.tool, RUN), self.output.path, self.run_file
@@ -334,11 +331,6 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
         written."""
         # Help and completion do without the imports.
         from opperf.comparison.nodes.comparing import compare_nodes
-        from opperf.results.output import check_output
-        from opperf.results.runfile import read_run
 
-        check_output(self.output.path, self.overwrite, [self.path])
-        run, warnings = read_run(self.path)
-        for warning in warnings:
-            say(f"warning: {warning}")
-        return compare_nodes(run, self.margin, self.metrics)
+        self.check_output([self.path])
+        return compare_nodes(read_told(self.path, say), self.margin, self.metrics)

@@ -16,7 +16,6 @@ from opperf.requests.parsers import (
     parse_interpreters,
     split_commas,
 )
-from opperf.sources.varying import check_combinations
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,9 @@ def gather_axis(setting: Setting) -> Gather:
 
     def combine(texts: Words) -> tuple[dict[str, str], ...]:
         entries = [[(key, value) for value in values] for key, values in parse(texts).items()]
+        # Help and completion do without the import.
+        from opperf.sources.varying import check_combinations
+
         check_combinations(entries)
         return tuple(dict(pairs) for pairs in itertools.product(*entries))
 

@@ -156,7 +156,7 @@ def jitter_finding(found: Jitter | None) -> Finding:
 
 
 class Health(msgspec.Struct, frozen=True):
-    """What makes timings noisy on a machine, as `doctor --json` has it."""
+    """The state of a machine, as `doctor --json` has it."""
 
     findings: list[Finding]
     timer: Timer
