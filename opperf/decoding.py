@@ -49,8 +49,8 @@ have some 6000, and a few lines of aliases of aliases any number."""
 DIGITS = 19
 """Of the largest integers of 64 bits."""
 
-HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-"""Beginning of an escaped half of a character beyond 16 bits."""
+HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""Beginning of a half of a character beyond 16 bits, escaped or as bytes, which `json` takes."""
 
 
 class EqualKeysError(ValueError):

@@ -117,7 +117,9 @@ def test_a_key_that_an_object_has_twice_is_an_error(text, twice):
     assert not are_distinct(text.encode())
 
 
-@pytest.mark.parametrize("text", ['"\\ud800"', '{"\\uDFFF": 1}', '["\\ud83d\\u0041"]'])
+@pytest.mark.parametrize(
+    "text", ['"\\ud800"', '{"\\uDFFF": 1}', '["\\ud83d\\u0041"]', b'"\xed\xa0\x80"']
+)
 def test_half_of_a_character_is_an_error_of_the_text(text):
     with pytest.raises(ValueError, match="it has half of a character"):
         read_json(text)
