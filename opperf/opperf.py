@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -138,9 +139,16 @@ def _run(words: list[str]) -> int:
     return code
 
 
+OWN_VARIABLES = "OPPERF_"
+"""Beginning of the names of opperf's own environment variables."""
+
+
 def check_words(words: list[str]) -> None:
-    """Raises `UsageError` for a word that is no UTF-8: no file of results has its bytes, and
-    Python has them as halves of characters."""
+    """Raises `UsageError` for a word, or the value of an environment variable of opperf's, that is
+    no UTF-8: no file of results has its bytes, and Python has them as halves of characters."""
+    for name, value in os.environ.items():
+        if name.startswith(OWN_VARIABLES) and not is_writable(value):
+            raise UsageError(f"the environment variable {name} is no text in UTF-8; set another")
     for word in words:
         if not is_writable(word):
             raise UsageError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from opperf.decoding import is_writable
 from opperf.errors import UsageError, one_line
 from opperf.history.model import Commit
 from opperf.model import Struct
@@ -150,8 +151,13 @@ def read_checkout(
 def read_branch(folder: Path) -> str:
     """Returns the branch that a repository is at, as a CI or itself says: `HEAD` for none. Raises
     `UsageError` if git fails."""
-    of_ci = next(filter(None, (os.environ.get(name) for name in BRANCH_VARIABLES)), "")
-    return of_ci or git(folder, "rev-parse", "--abbrev-ref", "HEAD")
+    name = next((name for name in BRANCH_VARIABLES if os.environ.get(name)), "")
+    if not name:
+        return git(folder, "rev-parse", "--abbrev-ref", "HEAD")
+    branch = os.environ[name]
+    if not is_writable(branch):
+        raise UsageError(f"the environment variable {name} is no text in UTF-8; use --branch")
+    return branch
 
 
 def project_name(folder: Path) -> str:

@@ -102,7 +102,10 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
         # Transactions begin below, and not before the first write as Python's module has it.
         connection.isolation_level = None
         # A reader and a writer do not wait for each other, and a kill loses no commit.
-        connection.execute("PRAGMA journal_mode=WAL")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("its schema is no text in UTF-8") from error
         connection.execute("PRAGMA foreign_keys=ON")
 
     def begin(connection: Any) -> None:
@@ -197,7 +200,8 @@ def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
     tables of a newer opperf, which it leaves, and `UsageError` without tables that have to be."""
     from opperf.history.store.schema import VERSION
 
-    with said_of(store):
+    # A URL may have a host that no name server takes.
+    with said_of(store, UnicodeError):
         # One that needs nothing does not wait for writers.
         with engine.connect() as connection:
             version = _version(connection)
