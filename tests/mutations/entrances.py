@@ -231,7 +231,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
     ],
     "histories": [
         *_each(
-            "history add FILE --commit-a HEAD --commit-b HEAD --project p --store history.sqlite",
+            "history add FILE --commit-a HEAD~1 --commit-b HEAD --project p --store history.sqlite",
             "ab.jsonl",
             IN_REPOSITORY["judged"],
         ),

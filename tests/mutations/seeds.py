@@ -134,12 +134,13 @@ def runs(folder: Path) -> None:
 
 
 def in_repository(make: Callable[[Path], None]) -> Callable[[Path], None]:
-    """Returns what writes files into a folder that is a repository with a commit."""
+    """Returns what writes files into a folder that is a repository with two commits."""
 
     def made(folder: Path) -> None:
         make(folder)
         git(folder, "init", "--quiet", "--template=", "--initial-branch=main")
-        git(folder, "commit", "--quiet", "--allow-empty", "--message=first")
+        for message in ("first", "second"):
+            git(folder, "commit", "--quiet", "--allow-empty", f"--message={message}")
 
     return made
 
