@@ -234,6 +234,7 @@ GROUPS: Mapping[str, list[Entrance]] = {
             "history add FILE --commit-a HEAD~1 --commit-b HEAD --project p --store history.sqlite",
             "ab.jsonl",
             IN_REPOSITORY["judged"],
+            ends="p has no figure of any case of this session",
         ),
         *_each(
             f"history add FILE {seeds.OF_COMMIT} --partial",
