@@ -5,7 +5,7 @@ Each run measures NumPy's operators on both nodes; after a random number of reco
 killed, with all its processes. In the end there has to be one record of each planned case, which
 ended ok, and those that were measured again have to say so. Another node then takes its place.
 
-Run: python benchmarks/fleet_kills.py [KILLS]
+Run: python -m benchmarks.fleet_kills [KILLS]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.experiment_kills import ids
+from benchmarks.kills import ids
 from opperf.model import NoteCode, Status
 from opperf.results.runfile import read_run
 

@@ -165,7 +165,7 @@ class Visit(NamedTuple):
 
 def make_worker() -> Worker:
     variables = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return Worker("mxnet", environment=variables, reference_work=True, measures_memory=False)
+    return Worker("mxnet", Settings(memory=False), variables, reference_work=True)
 
 
 def plan_cases(worker: Worker) -> list[Case]:

@@ -31,7 +31,7 @@ TIME_S = 0.05
 
 LOOP = """
 import os, subprocess, sys
-from opperf.worker.process import module_command
+from opperf.worker.program import module_command
 while True:
     subprocess.run(
         module_command("opperf.worker.serve", sys.argv[1], "{}"),

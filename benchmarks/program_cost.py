@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from opperf.model import Case, ScriptTarget, Settings, Status
-from opperf.programs.measuring import measure_program
+from opperf.programs.measuring import Programs
 
 STEPS = 300
 
@@ -55,7 +55,7 @@ def measured_s(script: Path, folder: Path, steps: int, processes: int, stop: int
     target = ScriptTarget("bench", str(script), (str(steps),), processes=processes, stop=stop)
     case = Case(target, {}, Settings(), passes=())
     begun = time.perf_counter()
-    record = measure_program(case, folder / "streams")
+    record = Programs().measure(case, folder / "streams")
     took = time.perf_counter() - begun
     assert record.status is Status.OK, record.reason
     return took

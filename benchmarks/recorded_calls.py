@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--dtype", help="dtype in place of the recorded one")
     parser.add_argument("--scale-batch", type=float, default=1.0, help="factor of each log's batch")
     options = parser.parse_args()
-    with Worker(FRAMEWORK, Settings(), measures_memory=False) as worker:
+    with Worker(FRAMEWORK, Settings(memory=False)) as worker:
         count, found = completed(worker, options.folder, options.scale_batch)
         lacking = [one for one in found if one.refusal]
         cases = [one.case for one in found if not one.refusal]

@@ -36,8 +36,8 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.reports.hotspots.command import Request, report_command
-from opperf.reports.writing import write
+from opperf.reports.writing import write, write_reports
+from opperf.requests.run_files import ReportRequest
 
 WANTED_MB, WANTED_S = 3.0, 1.0
 """Wanted of a page of a thousand cases."""
@@ -142,7 +142,8 @@ def page_of(number: int, folder: Path) -> Path:
     """Returns the path of the page of a run of so many cases, which went through its file."""
     run_file, page = folder / f"{number}.jsonl", folder / f"{number}.html"
     write(generate(number), run_file, "jsonl")
-    report_command(Request((run_file,), "time", ("overload",), None, False, {}, page, "html", True))
+    ranking = ReportRequest(files=(run_file,), output_file=page)
+    write_reports(ranking.run(print), [ranking.output])
     return page
 
 

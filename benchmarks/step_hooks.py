@@ -14,7 +14,6 @@ Run: python benchmarks/step_hooks.py [TURNS [STEPS]]
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
@@ -22,8 +21,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from opperf.instruments.profilers.summary import median_interval
-from opperf.programs.launching import LAUNCHER
+from opperf.programs.launching import LAUNCHER, HookOptions
 
 LIMIT = 0.01
 """Largest overhead that is wanted, as a share of a step."""
@@ -69,8 +70,8 @@ def step_ns(script: Path, hooks: list[list[str]], steps: int, work_ns: int) -> t
     processor time for each."""
     data, child = os.pipe()
     control, ours = os.pipe()
-    options = {"observe": hooks, "voir": "", "control": control, "cpus": []}
-    command = [sys.executable, str(LAUNCHER), json.dumps(options), str(script)]
+    options = msgspec.json.encode(HookOptions(hooks, control=control)).decode()
+    command = [sys.executable, str(LAUNCHER), options, str(script)]
     process = subprocess.Popen(
         [*command, str(steps), str(work_ns)],
         stdout=subprocess.PIPE,

@@ -140,7 +140,7 @@ def print_traces(folder: Path, runs: bool, dtype: str) -> None:
     """Prints what is in each trace of a folder."""
     rows = []
     reasons: Counter[tuple[str, str, str]] = Counter()
-    with Worker(FRAMEWORK, Settings(), measures_memory=False) as worker:
+    with Worker(FRAMEWORK, Settings(memory=False)) as worker:
         for path in folder_files(folder):
             source = TraceSource([path])
             cases = list(source.cases())

@@ -75,7 +75,7 @@ def plan_cases(framework: str, worker: Worker) -> list[Case]:
 
 def make_worker(framework: str) -> Worker:
     variables = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return Worker(framework, environment=variables, reference_work=True, measures_memory=False)
+    return Worker(framework, Settings(memory=False), variables, reference_work=True)
 
 
 def take(framework: str, n_workers: int, forks: int) -> tuple[list[Visit], float]:

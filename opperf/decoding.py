@@ -1,19 +1,31 @@
-"""Reads text that others wrote, JSON and Python: too much nesting is an error of the text, as is a
-key that an object has twice, and Python's warnings about it are not printed; and says where in it
-an error came from."""
+"""Reads text that others wrote, JSON, YAML, TOML and Python: too much nesting is an error of the
+text, as are a key that an object has twice and half of a character, and Python's warnings about it
+are not printed; and says where in it an error came from."""
 
 from __future__ import annotations
 
 import ast
+import functools
+import importlib
 import json
 import re
+import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
+
+from opperf.reading import READ_WHOLE, read_bytes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 T = TypeVar("T")
 
@@ -30,23 +42,65 @@ NAMES = re.compile(rb'"([^"]*)"\s*:')
 """Keys in a text of JSON that has no escape, and what looks like one in a string."""
 
 
+MOST_VALUES = 200_000
+"""Most values of a text of YAML, of aliases counted as often as they stand for one: 200 benches
+have some 6000, and a few lines of aliases of aliases any number."""
+
+DIGITS = 19
+"""Of the largest integers of 64 bits."""
+
+HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""Beginning of a half of a character beyond 16 bits, escaped or as bytes, which `json` takes."""
+
+
 class EqualKeysError(ValueError):
     """An object of JSON has a key twice."""
 
 
-def read_json(text: str | bytes, **options: Any) -> Any:
-    """Returns the value of a text of JSON, as `json.loads`. Raises `json.JSONDecodeError`, and
-    `ValueError` for bytes that are no text and for a value that is nested too deep, and
-    `EqualKeysError` for a key that an object has twice."""
+def read_json(text: str | bytes) -> Any:
+    """Returns the value of a text of JSON, as `json.loads`, and integers beyond 64 bits as floats.
+    Raises `json.JSONDecodeError`, and `ValueError` for bytes that are no text, for a value that is
+    nested too deep and for half of a character, and `EqualKeysError` for a key that an object has
+    twice."""
     try:
-        made = json.loads(text, **options)
+        made = json.loads(text, parse_int=_integer)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     # Counting is much quicker than looking at all values.
     if may_be_deep(text) and is_deep(made):
         raise ValueError(TOO_DEEP)
     _check_keys(text, made)
+    if HALF.search(_as_bytes(text)) and not is_writable(made):
+        raise ValueError("it has half of a character, as \\ud800 is one")
     return made
+
+
+def _integer(digits: str) -> int | float:
+    """Returns an integer, as a float if it is beyond 64 bits, as no figure is and no database has
+    it."""
+    if len(digits) < DIGITS:
+        return int(digits)
+    return int(digits) if len(digits) <= DIGITS + 1 and is_int64(int(digits)) else float(digits)
+
+
+def is_int64(value: int) -> bool:
+    """Whether an integer has at most 64 bits, with its sign."""
+    return -(1 << 63) <= value < 1 << 63
+
+
+def is_writable(value: Any) -> bool:
+    """Whether the texts of a value of JSON are whole characters: no file in UTF-8 and no database
+    has half of one."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def with_whole_characters(value: Any) -> Any:
+    """Returns a value of JSON with `?` in place of halves of characters."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
 def _check_keys(text: str | bytes, made: Any) -> None:
@@ -113,16 +167,108 @@ def is_deep(value: Any) -> bool:
 
 
 def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
-    """Returns what a decoder makes of a text of JSON. Raises `msgspec.DecodeError`, for a text that
-    is nested too deep and for a key that an object has twice too."""
+    """Returns what a decoder makes of a text of JSON. Raises `msgspec.DecodeError`, also for bytes
+    that are no text, a text that is nested too deep and a key that an object has twice."""
     try:
         made = decoder(text)
         _check_keys(text, msgspec.json.decode(text))
     except RecursionError:
         raise msgspec.DecodeError(TOO_DEEP) from None
+    except UnicodeDecodeError:
+        raise msgspec.DecodeError("it is no text in UTF-8") from None
     except EqualKeysError as error:
         raise msgspec.DecodeError(str(error)) from None
     return made
+
+
+def decode_as(text: bytes, kind: type[T]) -> T:
+    """Returns the value of a text of JSON as a type. Raises what `decode` raises."""
+    made: T = decode(functools.partial(msgspec.json.decode, type=kind), text)
+    return made
+
+
+def read_as(path: str | Path, kind: type[T]) -> T:
+    """Returns the value of a file of JSON as a type. Raises `OSError` and `msgspec.DecodeError`."""
+    return decode_as(read_bytes(path, READ_WHOLE), kind)
+
+
+def read_yaml(text: str | bytes) -> Any:
+    """Returns the value of a text of YAML, as `yaml.safe_load`. Raises what `composed_yaml`
+    raises."""
+    yaml: Any = importlib.import_module("yaml")
+
+    with composed_yaml(text) as (loader, root):
+        try:
+            return None if root is None else loader.construct_document(root)
+        except ValueError as error:
+            # A date that no calendar has, or too many digits.
+            raise yaml.YAMLError(str(error)) from error
+
+
+@contextmanager
+def composed_yaml(text: str | bytes) -> Iterator[tuple[Any, Any]]:
+    """The loader of a text of YAML, and its root, None of an empty text. Raises `yaml.YAMLError`,
+    also for bytes that are no text, for a value that is nested too deep or is an alias of what it
+    is in, and for more than `MOST_VALUES`."""
+    yaml: Any = importlib.import_module("yaml")
+
+    # libyaml is ten times as fast, and not everywhere.
+    loader = None
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        root = loader.get_single_node()
+        if root is not None:
+            _check_nodes(yaml, root)
+    except RecursionError:
+        raise yaml.YAMLError(TOO_DEEP) from None
+    else:
+        yield loader, root
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _check_nodes(yaml: Any, root: Any) -> None:
+    """Raises `yaml.YAMLError`, with the line, for nodes with too many values."""
+    sizes: dict[int, tuple[int, int]] = {}
+    around: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting[-1]
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        inner = [*chain(*pairs)] if pairs else [*node.value] * (node.id == "sequence")
+        wrong = ""
+        if id(node) in sizes:
+            waiting.pop()
+        elif id(node) not in around:
+            around.add(id(node))
+            waiting += inner
+            if any(id(child) in around and id(child) not in sizes for child in inner):
+                wrong = "an alias of what it is in"
+            elif not (inner or is_writable(node.value)):
+                wrong = "half of a character"
+        else:
+            waiting.pop()
+            known = [sizes[id(child)] for child in inner]
+            size = 1 + sum(count for count, _ in known)
+            depth = 1 + max((below for _, below in known), default=0)
+            sizes[id(node)] = size, depth
+            if size > MOST_VALUES:
+                wrong = f"more than {MOST_VALUES} values, with those of aliases"
+            elif depth > DEEPEST + 1:
+                wrong = TOO_DEEP
+        if wrong:
+            raise yaml.MarkedYAMLError(problem=wrong, problem_mark=node.start_mark)
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Returns the content of a text of TOML. Raises `ValueError`, also for one that is nested too
+    deep."""
+    try:
+        content: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    return content
 
 
 def parse_python(

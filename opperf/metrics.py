@@ -11,7 +11,7 @@ from opperf.declared import declared, load_declared
 from opperf.errors import UsageError
 from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
-from opperf.instruments.instrument import GROUP, Instrument, Launcher, Needs
+from opperf.instruments.instrument import ALWAYS, BESIDE_TIMES, GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
 from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS
 from opperf.instruments.recorded import RECORDED_TIMES
@@ -21,45 +21,32 @@ from opperf.instruments.times import TIMES
 from opperf.instruments.verification.instrument import VERIFICATION
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
-from opperf.model import Case, Metric, MetricKind, Record, ScriptTarget, Settings
+from opperf.model import DECLARED, Case, Metric, MetricKind, Record, ScriptTarget, Settings
 
-BUILT_IN: tuple[Instrument, ...] = (
-    TIMES,
-    STEPS,
-    MEMORY_PEAKS,
-    CALLGRIND,
-    COMPILER,
-    RECORDED_TIMES,
-    REPLAYS,
-    VERIFICATION,
-)
+BUILT_IN = (TIMES, STEPS, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES, REPLAYS, VERIFICATION)
 """In the order of tables."""
 
-ORDER = (
-    MEMORY_PEAKS,
-    CALLGRIND,
-    TIMES,
-    COMPILER,
-    STEPS,
-    RECORDED_TIMES,
-    REPLAYS,
-    VERIFICATION,
-)
+ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, STEPS, RECORDED_TIMES, REPLAYS, VERIFICATION)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
+OF_NO_CASE = (*WRAPPED, *PROGRAM_METRICS)
+"""Metrics that no instrument of a prepared case has."""
 
-def _own_metrics() -> tuple[Metric, ...]:
-    """Returns the metrics that opperf declares."""
-    of_cases = (metric for instrument in BUILT_IN for metric in instrument.metrics)
-    return (*of_cases, *WRAPPED, *PROGRAM_METRICS)
+OF_PROCESSES = tuple(name for name, setting in DECLARED.items() if setting.process)
+"""Settings of process scope."""
+
+
+def _metrics_of(found: Iterable[Instrument]) -> list[Metric]:
+    return [metric for instrument in found for metric in instrument.metrics]
 
 
 @functools.cache
-def added_instruments() -> tuple[Instrument, ...]:
-    """Returns the instruments of other packages, sorted by entry point. Raises `UsageError` for one
-    that cannot be loaded, is no `Instrument`, or has a metric whose name is taken."""
-    taken = {metric.name for metric in _own_metrics()}
-    found = []
+def instruments() -> tuple[Instrument, ...]:
+    """Returns all instruments in the order of tables: opperf's, then those of other packages,
+    sorted by entry point. Raises `UsageError` for one that cannot be loaded, is no `Instrument`, or
+    has a metric or a profiler whose name is taken."""
+    found: list[Instrument] = list(BUILT_IN)
+    taken = {metric.name for metric in (*_metrics_of(BUILT_IN), *OF_NO_CASE)}
     for entry in declared(GROUP):
         instrument = load_declared(entry)
         place = f"the instrument {entry.value}, an entry point of the group {GROUP},"
@@ -76,13 +63,39 @@ def added_instruments() -> tuple[Instrument, ...]:
                     "one"
                 )
             taken.add(metric.name)
+        if instrument.profiler in {other.profiler for other in found if other.is_alone}:
+            raise UsageError(
+                f"{place} has the profiler {instrument.profiler!r}, which is another instrument's; "
+                "rename one"
+            )
         found.append(instrument)
     return tuple(found)
 
 
+def alone_instruments() -> dict[str, Instrument]:
+    """Returns the instruments that measure alone, in place of times, by their profilers."""
+    return {found.profiler: found for found in instruments() if found.is_alone}
+
+
+def counts(profiler: str) -> bool:
+    """Whether all that is measured under a profiler is the same on every run, as no time is."""
+    alone = alone_instruments().get(profiler)
+    return alone is not None and all(metric.is_steady for metric in alone.metrics)
+
+
+@functools.cache
+def _under(profiler: str) -> tuple[Instrument, ...]:
+    """Returns the instruments of cases with a profiler, in the order of measuring."""
+    own = (ALWAYS, profiler if profiler in alone_instruments() else BESIDE_TIMES)
+    listed = (*ORDER, *instruments()[len(BUILT_IN) :])
+    chosen = (instrument for instrument in listed if instrument.profiler in own)
+    return tuple(sorted(chosen, key=lambda instrument: instrument.needs.last))
+
+
 def instruments_of(settings: Settings) -> tuple[Instrument, ...]:
-    """Returns the built-in instruments that measure cases of these settings, in that order."""
-    return tuple(instrument for instrument in ORDER if instrument.measures(settings))
+    """Returns the instruments that measure cases of these settings, in that order."""
+    found = _under(settings.profiler)
+    return tuple(instrument for instrument in found if instrument.measures(settings))
 
 
 def needs_of(settings: Settings) -> Needs:
@@ -92,24 +105,49 @@ def needs_of(settings: Settings) -> Needs:
     return Needs(**{name: any(getattr(need, name) for need in needs) for name in together})
 
 
+def process_settings(settings: Settings) -> Settings:
+    """Returns the settings of the process that measures cases of these: those of a call are at
+    their defaults, but for the profiler of an instrument that runs workers in another program."""
+    found = {name: getattr(settings, name) for name in OF_PROCESSES}
+    for instrument in instruments_of(settings):
+        if instrument.has_launcher:
+            found["profiler"] = settings.profiler
+        if found["threads"] is None:
+            found["threads"] = instrument.needs.threads
+    return Settings(**found)
+
+
 def launcher_of(framework: str, settings: Settings) -> Launcher | None:
-    """Returns what runs the worker of these settings in another program; None for nothing."""
-    launchers = (chosen.launcher(framework, settings) for chosen in instruments_of(settings))
-    return next(filter(None, launchers), None)
+    """Returns what runs the worker of these settings in another program; None for nothing. Raises
+    `UsageError` for two."""
+    found = [
+        (instrument.name, launcher)
+        for instrument in instruments_of(settings)
+        if (launcher := instrument.launcher(framework, settings)) is not None
+    ]
+    if len(found) > 1:
+        raise UsageError(
+            f"the instruments {' and '.join(name for name, _ in found)} each run workers in another"
+            " program, and only one can: remove the package of the other"
+        )
+    return found[0][1] if found else None
 
 
 def check_instruments(settings: Sequence[Settings]) -> None:
     """Raises `UsageError` if this machine lacks what the instruments of cases need, or if they do
     not use a setting."""
-    for instrument in BUILT_IN:
-        instrument.check(settings)
+    chosen = [(given, instruments_of(given)) for given in settings]
+    for instrument in instruments():
+        measured = [given for given, found in chosen if instrument in found]
+        instrument.check(measured, [given for given, found in chosen if instrument not in found])
 
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Returns every metric by its name, opperf's first. Raises as `added_instruments` does."""
-    added = (metric for instrument in added_instruments() for metric in instrument.metrics)
-    return {metric.name: metric for metric in (*_own_metrics(), *added)}
+    """Returns every metric by its name, opperf's first. Raises as `instruments` does."""
+    added = instruments()[len(BUILT_IN) :]
+    every = (*_metrics_of(BUILT_IN), *OF_NO_CASE, *_metrics_of(added))
+    return {metric.name: metric for metric in every}
 
 
 def metric_named(name: str, unit: str) -> Metric:
@@ -127,7 +165,7 @@ def expected_metrics(case: Case) -> tuple[str, ...]:
     chosen = instruments_of(case.settings)
     return tuple(
         name
-        for instrument in BUILT_IN
+        for instrument in instruments()
         if instrument in chosen
         for name in instrument.expected(case)
     )

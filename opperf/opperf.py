@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -19,6 +20,7 @@ import click
 import opperf
 from opperf.commands import COMMANDS
 from opperf.commands.command import Context
+from opperf.decoding import is_writable
 from opperf.errors import (
     INTERRUPTED,
     TERMINATED,
@@ -26,6 +28,7 @@ from opperf.errors import (
     OpperfError,
     UnknownOperatorError,
     UsageError,
+    one_line,
     suggest,
     unknown,
 )
@@ -113,6 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(words: list[str]) -> int:
     try:
+        check_words(words)
         code: int = cli.main(args=words, prog_name="opperf", standalone_mode=False)
         # An error of the last write would otherwise be raised at exit, where nobody catches it.
         sys.stdout.flush()
@@ -133,6 +137,24 @@ def _run(words: list[str]) -> int:
         code = _fail_at_words(words, error)
         discard_output()
     return code
+
+
+OWN_VARIABLES = "OPPERF_"
+"""Beginning of the names of opperf's own environment variables."""
+
+
+def check_words(words: list[str]) -> None:
+    """Raises `UsageError` for a word, or the value of an environment variable of opperf's, that is
+    no UTF-8: no file of results has its bytes, and Python has them as halves of characters."""
+    for name, value in os.environ.items():
+        if name.startswith(OWN_VARIABLES) and not is_writable(value):
+            raise UsageError(f"the environment variable {name} is no text in UTF-8; set another")
+    for word in words:
+        if not is_writable(word):
+            raise UsageError(
+                f"{word.encode(errors='backslashreplace').decode()}: this word is no text in "
+                "UTF-8; if it is a file's name, rename it"
+            )
 
 
 def _fail_at_words(words: list[str], error: Exception) -> int:
@@ -217,6 +239,9 @@ def _as_opperf_error(error: Exception) -> OpperfError:
         return missing
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_folder():
         return UsageError("the working directory was deleted; change to one that exists")
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        # Any word may be a file's name, and any text of a file: no reader of them can do better.
+        return UsageError(f"{one_line(str(error.filename), 60)}: {error.strerror}; name a file")
     unwritten = {*ADVICE, errno.EBADF}
     if isinstance(error, OSError) and error.errno in unwritten and error.filename is None:
         # Files that opperf writes raise errors with their names.

@@ -9,29 +9,29 @@ from typing import Any, TypeVar
 import click
 
 from opperf import defaults
-from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.frameworks.mentioned import mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
 from opperf.parsing import (
-    RETRYABLE,
     FormatName,
     check_extension,
     check_extensions,
-    parse_assignments,
-    parse_columns,
+    clicked,
     parse_format,
     parse_formats,
+)
+from opperf.requests.parsers import (
+    parse_assignments,
+    parse_columns,
     parse_interpreters,
     parse_labels,
     parse_shapes,
-    parse_share,
     parse_sweeps,
+    parse_tolerances,
     parse_values,
     split_commas,
-    split_dimensions,
-    words_among,
 )
+from opperf.shares import read_share
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -91,7 +91,7 @@ def names_option(
 ) -> Callable[[Command], Command]:
     """Returns an option of several names, which commas separate too."""
     return click.option(
-        *declarations, multiple=True, metavar=metavar, callback=split_commas, help=help
+        *declarations, multiple=True, metavar=metavar, callback=clicked(split_commas), help=help
     )
 
 
@@ -187,7 +187,7 @@ argument_options = combine(
         "shapes",
         multiple=True,
         metavar="NAME=SHAPE",
-        callback=parse_shapes,
+        callback=clicked(parse_shapes),
         help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's; the shapes of the "
         "other arguments follow. 1024x1024 alone is that of the only input.",
     ),
@@ -196,7 +196,7 @@ argument_options = combine(
         "values",
         multiple=True,
         metavar="NAME=VALUE",
-        callback=parse_values,
+        callback=clicked(parse_values),
         help="Value of an argument, e.g. axis=1, in place of the rule's: a number, inf, true, "
         "None, a tuple or list, or text; one number for all sides of a window. For a tensor, the "
         "list of its data.",
@@ -208,7 +208,7 @@ sweep = click.option(
     "sweeps",
     multiple=True,
     metavar="NAME=RANGE",
-    callback=parse_sweeps,
+    callback=clicked(parse_sweeps),
     help="Measure at several sizes: NAME stands for an extent of --shape, or for a value of --arg. "
     "n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps give "
     "every combination. `opperf plot` draws the result.",
@@ -256,9 +256,11 @@ def axis_option(name: str) -> Callable[[Command], Command]:
     """Returns the option of a setting of which each value makes a case of its own."""
     setting = DECLARED[name]
 
+    commas = clicked(split_commas)
+
     def parse(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
         kind = SettingType(setting)
-        return tuple(kind.convert(word, param, ctx) for word in split_commas(ctx, param, texts))
+        return tuple(kind.convert(word, param, ctx) for word in commas(ctx, param, texts))
 
     return click.option(
         *_declarations(setting),
@@ -270,8 +272,8 @@ def axis_option(name: str) -> Callable[[Command], Command]:
 
 
 PARSERS = {
-    **{name: parse_assignments(DECLARED[name].read) for name in MAPPINGS},
-    "python": parse_interpreters,
+    **{name: clicked(parse_assignments(DECLARED[name].read)) for name in MAPPINGS},
+    "python": clicked(parse_interpreters),
 }
 """Parsers of the axes whose values commas do not separate."""
 
@@ -279,12 +281,6 @@ PARSERS = {
 def _declarations(setting: Setting) -> tuple[str, ...]:
     spellings = (setting.short, setting.option, setting.also)
     return (*filter(None, spellings), setting.name)
-
-
-common_settings = combine(
-    *(setting_option(name) for name, setting in DECLARED.items() if setting.common)
-)
-"""The settings of a command in which all cases share one value of each."""
 
 
 def setting_options(*names: str) -> Callable[[Command], Command]:
@@ -340,50 +336,8 @@ labels = click.option(
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=parse_labels,
+    callback=clicked(parse_labels),
     help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
-)
-
-resumption = combine(
-    click.option(
-        "--resume",
-        is_flag=False,
-        flag_value="",
-        default=None,
-        metavar="[RUNFILE]",
-        help="Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
-    ),
-    click.option(
-        "--retry",
-        multiple=True,
-        metavar="STATUSES",
-        callback=words_among(lambda: RETRYABLE),
-        help="With --resume: measure cases of these statuses again: failed, crashed, timeout, "
-        "skipped.",
-    ),
-    click.option(
-        "--strict",
-        is_flag=True,
-        help="Exit with 1 if a case failed, or a result is wrong (--verify).",
-    ),
-    click.option("--quiet", is_flag=True, help="Print only errors."),
-)
-"""How a run is finished, and what its end says."""
-
-partition_options = combine(
-    click.option(
-        "--total-partitions",
-        type=click.IntRange(min=1),
-        metavar="NUMBER",
-        help="Measure one of this many parts of the cases, as the job of an array does; `opperf "
-        "merge` joins the run files.",
-    ),
-    click.option(
-        "--partition-id",
-        type=click.IntRange(min=0),
-        metavar="ID",
-        help="Which part: 0 to NUMBER - 1. A case is in the same part whatever else is selected.",
-    ),
 )
 
 cpus = click.option(
@@ -395,16 +349,9 @@ cpus = click.option(
     "threads; opperf itself runs on others. none: workers are not pinned.",
 )
 
-compile_ahead = click.option(
-    "--compile-ahead/--no-compile-ahead",
-    default=True,
-    help="Compile the cases on all cores before the first is measured, in modes with a cache of "
-    "programs on disk, as JAX's. Times of compilation are then longer than alone.  [default: "
-    "compile ahead, unless --columns has one of these times]",
-)
 
 operator_options = combine(
-    click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
+    click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=clicked(split_commas)),
     names_option(
         "--ops",
         help="Operators, as the arguments: names, globs ('broadcast_*'), regexes ('re:^sum'), "
@@ -485,7 +432,7 @@ columns = click.option(
     "--columns",
     multiple=True,
     metavar="NAMES",
-    callback=parse_columns,
+    callback=clicked(parse_columns),
     help="Columns of figures in tables and Markdown: forward, backward, total, memory, "
     "memory_forward, memory_backward, bandwidth (GB/s), ratio (backward over forward), moved "
     "(bytes), p50, p90, p99, kernel, instructions, first_call, "
@@ -506,20 +453,6 @@ def output_format(
         type=FormatName(what),
         callback=parse_format(what),
         help=f"{description}  [default: by the output file's extension, else {default}]",
-    )
-
-
-def dimensions(what: str, default: str = "") -> Callable[[Command], Command]:
-    """Returns the option of the dimensions that records are grouped by; `what` is made for their
-    values, `default` is the help's for none."""
-    return click.option(
-        "--by",
-        multiple=True,
-        metavar="NAMES",
-        callback=split_dimensions,
-        help=f"{what} of overload, operator (all overloads of a name together), case, inputs, "
-        "category, framework, file, metric, dtype, mode, threads or any other setting, label.NAME, "
-        f"or a swept variable.{default}",
     )
 
 
@@ -562,22 +495,11 @@ def report_outputs(command: str) -> Callable[[Command], Command]:
     )
 
 
-def parse_tolerances(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> Any:
-    """Parses tolerances, `[OPERATOR:]METRIC=TOLERANCE`."""
-    # Help and completion do without the import.
-    from opperf.comparison.tolerances import parse_rule
-
-    try:
-        return tuple(map(parse_rule, texts))
-    except UsageError as error:
-        raise click.BadParameter(str(error)) from error
-
-
 limits = combine(
     click.option(
         "--threshold",
         metavar="SHARE",
-        callback=parse_share,
+        callback=clicked(read_share),
         help="Smallest change of interest, e.g. 5%, of every metric.  [default: 2% of a time; the "
         "tolerance of its own of a metric that is the same on every run, e.g. 0.5% of "
         "instructions, 1% of memory]",
@@ -587,7 +509,7 @@ limits = combine(
         "tolerances",
         multiple=True,
         metavar="[OPERATOR:]METRIC=TOLERANCE",
-        callback=parse_tolerances,
+        callback=clicked(parse_tolerances),
         help="Largest change that counts as none, of a metric that is the same on every run: "
         "instructions=1%, memory='1% or 65536' (whichever is more), 'conv2d*:instructions=3%'. "
         "Repeat it for several.",

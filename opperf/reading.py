@@ -66,6 +66,21 @@ def check_kind(path: str | Path) -> None:
     raise RefusedError(path, f"it is {kind}, not a file")
 
 
+SQLITE = b"SQLite format 3\0"
+"""Beginning of every database of SQLite that is not empty."""
+
+
+def check_database(path: str | Path) -> None:
+    """Raises `OSError` for what is no file with a database of SQLite: reading another one may take
+    for ever. An empty file is an empty database."""
+    check_kind(path)
+    with Path(path).open("rb") as file:
+        if file.read(len(SQLITE)) not in (SQLITE, b"") or not stat.S_ISREG(
+            Path(path).stat().st_mode
+        ):
+            raise RefusedError(path, "file is not a database")
+
+
 def _has_name(path: str | Path) -> bool:
     """Whether a pipe is in the file system, where any process or none may write to it."""
     return os.path.lexists(os.path.realpath(path))

@@ -1,14 +1,44 @@
-"""SIGTERM, by which schedulers and `timeout` end a process, acts as Ctrl-C does."""
+"""How processes end: SIGTERM, by which schedulers and `timeout` end one, acts as Ctrl-C does, and
+what opperf has started ends with it."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 RECEIVED: list[int] = []
 """The signals that this process received, while a command of the command line ran."""
+
+
+PR_SET_PDEATHSIG = 1
+"""prctl's option for a signal on the parent's death, from linux/prctl.h."""
+
+
+def end_with_parent() -> None:
+    """Makes the kernel kill this process when its parent dies, even in the middle of a call.
+    Without prctl, a worker ends between requests, at the end of its standard input."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def prctl(option: int, value: int) -> None:
+    """Sets an option of this process, where the system has `prctl`."""
+    import ctypes  # only where processes are started
+
+    try:
+        call = ctypes.CDLL(None).prctl
+    except (AttributeError, OSError):
+        return
+    call(option, value, 0, 0, 0)
+
+
+def ending_with_parent() -> Callable[[], None]:
+    """Returns the `preexec_fn` of another program that ends with this process."""
+    # Not in the child, where a thread that does not exist may hold the lock of imports.
+    import ctypes  # noqa: F401
+
+    return end_with_parent
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

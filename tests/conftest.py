@@ -14,6 +14,7 @@ import pytest
 from opperf.folders import DATA
 from opperf.machine.environment import environment
 from opperf.machine.pinning import NONE, Pinning
+from opperf.metrics import process_settings
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve, resolve_selection
@@ -216,7 +217,7 @@ class InProcessWorkers:
         process = (framework, settings.threads if settings else None)
         if process not in self.started:
             self.started.append(process)
-            count = self.pinning.core_count(settings or Settings(), os.environ)
+            count = self.pinning.core_count(process_settings(settings or Settings()), os.environ)
             self.pinning.keep_off(self.pinning.choose(count))
         return self.worker
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from opperf.commands.registry import running as registry_module
 from opperf.comparison.ab import arms as arms_module
 from opperf.execution import workers as workers_module
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import Settings
 from opperf.sources.varying import process_key
+from opperf.worker import client as client_module
 from opperf.worker.client import Worker
 
 
@@ -37,13 +37,11 @@ def sharing() -> Iterator[Callable[..., Worker]]:
         python: str = "",
         cpus: Cpus = NOT_PINNED,
         profiles: Path | None = None,
-        measures_memory: bool = True,
     ) -> Worker:
-        key = (process_key(framework, settings or Settings()), python, cpus, measures_memory)
+        settings = settings or Settings()
+        key = (process_key(framework, settings), python, cpus, settings.memory)
         if key not in started:
-            started[key] = SharedWorker(
-                framework, settings, python=python, cpus=cpus, measures_memory=measures_memory
-            )
+            started[key] = SharedWorker(framework, settings, python=python, cpus=cpus)
         return started[key]
 
     yield given
@@ -55,7 +53,7 @@ def replace_workers(
     monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]
 ) -> pytest.MonkeyPatch:
     """Has commands in this process use these workers."""
-    for module in (workers_module, registry_module):
+    for module in (workers_module, client_module):
         monkeypatch.setattr(module, "Worker", worker)
     return monkeypatch
 
@@ -66,6 +64,6 @@ def share_arms(monkeypatch: pytest.MonkeyPatch, worker: Callable[..., Worker]) -
     def of_arm(
         framework: str, settings: Settings, environment: object, python: str, *_: Any, **__: Any
     ) -> Worker:
-        return worker(framework, settings, python, measures_memory=False)
+        return worker(framework, settings, python)
 
     monkeypatch.setattr(arms_module, "Worker", of_arm)

@@ -15,6 +15,9 @@ from opperf.decoding import (
     decode,
     parse_python,
     read_json,
+    read_toml,
+    read_yaml,
+    with_whole_characters,
 )
 from opperf.errors import OpperfError
 from opperf.sources.base import is_source, open_source
@@ -110,5 +113,64 @@ def test_a_key_that_an_object_has_twice_is_an_error(text, twice):
     with pytest.raises(EqualKeysError, match=f"the key '{twice}' is there twice"):
         read_json(text)
     with pytest.raises(msgspec.DecodeError, match="twice"):
-        decode(msgspec.json.decode, text.encode())
+        decode(msgspec.json.decode, text if isinstance(text, bytes) else text.encode())
     assert not are_distinct(text.encode())
+
+
+@pytest.mark.parametrize(
+    "text", ['"\\ud800"', '{"\\uDFFF": 1}', '["\\ud83d\\u0041"]', b'"\xed\xa0\x80"']
+)
+def test_half_of_a_character_is_an_error_of_the_text(text):
+    with pytest.raises(ValueError, match="it has half of a character"):
+        read_json(text)
+    with pytest.raises(msgspec.DecodeError):
+        decode(msgspec.json.decode, text if isinstance(text, bytes) else text.encode())
+    assert read_json('"\\ud83d\\ude00 \\\\ud800"') == "\U0001f600 \\ud800"
+    assert with_whole_characters({"\ud800": ["a\udfff"]}) == {"?": ["a?"]}
+
+
+def test_bytes_that_are_no_text_are_an_error_of_the_text():
+    with pytest.raises(msgspec.DecodeError, match="it is no text in UTF-8"):
+        decode(msgspec.json.decode, b'"\xff"')
+
+
+def test_integers_beyond_64_bits_are_floats():
+    assert read_json(f"[{2**63 - 1}, {2**63}, {-(2**63)}, 1{'0' * 5000}]") == [
+        *(2**63 - 1, float(2**63), -(2**63), float("inf"))
+    ]
+    assert type(read_json(str(2**63 - 1))) is int
+
+
+LAUGHS = "a: &a0 [x, x]\n" + "".join(
+    f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 20)}]\n" for n in range(1, 7)
+)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (LAUGHS, "more than 200000 values, with those of aliases"),
+        ("a: &a {b: [*a]}", "an alias of what it is in"),
+        ("[" * 102 + "]" * 102, "nested more than 100 deep"),
+        ("[" * DEPTH, ""),
+        ("a: 2026-99-99", "month must be in"),
+        (b"\xff", ""),
+        ("a: [b", ""),
+    ],
+)
+def test_yaml_is_bounded(text, message):
+    yaml = pytest.importorskip("yaml")
+    with pytest.raises(yaml.YAMLError, match=message):
+        read_yaml(text)
+
+
+def test_yaml_and_toml_are_read_up_to_the_bounds():
+    pytest.importorskip("yaml")
+    assert read_yaml("a: &a [1, 2.5]\nb: [*a, *a, null]") == {
+        "a": [1, 2.5],
+        "b": [[1, 2.5], [1, 2.5], None],
+    }
+    assert read_yaml("") is None
+    assert read_toml("a = [[1]]") == {"a": [[1]]}
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        read_toml("a = " + "[" * DEPTH)

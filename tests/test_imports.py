@@ -38,9 +38,9 @@ def test_no_framework_and_no_numpy_without_need():
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
         "import opperf.frameworks; opperf.frameworks.default_framework()",
-        "from opperf.commands.frameworks import frameworks_command as list_all; "
+        "from opperf.commands.machine import frameworks; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
-        "list_all((), in_json=True)",
+        "frameworks.main(['--json'], standalone_mode=False)",
         "import opperf.commands.run.running, opperf.worker.client, opperf.execution.run_header",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ]
@@ -52,8 +52,8 @@ def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
         "import opperf.worker.serve, opperf.worker.measure, opperf.frameworks.numpy.framework",
         "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.reports",
         "import opperf.comparison.files.reports, opperf.reports.writing, opperf.reports.writing",
-        "import opperf.results.plots.command",
-        "import opperf.commands.explain.running",
+        "import opperf.results.plots.drawing",
+        "import opperf.comparison.explaining.reports.difference_report",
     ]
     assert loading({"rich", "jinja2", "altair", "vl_convert", "plotext"}, codes) == ""
 

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -25,3 +26,14 @@ def test_a_search_that_would_not_end_is_ended(pattern, monkeypatch):
     assert signal.getsignal(signal.SIGVTALRM) == before
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
     assert bounded.search("") is None or pattern.endswith("$")
+
+
+def test_a_search_of_another_thread_is_bounded_too(monkeypatch):
+    monkeypatch.setattr(matching, "MOST_S", 0.05)
+    usual, slow = (BoundedPattern(re.compile(text)) for text in (r"(?P<at>\d+)$", r"(a+)+$"))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(usual.search, "step 12").result()["at"] == "12"
+        with pytest.raises(SlowPatternError, match="takes more than 0.05 s"):
+            pool.submit(slow.search, "a" * 39 + "!").result()
+        assert pool.submit(usual.search, "\ud800 \n 3").result()["at"] == "3"
+        assert pool.submit(usual.search, "none").result() is None

@@ -24,13 +24,20 @@ from opperf.instruments.times import FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
     BUILT_IN,
-    added_instruments,
+    alone_instruments,
+    check_instruments,
+    counts,
     default_metrics,
     expected_metrics,
     exported_metrics,
+    instruments,
+    instruments_of,
+    launcher_of,
     metric_named,
     metrics_by_name,
     metrics_in,
+    needs_of,
+    process_settings,
     sort_metrics,
 )
 from opperf.model import (
@@ -44,6 +51,7 @@ from opperf.model import (
     Record,
     Run,
     ScriptTarget,
+    Settings,
     Status,
     TensorSpec,
 )
@@ -52,10 +60,12 @@ from opperf.reports.run_tables import run_text
 from opperf.reports.writing import write
 from opperf.results.csv_file import csv_text
 from opperf.results.exports import bencher, github_action
+from opperf.sources.choices import CHOICES, refusal
 from tests.environments import make_environment
 from tests.writing import compared as written
 
 TOY = Path(__file__).parent / "toy_instrument"
+COUNTER = Path(__file__).parent / "toy_counter"
 
 METRICS = (
     *(metric for instrument in BUILT_IN for metric in instrument.metrics),
@@ -68,13 +78,16 @@ OF_PROGRAMS = [metric.name for metric in PROGRAM_METRICS if metric.usual]
 REPLAYED = [metric.name for metric in REPLAYS.metrics if metric.usual]
 
 
+CACHED = (metrics_by_name, instruments, metrics._under)
+
+
 @pytest.fixture(autouse=True)
 def fresh_registry():
     """Looks for instruments anew, and lets later tests do so."""
-    for cached in (metrics_by_name, added_instruments):
+    for cached in CACHED:
         cached.cache_clear()
     yield
-    for cached in (metrics_by_name, added_instruments):
+    for cached in CACHED:
         cached.cache_clear()
 
 
@@ -82,6 +95,20 @@ def fresh_registry():
 def toy(monkeypatch):
     """As if the package with the toy metric were installed."""
     monkeypatch.syspath_prepend(TOY)
+
+
+@pytest.fixture
+def added(monkeypatch):
+    """Has these objects of the toy that declares all that one may be those of other packages."""
+    monkeypatch.syspath_prepend(COUNTER)
+
+    def install(*names):
+        entries = [EntryPoint(name.lower(), f"toy_counter:{name}", GROUP) for name in names]
+        monkeypatch.setattr(metrics, "declared", lambda group: entries)
+        for cached in CACHED:
+            cached.cache_clear()
+
+    return install
 
 
 def record(name="relu", factor=1.0, bandwidth=True):
@@ -274,10 +301,56 @@ def test_it_can_be_named(toy, compared, tmp_path):
         ("toy_instrument:NO_INSTRUMENT", "is not an Instrument; fix its package"),
         ("toy_instrument:WORDY", "has a metric that is not a Metric; fix its package"),
         ("toy_instrument:TAKEN", "has a metric 'forward', which is another instrument's"),
+        ("toy_counter:SAME_PROFILER", "has the profiler 'instructions', which is another"),
     ],
 )
-def test_an_instrument_that_cannot_be_used_is_refused_with_what_to_do(toy, monkeypatch, value, why):
+def test_an_instrument_that_cannot_be_used_is_refused_with_what_to_do(
+    toy, added, monkeypatch, value, why
+):
     entry = EntryPoint("bandwidth", value, GROUP)
     monkeypatch.setattr(metrics, "declared", lambda group: (entry,))
     with pytest.raises(UsageError, match=f"{value}, an entry point of .* {why}"):
         metrics_by_name()
+
+
+FRAMES = Settings(profiler="frames")
+
+
+def test_one_with_a_profiler_measures_alone_in_a_process_of_its_own(added, fake):
+    added("FRAMES", "LAST")
+    names = [one.name for one in instruments_of(FRAMES)]
+    assert names == ["recorded", "frames"] and list(alone_instruments()) == [
+        "instructions",
+        "frames",
+    ]
+    assert counts("frames") and not counts("python")
+    assert process_settings(FRAMES) == Settings(profiler="frames", threads=1)
+    assert process_settings(Settings(profiler="python")) == Settings()
+    assert needs_of(FRAMES).fork_for_each_case and not needs_of(FRAMES).quiet_machine
+    assert launcher_of("fake", FRAMES) is not None and launcher_of("fake", Settings()) is None
+    case = Case(OperatorTarget("mxnet", "relu"), {}, FRAMES)
+    assert expected_metrics(case) == ("frames",)
+    with pytest.raises(UsageError, match="--verify runs beside times, and --profiler frames"):
+        check_instruments([Settings(profiler="frames", verify=True)])
+    assert CHOICES["profiler"](fake)[-1] == "frames"
+    assert refusal(fake, "profiler", "frames") is None
+
+
+def test_one_beside_times_is_one_of_all(added):
+    added("FRAMES", "LAST")
+    *_, verification, last = instruments_of(Settings(verify=True))
+    assert (verification.name, last.name) == ("verification", "order")
+    assert needs_of(Settings(memory=False)).pristine_fork
+    assert not {"order", "frames"} & {
+        one.name for one in instruments_of(Settings(profiler="instructions"))
+    }
+
+
+def test_workers_run_in_one_program_and_no_second(added):
+    added("SECOND")
+    assert launcher_of("fake", Settings()) is not None
+    assert process_settings(Settings(seed=3)) == Settings(threads=1)
+    assert process_settings(Settings(profiler="python")) != process_settings(Settings())
+    added("SECOND", "THIRD")
+    with pytest.raises(UsageError, match="instruments second and third each run workers in"):
+        launcher_of("fake", Settings())

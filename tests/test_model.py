@@ -32,7 +32,6 @@ from opperf.model import (
     display_arguments,
     iter_tensors,
     map_tensors,
-    process_settings,
     split_positional,
 )
 
@@ -164,10 +163,7 @@ def test_arguments_without_a_name_are_in_their_order():
 def test_every_setting_is_declared_once():
     assert tuple(DECLARED) == Settings.__struct_fields__
     assert len({one.option for one in DECLARED.values()}) == len(DECLARED)
-    assert process_settings(Settings()) == {}
     assert all(one.title for one in DECLARED.values())
-    process = process_settings(Settings(threads=2, env={"A": "1"}, python="new", dtype="int8"))
-    assert process == {"threads": 2, "env": {"A": "1"}, "python": "new"}
 
 
 @pytest.mark.parametrize(

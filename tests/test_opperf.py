@@ -157,3 +157,21 @@ def test_a_word_that_looks_like_a_command_is_not_only_an_operator(failed, messag
 def test_options_of_a_command_that_there_is_not_are_no_fault_of_run(printed):
     code, _, err = printed("timeline", "--limit", "5")
     assert code == 2 and err.startswith("opperf: there is no command 'timeline'")
+
+
+def test_a_word_that_is_no_text_is_refused_in_a_line(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", "a\udcff.jsonl", "b.jsonl"])
+    assert stop.value.code == 2
+    said = (
+        "opperf: a\\udcff.jsonl: this word is no text in UTF-8; if it is a file's name, rename it\n"
+    )
+    assert capsys.readouterr().err == said
+
+
+def test_a_name_that_is_too_long_for_a_file_is_refused_in_a_line(capsys):
+    for words in (["report", "y" * 5000], ["run", "y" * 5000, "--framework", "numpy"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        (line,) = capsys.readouterr().err.splitlines()
+        assert ended.value.code == 2 and line.endswith("...: File name too long; name a file")

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+import sys
 
+import psutil
 import pytest
 
 from opperf import opperf
@@ -46,3 +49,21 @@ def test_the_exit_code_is_that_of_the_signal(monkeypatch, capsys):
         opperf.main(["list"])
     assert ended.value.code == 128 + signal.SIGTERM
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_another_program_ends_with_a_process_that_is_killed():
+    code = """
+import os, subprocess
+from opperf.terminating import ending_with_parent
+started = subprocess.Popen(["sleep", "600"], preexec_fn=ending_with_parent())
+print(started.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    try:
+        program = psutil.Process(int(done.stdout))
+        # Raises an error if it goes on; one that nobody has asked for its exit code has ended.
+        program.status() == psutil.STATUS_ZOMBIE or program.wait(60)
+    except psutil.NoSuchProcess:
+        pass

@@ -1,19 +1,20 @@
 """Runs opperf with the oldest and the newest version of each framework that it takes.
 
-    python tools/check_versions.py [FRAMEWORK]... [--quick | --write | --install]
+    python tools/check_versions.py [FRAMEWORK[:END]]... [--quick | --write | --install]
         [--max-configs N] [--wheel WHEEL] [--folder DIR]
 
-Makes an environment for each version, and lists and measures there every operator once at the small
-size; with `--quick` a few of them. Prints a table, and ends with 1 if a command fails, an operator
-is excluded as opperf's code failed, or (`--quick`) a case is not measured. `--write` puts the rows
-into opperf/frameworks/tested.json and docs/dependencies.md, in the place of those of the same
-frameworks. With `--folder`, environments and run files remain there, and what is there already is
-used: a sweep that was interrupted goes on.
+`jax` is both ends, `jax:newest` one. Makes an environment for each version, and lists and measures
+there every operator once at the small size; with `--quick` a few of them. Prints a table, and ends
+with 1 if a command fails, an operator is excluded as opperf's code failed, or (`--quick`) a case is
+not measured. `--write` puts the rows into opperf/frameworks/tested.json and docs/dependencies.md,
+in the place of those of the same ends. With `--folder`, environments and run files remain there,
+and what is there already is used: a sweep that was interrupted goes on.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -48,6 +49,9 @@ BEGIN, END = "<!-- tested versions -->\n", "<!-- end of tested versions -->"
 
 FRAMEWORKS = ("numpy", "jax", "torch", "mxnet")
 
+ENDS = ("oldest", "newest")
+"""Of the versions of a framework that opperf takes."""
+
 OLDEST_PYTHON, NEWEST_PYTHON = "3.10", "3.13"
 """Those that opperf is for. An old release has no wheels for a new Python, and a new one none for
 an old Python."""
@@ -65,7 +69,9 @@ INSTEAD = {
     ("torch", "oldest"): Replacement(
         "torch==2.13.0", "3.11", "of older ones an index has builds for CUDA alone, of gigabytes"
     ),
-    ("torch", "newest"): Replacement("torch==2.14.1", "3.11", "as the older one"),
+    ("torch", "newest"): Replacement(
+        "torch==2.14.1", "3.11", "swept last; pip takes the build with CUDA, of gigabytes"
+    ),
     ("mxnet", "oldest"): Replacement("mxnet==1.9.1", "3.11", "it has no newer NumPy below 2"),
     ("mxnet", "newest"): Replacement("mxnet==2.0.0b1", "3.11", "pip takes no beta unless named"),
 }
@@ -99,7 +105,6 @@ class Installation(NamedTuple):
 
     framework: str
     end: str
-    """`oldest` or `newest`."""
     requirement: str
     python: str
 
@@ -125,16 +130,17 @@ def declared(framework: str) -> Requirement:
     return next(one for one in map(Requirement, asked) if one.name == framework)
 
 
-def installations(frameworks: Iterable[str]) -> list[Installation]:
-    """Returns the oldest and the newest version of each framework."""
+def installations(words: Iterable[str]) -> list[Installation]:
+    """Returns the versions that are asked for: `jax:newest`, or `jax` for both ends."""
     made = []
-    for framework in frameworks:
+    for framework, _, asked in (word.partition(":") for word in words):
         (bound,) = (one for one in declared(framework).specifier if one.operator == ">=")
         ends = {
             "oldest": (f"{framework}=={bound.version}", OLDEST_PYTHON),
             "newest": (framework, NEWEST_PYTHON),
         }
-        for end, (requirement, python) in ends.items():
+        for end in [asked] if asked else ENDS:
+            requirement, python = ends[end]
             instead = INSTEAD.get((framework, end))
             if instead is not None:
                 requirement, python = instead.requirement, instead.python
@@ -200,6 +206,7 @@ def check(one: Installation, programs: Path, folder: Path, scope: Scope) -> Chec
     environment = measured.environment
     row = SweptVersion(
         framework=one.framework,
+        end=one.end,
         version=environment.versions[one.framework],
         python=environment.python,
         operators=len(listed),
@@ -252,11 +259,11 @@ def with_table(page: str, rows: Iterable[SweptVersion]) -> str:
 
 def write(rows: Sequence[SweptVersion]) -> None:
     """Puts rows into the package and the documentation."""
-    made = {row.framework for row in rows}
+    made = {(row.framework, row.end) for row in rows}
     kept = msgspec.json.decode(TABLE.read_bytes(), type=tuple[SweptVersion, ...])
-    together = [*(row for row in kept if row.framework not in made), *rows]
-    ordered = sorted(together, key=lambda row: FRAMEWORKS.index(row.framework))
-    # Of one framework the oldest stays first, as sorting is stable.
+    together = [*(row for row in kept if (row.framework, row.end) not in made), *rows]
+    order = [*itertools.product(FRAMEWORKS, ENDS)]
+    ordered = sorted(together, key=lambda row: order.index((row.framework, row.end)))
     text = ",\n".join(msgspec.json.encode(row).decode() for row in ordered)
     TABLE.write_text(f"[\n{text}\n]\n")
     PAGE.write_text(with_table(PAGE.read_text(), ordered))
@@ -265,7 +272,8 @@ def write(rows: Sequence[SweptVersion]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Checks the versions; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", choices=[*FRAMEWORKS, []])
+    words = [*FRAMEWORKS, *map(":".join, itertools.product(FRAMEWORKS, ENDS))]
+    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK[:END]", choices=[*words, []])
     parser.add_argument("--quick", action="store_true", help="a few operators")
     parser.add_argument("--install", action="store_true", help="only make the environments")
     parser.add_argument("--max-configs", type=int, metavar="N", help="most cases of each operator")

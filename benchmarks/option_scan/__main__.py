@@ -178,10 +178,9 @@ def worker(framework: str, cpus: Cpus, reference_work: bool) -> Worker:
     """Returns a worker of one thread."""
     return Worker(
         framework,
-        Settings(threads=1),
+        Settings(threads=1, memory=False),
         reference_work=reference_work,
         cpus=cpus,
-        measures_memory=False,
     )
 
 

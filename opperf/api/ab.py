@@ -5,26 +5,31 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import click
+
+from opperf.api.calls import dtype_name
 from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
-from opperf.api.run import EXTENSION, What, command_line, parse_line
+from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, text_of
 from opperf.api.run_result import RunResult
 from opperf.commands.ab import ab as command
 from opperf.commands.ab.counting import judge_counts
-from opperf.commands.ab.request import read_request
+from opperf.commands.ab.request import read_request, with_changed
 from opperf.commands.ab.running import findings_of, measure_session, open_session
+from opperf.commands.command import option_name
 from opperf.comparison.ab.outcome import outcome
 from opperf.comparison.ab.report import Report, Row, reports_of
 from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.reports.changes import NOTHING, Measured, measured_of
 from opperf.comparison.files.comparison import outcome as outcome_of_files
-from opperf.errors import UsageError
+from opperf.errors import UsageError, one_line, unknown
+from opperf.parameters import explicit_options
 from opperf.reports import model
 from opperf.results.runfile import read_run
 
@@ -69,6 +74,98 @@ class ArmComparison(Reported):
         return report_for(self.comparisons, self.measured)
 
 
+def keywords(command: click.Command, refused: Iterable[str]) -> dict[str, click.Option]:
+    """Returns the options of a command that Python takes, by keyword without the `_` of names that
+    Python reserves; none of those `refused`."""
+    return {
+        spelling.lstrip("-").replace("-", "_"): param
+        for param in command.params
+        if isinstance(param, click.Option) and not param.hidden and param.name not in refused
+        for spelling in param.opts
+        if spelling.startswith("--")
+    }
+
+
+def command_line(
+    command: click.Command,
+    words: Iterable[What],
+    options: Mapping[str, Any],
+    refused: Iterable[str] = (),
+) -> list[str]:
+    """Returns the words of a command with these arguments and keywords, which are names of options
+    with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
+    keyword that is none, or an option of those `refused`."""
+    known = keywords(command, refused)
+    line: list[str] = []
+    for keyword, value in options.items():
+        name = keyword.removesuffix("_")
+        if name not in known:
+            raise unknown("option", keyword, known)
+        line += _option_words(known[name], value)
+    return [*line, "--", *map(text_of, words)]
+
+
+def parse_line(
+    command: click.Command, line: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """Returns all options of a command by name, and those of them that are set. Raises `UsageError`
+    for a value that an option cannot have."""
+    try:
+        context = command.make_context(command.name, list(line))
+    except click.UsageError as error:
+        raise UsageError(one_line(error.format_message())) from error
+    return context.params, explicit_options(context, context.params)
+
+
+def _option_words(option: click.Option, value: Any) -> Iterator[str]:
+    name = option_name(option)
+    if value is None:
+        return
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} is True or False, not {value!r}")
+        if value or option.secondary_opts:
+            yield name if value else option.secondary_opts[0]
+        return
+    write = WRITERS.get(option.name or "", str)
+    is_listed = isinstance(value, (list, tuple))
+    if isinstance(value, Mapping):
+        values = [f"{key}={write(each)}" for key, each in value.items()]
+    elif option.name == "shapes" and is_listed and all(isinstance(extent, int) for extent in value):
+        values = [_shape(value)]
+    elif is_listed:
+        values = list(map(write, value))
+    else:
+        values = [write(value)]
+    # One option twice is its last value alone.
+    for text in values if option.multiple else [",".join(values)]:
+        yield f"{name}={text}"
+
+
+def _shape(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _joined(separator: str) -> Callable[[Any], str]:
+    def write(value: Any) -> str:
+        several = isinstance(value, (list, tuple, range))
+        return separator.join(map(str, value)) if several else str(value)
+
+    return write
+
+
+WRITERS: dict[str, Callable[[Any], str]] = {
+    "dtype": dtype_name,
+    "input_function": text_of,
+    "shapes": _shape,
+    "values": repr,
+    "sweeps": _joined(","),
+    "env": _joined("|"),
+    "options": _joined("|"),
+}
+"""Functions that write a value as the option reads it, where that is not its text."""
+
+
 Arm = str | Iterable[str] | Mapping[str, Any]
 
 
@@ -103,7 +200,8 @@ def ab(
         False shows the progress, on standard error.
     **options
         Options of `opperf ab`, named as there, with `_` for `-`: `size`, `blocks`, `threshold`,
-        `case_time`, `fail_on`.
+        `case_time`, `fail_on`. `opperf ab --help` and the page "Python" of the reference have all
+        of them, with types, defaults and units.
 
     Returns
     -------
@@ -144,7 +242,11 @@ def _compare(
     line = [f"--report={path}", *arms]
     line += command_line(command, what, options, REFUSED)
     words = shlex.join(["opperf", "ab", *line])
-    request = replace(read_request(*parse_line(command, line)), command=words)
+    given, set_here = parse_line(command, line)
+    selected = with_changed(given)
+    if selected is None:
+        raise UsageError(NOTHING_CHANGED)
+    request = replace(read_request(selected, set_here), command=words)
     with request.pinning:
         writer = open_session(request)
         assert writer is not None, "no dry run"

@@ -16,7 +16,7 @@ from opperf.comparison.files.judging import Question
 from opperf.comparison.files.judging import compare as judge
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
-from opperf.comparison.project_file import ProjectFile, make_limits, read_project_file
+from opperf.comparison.project_file import Limits, ProjectFile, make_limits, read_project_file
 from opperf.comparison.tolerances import parse_rule
 from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
@@ -106,25 +106,21 @@ def compare(
     base, new : str, path or RunResult
         Run files, kept runs as '@last' and '@-2', JSON with averages, or what `opperf.run` and
         `opperf.read` return.
-    metrics : list of str
-        Metrics to compare; by default the usual ones that the files have.
-    operators : list of str
-        Only these operators: names, globs or regular expressions.
+    metrics, operators : list of str
+        Only these metrics, by default the usual ones that the files have; only these operators:
+        names, globs or regular expressions.
     threshold : float or str, optional
-        Smallest change of interest, as a share (0.05 or '5%'): by default 2 % of a time, and of a
-        metric that is the same on every run its own tolerance.
+        Smallest change of interest, as a share (0.05 or '5%'): by default 2 % of a time. A metric
+        that is the same on every run has a tolerance.
     tolerances : list of str
         Tolerances of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
     config : str or path, optional
         File of thresholds and tolerances, as `opperf.toml`; no file by default.
     fail_on : list of str, optional
-        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing',
-        and of the counts of `opperf ab` 'different' (results); by default the first, and the last
-        two.
-    ignore_settings : bool
-        Join cases that differ in their settings only.
-    in_order : bool
-        Join the cases of two run files by their places in them, whatever their operators.
+        Findings that make `exit_code` 1: 'regressed', 'improved', 'suspect', 'missing', and of the
+        counts of `opperf ab` 'different' (results); by default the first, and the last two.
+    ignore_settings, in_order : bool
+        Join cases that differ in their settings only; or by their places in two run files.
     weight : str, optional
         'count' for totals of count times time, in `comparison.weighted`, and in the report.
 
@@ -133,11 +129,8 @@ def compare(
     OpperfError
         For files that cannot be read or compared, and for options that cannot be used.
     """
-    file = ProjectFile() if config is None else read_project_file(Path(config))
-    rules = map(parse_rule, _texts("tolerances", tolerances))
-    limits = make_limits(file, _share(threshold), rules)
-    if weight not in (None, COUNT):
-        raise unknown("weight", str(weight), [COUNT])
+    limits = _limits(config, threshold, tolerances)
+    _words("weight", () if weight is None else (weight,), [COUNT])
     question = Question(
         metrics=_words("metric", metrics, metrics_by_name()),
         patterns=_texts("operators", operators),
@@ -149,9 +142,17 @@ def compare(
         limits_file=limits.path,
         weight=weight,
     )
-    before, after = measured_of(base), measured_of(new)
-    comparison = judge(before, after, question)
-    return FileComparison(comparison, doubts(before, after), *outcome(comparison))
+    sides = measured_of(base), measured_of(new)
+    comparison = judge(*sides, question)
+    return FileComparison(comparison, doubts(*sides), *outcome(comparison))
+
+
+def _limits(
+    config: str | os.PathLike[str] | None, threshold: float | str | None, tolerances: Iterable[str]
+) -> Limits:
+    """Returns the limits of a project's file and of the call."""
+    file = ProjectFile() if config is None else read_project_file(Path(config))
+    return make_limits(file, _share(threshold), map(parse_rule, _texts("tolerances", tolerances)))
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

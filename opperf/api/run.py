@@ -7,29 +7,27 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import click
 
 from opperf.api.calls import dtype_name
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
-from opperf.commands.command import option_name
-from opperf.commands.run import run as command
-from opperf.commands.run.cluster import on_every_node
-from opperf.commands.run.request import Request, read_request
-from opperf.commands.run.running import measure_work, plan_work
-from opperf.errors import UsageError, one_line, unknown
+from opperf.commands.run.replay import write_traces
+from opperf.commands.run.running import measure_work, plan_work, show_compiling
+from opperf.errors import UsageError
+from opperf.execution.ahead import compile_ahead
 from opperf.execution.executor import LOCAL, check_executor
 from opperf.execution.profiling import check_programs
 from opperf.execution.workers import Workers, build
 from opperf.machine.pinning import Pinning
 from opperf.metrics import metrics_by_name
 from opperf.model import Run
-from opperf.parameters import explicit_options
+from opperf.requests.declaring import from_keywords, words_of
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.run import RunRequest
 from opperf.results.kept import display
 from opperf.results.output import check_output
 from opperf.results.run_files import locate
@@ -39,44 +37,8 @@ What = str | os.PathLike[str] | Callable[..., Any]
 """Operators by name, functions and files."""
 
 
-def command_line(
-    command: click.Command,
-    words: Iterable[What],
-    options: Mapping[str, Any],
-    refused: Iterable[str] = (),
-) -> list[str]:
-    """Returns the words of a command with these arguments and keywords, which are names of options
-    with `_` for `-`; `import_` is that of a name that Python reserves. Raises `UsageError` for a
-    keyword that is none, or an option of those `refused`."""
-    known = {
-        spelling.lstrip("-").replace("-", "_"): param
-        for param in command.params
-        if isinstance(param, click.Option) and param.name not in refused
-        for spelling in param.opts
-        if spelling.startswith("--")
-    }
-    line: list[str] = []
-    for keyword, value in options.items():
-        name = keyword.removesuffix("_")
-        if name not in known:
-            raise unknown("option", keyword, known)
-        line += _option_words(known[name], value)
-    return [*line, "--", *map(_argument, words)]
-
-
-def parse_line(
-    command: click.Command, line: Iterable[str]
-) -> tuple[dict[str, Any], dict[str, object]]:
-    """Returns all options of a command by name, and those of them that are set. Raises `UsageError`
-    for a value that an option cannot have."""
-    try:
-        context = command.make_context(command.name, list(line))
-    except click.UsageError as error:
-        raise UsageError(one_line(error.format_message())) from error
-    return context.params, explicit_options(context, context.params)
-
-
-def _argument(word: object) -> str:
+def text_of(word: object) -> str:
+    """Returns what names a function, file or operator. Raises `UsageError` for anything else."""
     if callable(word):
         return name_of(word)
     if not isinstance(word, (str, os.PathLike)):
@@ -84,63 +46,11 @@ def _argument(word: object) -> str:
     return os.fspath(word)
 
 
-def _option_words(option: click.Option, value: Any) -> Iterator[str]:
-    name = option_name(option)
-    if value is None:
-        return
-    if option.is_flag:
-        if not isinstance(value, bool):
-            raise UsageError(f"{name} is True or False, not {value!r}")
-        if value:
-            yield name
-        return
-    write = WRITERS.get(option.name or "", str)
-    is_listed = isinstance(value, (list, tuple))
-    if isinstance(value, Mapping):
-        values = [f"{key}={write(each)}" for key, each in value.items()]
-    elif option.name == "shapes" and is_listed and all(isinstance(extent, int) for extent in value):
-        values = [_shape(value)]
-    elif is_listed:
-        values = list(map(write, value))
-    else:
-        values = [write(value)]
-    for text in values:
-        yield f"{name}={text}"
-
-
-def _shape(value: Any) -> str:
-    return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
-def _joined(separator: str) -> Callable[[Any], str]:
-    def write(value: Any) -> str:
-        several = isinstance(value, (list, tuple, range))
-        return separator.join(map(str, value)) if several else str(value)
-
-    return write
-
-
-WRITERS: dict[str, Callable[[Any], str]] = {
-    "dtype": dtype_name,
-    "input_function": _argument,
-    "shapes": _shape,
-    "values": repr,
-    "sweeps": _joined(","),
-    "env": _joined("|"),
-    "options": _joined("|"),
-}
-"""Functions that write a value as the option reads it, where that is not its text."""
-
-
 LOG = logging.getLogger("opperf")
 
 EXTENSION = ".jsonl"
 
-REFUSED = (
-    *("output_file", "output_format", "columns", "list_only", "dry_run", "resume", "retry"),
-    *("strict", "debug"),
-)
-"""Parameters of the command that have no meaning here, or another form."""
+NOTHING_CHANGED = "nothing is measured: no operator changed since the revision of changed_since"
 
 
 def run(
@@ -171,6 +81,8 @@ def run(
         Options of `opperf run`, named as there, with `_` for `-`: `dtype`, `size`, `warmup`,
         `runs`, `max_time`, `no_backward`, `shape={'data': (64, 64)}`, `arg={'axis': 1}`. Lists
         give a case for every combination, as the values between commas do; True sets a flag.
+        `opperf run --help` and the page "Python" of the reference have all of them, with types,
+        defaults and units.
 
     Returns
     -------
@@ -185,33 +97,47 @@ def run(
     """
     started = time.monotonic()
     given = {**options, "framework": framework or framework_of_functions(what), "quiet": quiet}
-    line = command_line(command, what, given, REFUSED)
-    words = shlex.join(["opperf", "run", *line])
-    request = replace(read_request(*parse_line(command, line)), command=words)
-    if output is None:
-        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-            measured = _measure(request, Path(folder, f"run{EXTENSION}"), started)
-        return RunResult(measured, measured.header.id)
-    path = Path(output)
-    if path.suffix != EXTENSION:
+    if "dtype" in given:
+        dtypes = given["dtype"]
+        listed = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
+        given["dtype"] = [dtype_name(dtype) for dtype in listed]
+    if callable(given.get("inputs")):
+        given["inputs"] = text_of(given["inputs"])
+    request = from_keywords(RunRequest, map(text_of, what), given)
+    path = None if output is None else Path(output)
+    if path is not None and path.suffix != EXTENSION:
         raise UsageError(
             f"{path}: the output is a run file, whose name ends with {EXTENSION}; save() of the "
             "result writes other formats"
         )
+    resolved = request.resolve(LOG.info, shlex.join(["opperf", "run", *words_of(request)]))
+    if resolved is None:
+        raise UsageError(NOTHING_CHANGED)
+    if path is None:
+        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
+            measured = _measure(resolved, Path(folder, f"run{EXTENSION}"), started)
+        return RunResult(measured, measured.header.id)
     check_output(path, request.overwrite)
-    return RunResult(_measure(request, path, started), str(path))
+    return RunResult(_measure(resolved, path, started), str(path))
 
 
-def _measure(request: Request, run_file: Path, started: float) -> Run:
+def _measure(request: ResolvedRun, run_file: Path, started: float) -> Run:
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
         work = plan_work(workers, request, LOG.info)
         check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         build(workers, work.remaining, LOG.info)
-        return measure_work(work, run_file, request, workers, pinning, started)
+        if request.may_compile_ahead:
+            show = partial(show_compiling, request)
+            compile_ahead(workers, work.remaining, LOG.info, show)
+        measured = measure_work(work, run_file, request, workers, pinning, started)
+        if request.traces is not None:
+            for text in write_traces(workers, measured, request.traces):
+                LOG.info(text)
+        return measured
 
 
 def read(path: str | os.PathLike[str]) -> RunResult:

@@ -94,6 +94,24 @@ def measure_in_workers(cases: Sequence[Case], progress: Progress = QUIET) -> dic
 
 Runner = Callable[..., Results]
 
+PARAMETERS = f"""
+    Parameters
+    ----------
+    ctx, device : str, or the framework's object
+        Device, under either name; by default a GPU if there is one.
+    dtype : str
+        Data type of the inputs; by default float32.
+    profiler : {{'native', 'python'}}
+        The framework's own profiler (kernel time), or the wall clock; by default native.
+    int64_tensor : {{'off', 'on'}}
+        Whether tensors have more than 2**31 elements, on builds that support them.
+    warmup : int
+        Number of untimed calls, {WARMUP} by default.
+    runs : int
+        Number of timed calls after them, {RUNS} by default.
+    """
+"""The parameters of every runner, as its documentation describes them."""
+
 
 class Runners(dict[str, Runner]):
     """The functions that measure a framework's operators, by category."""
@@ -117,8 +135,8 @@ class Runners(dict[str, Runner]):
             f"""Measure {title}.
 
     Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes, as `run_performance_test` does. `device` is another name of `ctx`.
-    """,
+    memory in kB of 1000 bytes, as `run_performance_test` does.
+    {PARAMETERS}""",
         )
         return self[category]
 
@@ -135,7 +153,7 @@ class Runners(dict[str, Runner]):
             f"""Measure every category of {title}, in a worker process.
 
     Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
-    """,
+    {PARAMETERS}""",
         )
 
 
@@ -175,36 +193,27 @@ def run_performance_test(
     save: str | os.PathLike[str] | None = None,
     device: Any = None,
 ) -> list[Results]:
-    """Measures one callable, or several, on each of the inputs.
+    """Measures callables on each of the inputs.
 
     Parameters
     ----------
     ops : callable or list of callables
-        Any function of the framework, such as those of `mx.nd`, `mx.np`, `mx.npx`, `torch` and
-        their submodules, a `torch.nn.Module`, or a Python function of its arrays.
+        Functions of `mx.nd`, `mx.np`, `mx.npx` or `torch`, a `torch.nn.Module`, or your own.
     inputs : list of dict
-        Arguments by name. A tuple of integers is a shape, filled with random numbers; a
-        list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
-        they are, with their dtype, strides and the memory that they share; other values are passed
-        to the call.
+        Arguments by name. A tuple of integers is the shape of random numbers, a list of them a list
+        of tensors; arrays keep their dtype, strides and shared memory; other values are passed on.
     run_backward : bool
         Measure the backward pass too, if there is a gradient.
     dtype : str, optional
-        Data type of the tensors made from shapes; by default that of the arrays beside them, or
-        float32. If it is given, arrays of its kind (floating, integer) are converted to it too.
+        Of tensors, and of arrays of its kind; by default that of the arrays, or float32.
     ctx, device : str, mx.Context, torch.device or jax.Device
-        Device, under either name; by default a GPU if there is one.
+        Under either name; by default a GPU if there is one.
     profiler : {'native', 'python'}
-        The framework's own profiler (kernel time) or the wall clock; by default `native` where the
-        framework has it.
-    warmup : int
-        Number of untimed calls.
-    runs : int
-        Number of timed calls after them.
+        Kernel time, the default where the framework has a profiler, or the wall clock.
+    warmup, runs : int
+        Number of untimed calls, and of timed ones after them.
     framework : str
-        The framework of the functions, one of those that `opperf frameworks` lists; by default
-        that whose functions, arrays or device they are, or that the functions use; else the only
-        one that is imported, or MXNet.
+        By default that whose functions, arrays or device are given, or the only one imported.
     save : str or path
         Write a run file too, with every sample, for `opperf compare` and `opperf export`.
 
@@ -213,29 +222,23 @@ def run_performance_test(
     list of dict
         For each callable `{name: [result, ...]}`, a result for each of the inputs: `inputs`,
         `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
-        `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
-        `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
-        Results of another framework than MXNet have the names of CSV's columns in place of these:
-        `forward_median_ms`, `memory_kB` and so on.
-        A call that failed has `status` and `reason` in place of numbers.
+        `avg_time_backward_<name>` in ms; by the wall clock `avg_time_<name>`, `p50`, `p90` and
+        `p99` of both passes. Others than MXNet's have the names of CSV's columns. One that failed
+        has `status` and `reason` in place of numbers.
 
     Raises
     ------
-    UsageError
-        For a framework, dtype, profiler, device or count that cannot be used, an operator that is
-        not callable, and inputs that are no dict or contain values that no case can have.
-    OutputError
-        For a file to save to that exists or cannot be written.
+    UsageError, OutputError
+        For a value or input that cannot be used; for a file that exists or cannot be written.
     """
     ctx = one_device(ctx, device)
-    if framework is None:
-        framework = framework_of_call(ops, inputs, ctx) or PREFERENCE[0]
-    check_type("framework", framework, str, "a name")
+    name = framework_of_call(ops, inputs, ctx) or PREFERENCE[0] if framework is None else framework
+    check_type("framework", name, str, "a name")
     if save is not None:
         check_type("save", save, (str, os.PathLike), "a path")
-    loaded = load_for_measuring(framework)
-    settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     path = None if save is None else Path(save)
+    loaded = load_for_measuring(name)
+    settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     return measure_calls(loaded, ops, inputs, settings, run_backward, path, dtype_name(dtype))
 
 

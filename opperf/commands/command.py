@@ -16,7 +16,7 @@ SECTIONS: dict[str, str] = {
     "Cases": (
         "framework ops categories namespaces tags variants exclude patterns ids "
         "configurations total_partitions partition_id suites torchbench frameworks "
-        "quick by_category session accelerator test filter filter_by_tier exclude_by_tier"
+        "quick session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b",
     "Commits": "changed_since git_folder all_parents commit_steps commit_every commit_env wheel",
@@ -49,8 +49,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
-        "check no_check backends baseline metric rtol atol weight measured_pass sort event "
-        "no_python top by x rank least"
+        "check no_check rtol atol weight event by"
     ),
     "History": (
         "store project projects repository revision branch is_dirty may_be_partial commits_of what "
@@ -59,7 +58,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
-        "overwrite columns flame tool json "
+        "overwrite columns json "
         "report save_output title fig_width fig_height timestamp labels progress_bar quiet "
         "folder keep"
     ),
@@ -129,13 +128,15 @@ class Command(click.Command):
     def sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Parameter]]]:
         """Yields the sections of options that help shows, by their titles; one without examples has
         a single section."""
-        left = {
+        left: dict[str | None, click.Parameter] = {
             param.name: param
             for param in self.get_params(ctx)
-            if param.get_help_record(ctx) is not None
+            if isinstance(param, click.Option) and param.get_help_record(ctx) is not None
         }
         for title, names in SECTIONS.items() if self.examples else ():
-            found = [left.pop(name) for name in names.split() if name in left]
+            listed = [name for name in names.split() if name in left]
+            own = (name for name, param in left.items() if getattr(param, "section", "") == title)
+            found = [left.pop(name) for name in dict.fromkeys((*listed, *own))]
             if found:
                 yield title, found
         if left:

@@ -3,7 +3,7 @@ measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,30 +11,17 @@ import click
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import Interpreter
 from opperf.parameters import combine
-from opperf.parsing import label_interpreters
+from opperf.parsing import clicked
+from opperf.requests.installing import install, read_locked
+from opperf.requests.parsers import label_interpreters, parse_requirements
 
 if TYPE_CHECKING:
-    from opperf.comparison.ab.arms import ArmSpec
-    from opperf.environments.locks import Locked
-    from opperf.environments.specification import EnvironmentSpec, Installed
+    pass
 
 Say = Callable[[str], None]
 
 # Help and completion do without the imports of what installs.
-
-
-def parse_requirements(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> tuple[EnvironmentSpec, ...]:
-    """Parses `torch==2.12,numpy<2` into an environment, and several values into several."""
-    from opperf.environments.requirements import read_requirements
-
-    try:
-        return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 locked_option = click.option(
@@ -51,7 +38,7 @@ environment_options = combine(
         "requirements",
         multiple=True,
         metavar="REQUIREMENTS",
-        callback=parse_requirements,
+        callback=clicked(parse_requirements),
         # The default framework may be the one that is required.
         is_eager=True,
         help="Run the workers in an environment of these requirements, which uv or pip installs "
@@ -60,21 +47,6 @@ environment_options = combine(
     ),
     locked_option,
 )
-
-
-def read_locked(path: Path | None) -> Locked | None:
-    """Returns the lock file of `--locked`. Raises `UsageError` for another file."""
-    from opperf.environments.locks import Locked, read_lock
-
-    return None if path is None else Locked(path, read_lock(path))
-
-
-def install(spec: EnvironmentSpec, locked: Locked | None, say: Say) -> Installed:
-    """Returns the environment, which is installed unless it is there. Raises `InstallationError`,
-    and `UsageError` if the lock file has none of its requirements."""
-    from opperf.environments.building import build_environment
-
-    return build_environment(spec, say, () if locked is None else locked.packages(spec))
 
 
 def with_environments(
@@ -98,28 +70,3 @@ def with_environments(
     ]
     python = {"python": label_interpreters([*named, *built])}
     return {**options, **python}, {**set_here, **python}
-
-
-def install_arm(arm: ArmSpec, locked: Locked | None, say: Say) -> ArmSpec:
-    """Returns an arm of `ab` with its environment, if it has one of its own, installed. Raises as
-    `install` does."""
-    if not arm.requirements:
-        return arm
-    from opperf.environments.requirements import read_requirements
-
-    built = install(read_requirements(",".join(arm.requirements)), locked, say)
-    return msgspec.structs.replace(arm, python=str(built.python), packages=built.packages)
-
-
-def write_lock(results: Path, interpreters: Iterable[Interpreter]) -> Path | None:
-    """Writes the lock file beside results, and returns its path; None where opperf installed no
-    environment, or the results are printed. Raises `OutputError`."""
-    from opperf.environments.locks import lock_path, lock_text
-    from opperf.results.output import STDOUT, replace
-
-    text = lock_text(interpreters)
-    if not text or results == STDOUT:
-        return None
-    path = lock_path(results)
-    replace(path, text)
-    return path

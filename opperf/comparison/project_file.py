@@ -23,7 +23,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -33,16 +32,12 @@ import msgspec
 
 from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.tolerances import Rule, Tolerances, make_rule
+from opperf.decoding import read_toml
 from opperf.errors import UsageError, suggest
 from opperf.model import Struct
 from opperf.reading import read_text
 from opperf.shares import read_share, share_text
 from opperf.sources.selecting import make_matcher
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NAME, PROJECT = "opperf.toml", "pyproject.toml"
 
@@ -148,12 +143,11 @@ def read_project_file(path: Path) -> ProjectFile:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = tomllib.loads(read_text(path))
+        return read_toml(read_text(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-    return found
 
 
 def _table(path: Path) -> Any:

@@ -7,7 +7,6 @@ import fcntl
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from opperf.decoding import read_as
 from opperf.environments.builders import (
     FEWER_RETRIES,
     Builder,
@@ -31,6 +31,7 @@ from opperf.errors import InstallationError
 from opperf.folders import cache_folder
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
+from opperf.processes.commands import run_command
 from opperf.reading import read_text
 
 Say = Callable[[str], None]
@@ -98,7 +99,7 @@ def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
     """Returns the environment in a folder as the one that is asked for, who may call it otherwise
     than those who installed it."""
     try:
-        found = msgspec.json.decode((folder / INSTALLED).read_bytes(), type=Installed)
+        found = read_as(folder / INSTALLED, Installed)
     except (OSError, msgspec.DecodeError):
         return None
     # The interpreter is a link, whose target an upgrade may have removed.
@@ -219,21 +220,14 @@ class _Build:
 
     def run(self, words: Words) -> str:
         """Returns what a command prints to standard output. Raises `InstallationError`."""
-        done = subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=self._variables,
-            # Neither a project's settings of uv nor its files count.
-            cwd=self._log.parent,
-            stdin=subprocess.DEVNULL,
-        )
+        # Neither a project's settings of uv nor its files count.
+        done = run_command(words, self._log.parent, self._variables)
+        said = done.output + done.errors if done.started else done.problem
         with self._log.open("a") as log:
-            log.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}\n")
-        if done.returncode:
-            raise InstallationError(self._failure(done.stdout + done.stderr))
-        return done.stdout
+            log.write(f"$ {' '.join(words)}\n{said}\n")
+        if done.problem:
+            raise InstallationError(self._failure(said))
+        return done.output
 
     def _failure(self, output: str) -> str:
         builder = self._builder

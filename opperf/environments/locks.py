@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from opperf.decoding import read_as
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError
 from opperf.model import Interpreter, Struct
 from opperf.plurals import pluralize
-from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 SCHEMA = 1
 """Version of the file; raised when readers of old ones would misread new ones."""
@@ -57,10 +57,10 @@ def lock_text(interpreters: Iterable[Interpreter]) -> bytes:
 def read_lock(path: Path) -> Lock:
     """Returns the content of a lock file. Raises `UsageError` for another file."""
     try:
-        lock = msgspec.json.decode(read_bytes(path, WRITTEN_BY_HAND), type=Lock)
+        lock = read_as(path, Lock)
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise UsageError(
             f"{path} is no lock file, as opperf writes it beside results: {error}"
         ) from error

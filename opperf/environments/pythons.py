@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from opperf.environments.builders import uv_reason
 from opperf.errors import InstallationError
+from opperf.processes.commands import find_program, run_command
 
 
 def own_version() -> str:
@@ -27,10 +27,10 @@ def find_python(asked: str, downloader: Sequence[str] = ()) -> str:
     if not asked or is_version_of(asked, own_version()):
         return sys.executable
     if os.sep in asked or not asked[0].isdigit():
-        found = shutil.which(os.path.expanduser(asked))  # noqa: PTH111 - as `find_program`
+        found = find_program(asked)
         if found is None:
             raise InstallationError(f"Python {asked}: no such program")
-        return str(Path(found).absolute())
+        return found
     minor = ".".join(asked.split(".")[:2])
     here = shutil.which(f"python{minor}")
     if here is not None and is_version_of(asked, version_of(here)):
@@ -42,11 +42,11 @@ def find_python(asked: str, downloader: Sequence[str] = ()) -> str:
         )
     # What is there is found, and not downloaded.
     for word in ("install", "find"):
-        done = subprocess.run([*downloader, word, asked], capture_output=True, text=True)
-        if done.returncode:
-            reason = uv_reason(done.stderr)
+        done = run_command([*downloader, word, asked])
+        if done.problem:
+            reason = uv_reason(done.errors) if done.started else done.problem
             raise InstallationError(f"Python {asked} is not on this machine: uv: {reason}")
-    return done.stdout.strip()
+    return done.output.strip()
 
 
 def is_version_of(asked: str, version: str) -> bool:
@@ -57,9 +57,5 @@ def is_version_of(asked: str, version: str) -> bool:
 def version_of(python: str | Path) -> str:
     """Returns the version of an interpreter; empty if it does not run."""
     code = "import platform; print(platform.python_version())"
-    try:
-        # Isolated: neither the user's variables nor the working directory count.
-        done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True)
-    except OSError:
-        return ""
-    return done.stdout.strip()
+    # Isolated: neither the user's variables nor the working directory count.
+    return run_command([str(python), "-I", "-c", code]).output.strip()

@@ -16,9 +16,10 @@ from opperf.execution.progress import Progress
 from opperf.execution.workers import WORKER_BYTES, Workers
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
-from opperf.model import INSTRUCTIONS, Case, OperatorTarget, Record, Status
+from opperf.metrics import alone_instruments
+from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.plurals import pluralize
 from opperf.sources.varying import process_key
 from opperf.worker.client import Worker
@@ -73,7 +74,7 @@ def _is_suitable(case: Case) -> bool:
         return False
     package = package_of(target.framework)
     can_compile = package is not None and package.compiles_ahead
-    return can_compile and settings.profiler != INSTRUCTIONS
+    return can_compile and settings.profiler not in alone_instruments()
 
 
 def _process_count(workers: Workers, cases: Iterable[Case]) -> int:

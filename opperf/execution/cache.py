@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 import opperf
-from opperf.decoding import decode
+from opperf.decoding import read_as
 from opperf.errors import OutputError, one_line
 from opperf.folders import FOLDER, cache_folder
 from opperf.frameworks import identity
@@ -33,12 +32,11 @@ def load(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
     if path is None:
         return None, []
     try:
-        decoder = functools.partial(msgspec.json.decode, type=kind)
-        return decode(decoder, path.read_bytes()), []
+        return read_as(path, kind), []
     except (FileNotFoundError, NotADirectoryError):
         # The first time for this build, or a folder that `store` warns about.
         return None, []
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.DecodeError) as error:
         return None, [f"{path} cannot be read and is made again: {one_line(str(error))}"]
 
 

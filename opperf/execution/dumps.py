@@ -4,7 +4,6 @@ Each case has other processes for it than the one that measured it."""
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 
 from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
+from opperf.folders import part_folder
 from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, Run, Settings, Status
 from opperf.plurals import pluralize
@@ -201,10 +201,10 @@ def _results(workers: Workers, case: Case, folder: Path) -> str:
     workers.close()
     folder.mkdir(exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as fresh:
+        with part_folder(folder.parent) as fresh:
             worker = workers.of(case.target.framework, case.settings)
-            observed = worker.observe(case, Path(fresh))
-            _keep_arrays(observed, Path(fresh), folder)
+            observed = worker.observe(case, fresh)
+            _keep_arrays(observed, fresh, folder)
     except OpperfError as error:
         return f"no results of {case.label}: {one_line(str(error))}"
     finally:

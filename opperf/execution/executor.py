@@ -4,24 +4,25 @@ returns a context with an `Executor`. `--executor NAME` chooses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import msgspec
+
 from opperf.declared import declared, load_declared
-from opperf.errors import UsageError, unknown
+from opperf.errors import LAST_OUTPUT, UsageError, unknown, with_last_output
 from opperf.execution.fleet.options import FleetOptions
-from opperf.execution.isolated import open_isolated
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
+from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.pinning import AUTO, Pinning
-from opperf.model import Case, Environment, Interpreter, Record, Status
+from opperf.model import Case, Environment, Interpreter, Record, ScriptTarget, Status
 from opperf.worker.allocator import configure_heap
 from opperf.worker.measure import measure
 from opperf.worker.pristine import PristineMeter
@@ -165,3 +166,52 @@ class InProcess:
 
     def kill(self) -> None:
         """Does nothing: this process is the user's."""
+
+
+class Isolated:
+    """Measures each case in a new process of `workers`, which ends with it. The reason of what ends
+    in another way than by its own record has the last lines that the process wrote."""
+
+    lanes = 1
+
+    def __init__(self, workers: Workers, echo: Callable[[str], None] | None = None) -> None:
+        self._workers, self._echo = workers, echo
+
+    def measure(self, case: Case) -> Record:
+        if isinstance(case.target, ScriptTarget):
+            # It has processes of its own, and a reason with their last lines.
+            return self._workers.measure(case)
+        worker = self._workers.of(case.target.framework, case.settings)
+        try:
+            record = worker.measure(case)
+            if record.status in (Status.CRASHED, Status.TIMEOUT):
+                record = _with_last_lines(record, worker.log)
+            if self._echo is not None and worker.log:
+                self._echo(worker.log)
+        finally:
+            self._workers.close()
+        return record
+
+    def environment(self, case: Case) -> Environment:
+        return self._workers.environment(case)
+
+    def kill(self) -> None:
+        self._workers.kill()
+
+
+def _with_last_lines(record: Record, log: str) -> Record:
+    if not log.strip():
+        return record
+    # A crash's reason has the last one already.
+    said, *_ = record.reason.partition(LAST_OUTPUT)
+    return msgspec.structs.replace(record, reason=with_last_output(said, log.splitlines()))
+
+
+@contextmanager
+def open_isolated(
+    workers: Workers, echo: Callable[[str], None] | None = None
+) -> Iterator[Isolated]:
+    """Returns a context with the executor, in whose processes nothing was planned. `echo` is called
+    with what each of them has written."""
+    workers.close()
+    yield Isolated(workers, echo)

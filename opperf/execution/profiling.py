@@ -25,7 +25,7 @@ from opperf.instruments.wrapped.program import Findings, ProcessFiles, WrappingP
 from opperf.instruments.wrapped.programs import check_program, program_of
 from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.machine.pinning import Pinning
-from opperf.metrics import check_instruments
+from opperf.metrics import check_instruments, process_settings
 from opperf.model import (
     DEFAULTS,
     Case,
@@ -186,7 +186,7 @@ class ProfilingExecutor:
             first.target.framework,
             settings,
             self._python(first),
-            self._pinning.choose(self._pinning.core_count(settings, os.environ)),
+            self._pinning.choose(self._pinning.core_count(process_settings(settings), os.environ)),
             self._variables(),
         )
         if self._killed:

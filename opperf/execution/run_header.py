@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -78,7 +79,7 @@ def run_file_path(output: Path, output_format: str) -> Path:
 def cached_path(output: Path) -> Path:
     """Returns a run file in the cache, named after the output, or the folder for standard
     output."""
-    digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:12]
     name = "stdout" if output == STDOUT else output.name
     return unfinished_folder() / f"{name}-{digest}.jsonl"
 

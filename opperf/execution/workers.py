@@ -15,19 +15,11 @@ import psutil
 
 from opperf.errors import WorkerError
 from opperf.frameworks.capabilities import needs_build
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
-from opperf.metrics import needs_of
-from opperf.model import (
-    DEFAULTS,
-    Case,
-    Environment,
-    Interpreter,
-    Record,
-    ScriptTarget,
-    Settings,
-)
+from opperf.metrics import needs_of, process_settings
+from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, ScriptTarget, Settings
 from opperf.plurals import pluralize
 from opperf.programs.environment import program_environment
 from opperf.programs.launching import ALONE, Place
@@ -129,7 +121,7 @@ class Workers(AbstractContextManager["Workers"]):
 
     def core_count(self, settings: Settings) -> int:
         """Returns the number of cores of a worker with these settings."""
-        return self._pinning.core_count(settings, os.environ)
+        return self._pinning.core_count(process_settings(settings), os.environ)
 
     @property
     def program_cpus(self) -> frozenset[int]:

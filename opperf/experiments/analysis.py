@@ -15,6 +15,7 @@ from typing import Any
 
 from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, failure_of, is_number
+from opperf.experiments.runner_csv import numbered_rows
 
 COLUMNS = (
     "timestamp",
@@ -161,8 +162,8 @@ def extended(path: Path, old: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the text of a table of reports with further rows. Columns that it lacks are added
     after its own, so that each value stays under its name. Raises `RunFileError` for a table of
     another kind."""
-    reader = csv.reader(io.StringIO(old))
-    found = next(reader, [])
+    rows_of = numbered_rows(path, old)
+    _, found = next(rows_of, ("", []))
     header = [OLD.sub(r"\1_", name) for name in found]
     if not {"timestamp", "model_name"} <= set(header):
         raise RunFileError(
@@ -174,10 +175,10 @@ def extended(path: Path, old: str, rows: Sequence[Mapping[str, Any]]) -> str:
         # Nothing that is there is written again.
         return old + ("" if old.endswith("\n") else "\n") + csv_text(rows, columns, False)
     earlier = []
-    for cells in reader:
+    for place, cells in rows_of:
         if len(cells) > len(header):
             raise RunFileError(
-                f"{path}:{reader.line_num}: the row has {len(cells)} cells below {len(header)} "
+                f"{place}: the row has {len(cells)} cells below {len(header)} "
                 "columns, so that it was appended with other columns; correct it, or name another "
                 "file with --database"
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from opperf import reading
-from opperf.errors import RunFileError
+from opperf.errors import RunFileError, UsageError
 from opperf.experiments.measured import records_of
 from opperf.experiments.records import ModelRecord, read_lines
 from opperf.experiments.runner_csv import is_runner_csv, read_rows
@@ -136,3 +136,15 @@ def _dated(
         replace(record, timestamp=timestamp) if record.timestamp is None else record
         for record in records
     ]
+
+
+def read_folder(folder: Path, omitted: str, warnings: list[str]) -> list[ModelRecord]:
+    """Returns the records of a folder's files *.jsonl but for that of a name, and adds what is
+    doubtful to `warnings`. Raises `UsageError` or `RunFileError` without files."""
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise UsageError(f"{folder} {what}; name the folder with the results (*.jsonl)")
+    files = [path for path in sorted(folder.glob("*.jsonl")) if path.stem != omitted]
+    if not files:
+        raise RunFileError(f"{folder} has no files *.jsonl of results")
+    return [record for path in files for record in read_file(path, XLA, warnings)]

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opperf.errors import UsageError
 from opperf.experiments.tiers import joined, patterns_of
 from opperf.experiments.xla_words import Words, product_of
 from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct
 from opperf.sources.models import Candidate, ModelWord
-from opperf.sources.varying import Axes
-
-MOST_POINTS = 100_000
-"""Combinations of settings: a model alone takes days in as many, and a few short lists of a file
-have any number of them."""
+from opperf.sources.varying import Axes, check_combinations
 
 FIRST = ("python", "device", "env", "mode", "dtype", "autocast", "phase")
 """The outer axes of the product, in the order of PyTorch/XLA's benchmarks as far as these have
@@ -56,12 +50,7 @@ def experiments(matrix: Matrix, axes: Axes) -> Iterator[Settled]:
     `UsageError` for more than `MOST_POINTS`."""
     names = [name for name in FIRST if name in axes]
     names += [name for name in DECLARED if name in axes and name not in FIRST]
-    points = math.prod(map(len, [*(axes[name] for name in names), *matrix.words.values()]))
-    if points > MOST_POINTS:
-        raise UsageError(
-            f"{points:,} combinations of settings, and at most {MOST_POINTS:,} are planned; give "
-            "the axes fewer values"
-        )
+    check_combinations([*(axes[name] for name in names), *matrix.words.values()])
     combinations = list(itertools.product(*(axes[name] for name in names)))
     for words, by_words in product_of(matrix.words):
         for values in combinations:

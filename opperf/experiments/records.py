@@ -176,12 +176,12 @@ def _usual_record(text: bytes, place: str) -> ModelRecord | None:
         return None
     try:
         line = LINE.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
     if model.model_name is None or (at is not None and not in_range(at)):
         return None
-    if any(key in metrics for key in VERIFICATION) or _below_zero(metrics):
+    if any(key in metrics for key in VERIFICATION) or _impossible_time(metrics):
         return None
     return ModelRecord(
         model.suite_name or "",
@@ -234,15 +234,23 @@ def _value(text: bytes) -> Any:
 TIMES = ("total_time", "per_iter_time", "mean_total_time")
 """Metrics that are measured times, of which none is below zero."""
 
+LARGEST = 1e100
+"""Numbers are below it, and times not below one over it: the squares and the ratios of those that
+are not are no numbers of 64 bits."""
 
-def _below_zero(metrics: Mapping[str, Any]) -> str:
+
+def _impossible_time(metrics: Mapping[str, Any]) -> str:
     """Returns the key path of a time that cannot be; empty without one."""
     for key in TIMES:
         value = metrics.get(key)
         times: list[Any] = value if isinstance(value, list) else [value]
         for time in times:
-            if is_number(time) and time < 0:
-                return f"metrics.{key} has {time:g}, and no time is below zero"
+            if type(time) not in (int, float):
+                continue
+            if time < 0:
+                return f"metrics.{key} has {_shown(time)}, and no time is below zero"
+            if 0 < time < 1 / LARGEST or LARGEST <= time < math.inf:
+                return f"metrics.{key} has {_shown(time)}, and no time takes so many seconds"
     return ""
 
 
@@ -267,7 +275,7 @@ def record_of(value: Any, place: str) -> ModelRecord:
     if at is not None and not in_range(at):
         raise RunFileError(_wrong(at, NUMBER, "timestamp", place))
     metrics = found["metrics"]
-    refused = _below_zero(metrics)
+    refused = _impossible_time(metrics)
     if refused:
         raise RunFileError(f"{place}: {refused}; correct or remove the record")
     for key in VERIFICATION:
@@ -294,7 +302,11 @@ def _what(value: Any) -> str:
 
 def _wrong(value: Any, kinds: tuple[type, ...], key: str, place: str) -> str:
     wanted = " or ".join(NAMES[kind] for kind in kinds if kind is not int or float not in kinds)
-    return f"{place}: {key} is {json.dumps(value)[:40]}, and not {wanted}"
+    return f"{place}: {key} is {_shown(value)}, and not {wanted}"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value)[:40]
 
 
 VERIFICATION = ("verification_code", "verification_mean_rel_error", "verification_max_rel_error")
@@ -352,6 +364,5 @@ WRONG_CODES = frozenset(code.value for code in WRONG)
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of JSON is a finite number."""
-    kind = type(value)
-    return kind is int or (kind is float and math.isfinite(value))
+    """Whether a value of JSON is a number below `LARGEST`."""
+    return type(value) in (int, float) and -LARGEST < value < LARGEST

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
 from opperf.experiments.backends import backend_of
-from opperf.experiments.records import ModelRecord, is_wrong
+from opperf.experiments.records import ModelRecord, is_number, is_wrong
 from opperf.experiments.times import compile_time, steady_time
 
 COLUMNS = (
@@ -83,6 +83,16 @@ def is_runner_csv(content: bytes) -> bool:
     return first.strip().split(",")[: len(NEEDED)] == list(NEEDED)
 
 
+def numbered_rows(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yields the rows of a table, each with its file and line. Raises `RunFileError`."""
+    reader = csv.reader(io.StringIO(text))
+    try:
+        for cells in reader:
+            yield f"{path}:{reader.line_num}", cells
+    except csv.Error as error:
+        raise RunFileError(f"{path}:{reader.line_num}: it is no CSV: {error}") from error
+
+
 def read_rows(path: Path, content: bytes, warnings: list[str]) -> Iterator[ModelRecord]:
     """Yields the records of each row: of the backend, and of eager where there is a speed-up. Adds
     a line to `warnings` for a row that is cut off. Raises `RunFileError` for a wrong value."""
@@ -93,10 +103,9 @@ def read_rows(path: Path, content: bytes, warnings: list[str]) -> Iterator[Model
             f"{path}: its name is not BACKEND_SUITE_DTYPE_TEST_..., so its rows are taken for "
             "inductor, inference"
         )
-    reader = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace")))
-    header = next(reader)
-    for cells in reader:
-        place = f"{path}:{reader.line_num}"
+    rows = numbered_rows(path, content.decode("utf-8-sig", "replace"))
+    _, header = next(rows)
+    for place, cells in rows:
         if cells == header or not cells:
             # The runner repeats the header where it appends to a file.
             continue
@@ -160,7 +169,9 @@ def _number(text: str, key: str, place: str) -> float | None:
             raise RunFileError(f"{place}: {key} is {text[:40]!r}, and not a number") from None
         # Columns that later versions add may be texts.
         return None
-    return value if abs(value) < float("inf") else None
+    if key in COLUMNS and value < 0:
+        raise RunFileError(f"{place}: {key} is {text[:40]}, and none is below zero")
+    return value if is_number(value) else None
 
 
 def _verified(word: str) -> tuple[str | None, str | None]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opperf.errors import UsageError
+from opperf.errors import UsageError, unknown
+from opperf.experiments.backends import TITLES, backend_of
 from opperf.experiments.records import ModelRecord
 from opperf.experiments.tiers import joined, patterns_of
+from opperf.plurals import pluralize
 
 TESTS = {"inference": "eval", "training": "train"}
 """Names of the option, and what records have."""
@@ -85,3 +87,33 @@ def listed(names: Sequence[str]) -> str:
     """Returns names for a message."""
     more = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
+
+
+def why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
+    """Returns why a selection has none of the records, for a message."""
+    if not records:
+        return "no results found: the files have no records"
+    machines = list(dict.fromkeys(filter(None, map(machine_of, records))))
+    tests = sorted({str(record.test) for record in records})
+    what = [
+        f"accelerator {selection.accelerator}" if selection.accelerator else "",
+        f"test {selection.test}" if selection.test else "",
+        "models by name or tier"
+        if selection != Selection(selection.accelerator, selection.test)
+        else "",
+    ]
+    return (
+        f"no results found for {', '.join(filter(None, what))}; the files have "
+        f"{pluralize(len(records), 'record')} of the accelerators {listed(machines) or 'unknown'} "
+        f"and the tests {', '.join(tests)}"
+    )
+
+
+def check_backends(backends: Sequence[str], records: Sequence[ModelRecord]) -> None:
+    """Raises `UsageError` for a backend that nothing has, or that is named twice."""
+    known = dict.fromkeys([*TITLES, *filter(None, map(backend_of, records))])
+    for backend in backends:
+        if backend not in known:
+            raise unknown("backend", backend, known)
+        if backends.count(backend) > 1:
+            raise UsageError(f"--backends has {backend} twice; name it once")

@@ -1,15 +1,24 @@
-"""The framework of a command that names none: that of the names and files it mentions."""
+"""The framework of a command, which one that names none has of the names and files it mentions."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opperf.environments.requirements import BETWEEN, is_requirement
 from opperf.errors import FrameworkError
-from opperf.frameworks import available, is_available, package_of
+from opperf.frameworks import (
+    PREFERENCE,
+    available,
+    default_framework,
+    is_available,
+    package_of,
+)
+from opperf.frameworks.installed import package_version
+from opperf.model import Interpreter
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
@@ -35,15 +44,21 @@ class Mention(NamedTuple):
 
 
 def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
-    """Returns the only installed framework of a name or an imported module in a command's
-    parameters; NumPy, which all files use, counts alone only."""
+    """Returns the framework that the names, files and requirements of a command's parameters
+    mention."""
+    return mentioned_among(_words(parameters), _requirements(parameters))
+
+
+def mentioned_among(words: Iterable[str], requirements: Iterable[str] = ()) -> Mention | None:
+    """Returns the only installed framework of a name or an imported module among words; NumPy,
+    which all files use, counts alone only."""
     found: dict[str, str] = {}
-    for word in _words(parameters):
+    for word in words:
         for root in _roots(word):
             for name in _frameworks(root):
                 found.setdefault(name, word)
     if not found:
-        return _required_framework(parameters)
+        return _required_framework(requirements)
     if len(found) > 1:
         found.pop(NUMPY, None)
     if len(found) != 1:
@@ -54,11 +69,11 @@ def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
     return Mention(name, why) if is_available(name) else None
 
 
-def _required_framework(parameters: Mapping[str, Any]) -> Mention | None:
+def _required_framework(requirements: Iterable[str]) -> Mention | None:
     """Returns the only framework of the requirements, NumPy aside, of environments that are yet to
     be installed."""
     found: dict[str, str] = {}
-    for requirement in _requirements(parameters):
+    for requirement in requirements:
         match = NAME.match(requirement)
         for name in _frameworks(match[0]) if match else ():
             found.setdefault(name, requirement)
@@ -124,3 +139,50 @@ def _frameworks(root: str) -> Iterable[str]:
             continue
         if package is not None and root in (package.name, *package.parts):
             yield name
+
+
+@dataclass(frozen=True)
+class FrameworkChoice:
+    """The framework of a request, and how it was chosen."""
+
+    name: str
+    is_named: bool
+    elsewhere: bool
+    """Whether another interpreter measures it, whose version is not known here."""
+    mention: Mention | None
+    """The name or file that decides; None for the first installed one."""
+
+
+def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
+    """Says which framework is used, unless the user named it, and its version."""
+    if choice.is_named:
+        return
+    package = package_of(choice.name)
+    shown = choice.name
+    if package is not None and not choice.elsewhere:
+        shown = f"{shown} {package_version(package.name)}"
+    mention = choice.mention
+    why = mention.why if mention else f"the first installed of {', '.join(PREFERENCE)}"
+    say(f"framework: {shown}, {why}; choose another with --framework")
+
+
+def choose_framework(
+    named: str,
+    words: Iterable[str],
+    interpreters: Sequence[Interpreter],
+    requirements: Iterable[str] = (),
+) -> FrameworkChoice:
+    """Returns the named framework, or else the only one that words or requirements mention, or else
+    the preferred one that is installed or named with an interpreter. Raises `FrameworkError`."""
+    if named:
+        return FrameworkChoice(named, True, bool(interpreters), None)
+    mention = mentioned_among(words, requirements)
+    name = mention.framework if mention else default_framework([i.framework for i in interpreters])
+    return FrameworkChoice(name, False, bool(interpreters), mention)
+
+
+def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:
+    """Returns the framework of a command's options, of which the user set those of `set_here`."""
+    is_named = "framework" in set_here
+    mention = None if is_named else mentioned_framework(set_here)
+    return FrameworkChoice(options["framework"], is_named, "python" in set_here, mention)

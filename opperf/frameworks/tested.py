@@ -19,6 +19,8 @@ class SweptVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sweep over a framework's registry at the small size."""
 
     framework: str
+    end: str
+    """`oldest` or `newest` of the versions that opperf takes."""
     version: str
     python: str
     operators: int

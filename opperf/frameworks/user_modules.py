@@ -87,8 +87,17 @@ def file_here(name: str) -> Path | None:
 
 
 def _in_working_directory(name: str) -> Path | None:
-    file = Path(*name.split(".")).with_suffix(".py")
+    words = name.split(".")
+    # Of no other words is a path made: a module's name may come from a file.
+    if not all(map(str.isidentifier, words)) or len(name) > LONGEST_NAME:
+        return None
+    file = Path(*words).with_suffix(".py")
     return file if file.is_file() else None
+
+
+LONGEST_NAME = 240
+"""Most characters of a module's name that is looked for as a file: most systems have no longer name
+than 255 bytes."""
 
 
 def _is_same(file: Path, other: str | None) -> bool:

@@ -43,11 +43,13 @@ def find_blessing(series: Timeline, between: Sequence[str], file: ProjectFile) -
 
 
 def add_blessing(path: Path, blessing: Blessing) -> None:
-    """Adds an entry to a project's file, made if it is not there, and leaves the rest as it is.
-    Raises `UsageError` for a file that is wrong, and `OutputError` if it cannot be written."""
+    """Adds an entry to a project's file, made if it is not there, and leaves the rest as it is; an
+    entry that is there already is not repeated. Raises `UsageError` for a file that is wrong, and
+    `OutputError` if it cannot be written."""
     text = ""
     if path.exists():
-        read_project_file(path)
+        if blessing in read_project_file(path).blessed:
+            return
         text = read_text(path)
     table = ".".join((*TABLE, "blessed")) if path.name == PROJECT else "blessed"
     # A basic string of TOML is one of JSON.

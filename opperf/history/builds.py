@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import field
 
+from opperf.decoding import read_as
 from opperf.environments.building import build_environment, one_builder
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
@@ -26,6 +26,7 @@ from opperf.folders import cache_folder
 from opperf.history.worktrees import Commit, Repository
 from opperf.model import Struct
 from opperf.model.base import ID_LENGTH, digest
+from opperf.processes.commands import run_command
 from opperf.results.output import replace
 from opperf.results.text import duration
 
@@ -116,7 +117,7 @@ class Builder:
 
     def _found(self, folder: Path) -> Build | None:
         try:
-            found = msgspec.json.decode((folder / DONE).read_bytes(), type=Build)
+            found = read_as(folder / DONE, Build)
         except (OSError, msgspec.DecodeError):
             return None
         return found if Path(found.folder).is_dir() else None
@@ -148,25 +149,13 @@ class Builder:
         if not self._recipe.command:
             return
         with log.open("wb") as output:
-            try:
-                code = subprocess.run(
-                    self._recipe.words,
-                    cwd=tree,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    check=False,
-                ).returncode
-            except OSError as error:
-                raise UsageError(
-                    f"the build {shlex.join(self._recipe.command)} cannot be started: "
-                    f"{error.strerror}"
-                ) from error
-        if code:
+            done = run_command(self._recipe.words, tree, output=output)
+        if not done.started:
+            raise UsageError(f"the build {shlex.join(self._recipe.command)} {done.problem}")
+        if done.code:
             lines = log.read_text(errors="replace").splitlines()
-            raise BuildError(
-                f"{with_last_output(f'exit code {code}', lines)} (all that it printed: {log})"
-            )
+            reason = with_last_output(f"exit code {done.code}", lines)
+            raise BuildError(f"{reason} (all that it printed: {log})")
 
     def _wheel(self, commit: Commit, tree: Path) -> str:
         found = sorted(tree.glob(self._recipe.wheel))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
+from opperf.decoding import is_writable
 from opperf.errors import UsageError, one_line
 from opperf.history.model import Commit
 from opperf.model import Struct
+from opperf.processes.commands import run_command
 
 WAIT_S = 60.0
 """Seconds for git to answer: counting a million commits takes some of them."""
@@ -42,26 +43,17 @@ class GitError(UsageError):
 def git(folder: Path, *words: str, given: str = "", wait_s: float | None = WAIT_S) -> str:
     """Returns what git prints, which is given a text to read. Raises `UsageError` if there is no
     git or if it takes longer than `wait_s`, and `GitError` with its reason if it fails."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words],
-            capture_output=True,
-            text=True,
-            # Of names in other encodings.
-            errors="replace",
-            timeout=wait_s,
-            input=given,
-            env={name: value for name, value in os.environ.items() if name not in NOT_INHERITED},
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise UsageError("git is not installed, or not on PATH") from error
-    except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{folder}: git {words[0]} took over {wait_s:.0f} s") from error
-    if done.returncode:
-        said = one_line(done.stderr) or f"exit code {done.returncode}"
+    variables = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+    command = ["git", "-C", str(folder), *words]
+    done = run_command(command, variables=variables, given=given, timeout_s=wait_s)
+    if not done.started:
+        raise UsageError("git is not installed, or not on PATH")
+    if done.code is None:
+        raise UsageError(f"{folder}: git {words[0]} {done.problem}")
+    if done.code:
+        said = one_line(done.errors) or f"exit code {done.code}"
         raise GitError(f"{folder}: git {words[0]} failed: {said}")
-    return done.stdout.rstrip("\n")
+    return done.output.rstrip("\n")
 
 
 def read_commit(folder: Path, revision: str) -> Commit:
@@ -159,8 +151,13 @@ def read_checkout(
 def read_branch(folder: Path) -> str:
     """Returns the branch that a repository is at, as a CI or itself says: `HEAD` for none. Raises
     `UsageError` if git fails."""
-    of_ci = next(filter(None, (os.environ.get(name) for name in BRANCH_VARIABLES)), "")
-    return of_ci or git(folder, "rev-parse", "--abbrev-ref", "HEAD")
+    name = next((name for name in BRANCH_VARIABLES if os.environ.get(name)), "")
+    if not name:
+        return git(folder, "rev-parse", "--abbrev-ref", "HEAD")
+    branch = os.environ[name]
+    if not is_writable(branch):
+        raise UsageError(f"the environment variable {name} is no text in UTF-8; use --branch")
+    return branch
 
 
 def project_name(folder: Path) -> str:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from opperf.frameworks.base import Flops
 from opperf.instruments.instrument import Instrument
-from opperf.model import DEFAULTS, INSTRUCTIONS, SEQUENCES, Metric, MetricKind, NoteCode, Settings
+from opperf.model import DEFAULTS, SEQUENCES, Metric, MetricKind, NoteCode
 
 NS_PER_S = 1e9
 
 if TYPE_CHECKING:
     from opperf.frameworks.base import Gradient
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 DESCRIPTIONS = {
     "first_call": ("ns", "time of the first call, compilation included"),
@@ -68,9 +68,6 @@ class Compilation(Instrument):
 
     name = "compilation"
     metrics = METRICS
-
-    def measures(self, settings: Settings) -> bool:
-        return settings.profiler != INSTRUCTIONS
 
     def measure(self, visit: Visit) -> None:
         if not visit.compiles:

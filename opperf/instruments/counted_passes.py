@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from functools import partial
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import CPU
 from opperf.instruments.callgrind.counter import Counter, Counts, Phase
-from opperf.instruments.instructions import CALLGRIND, INSTRUCTIONS_EMPTY
 from opperf.instruments.instrument import SUFFIXES
-from opperf.instruments.prepared import Visit
-from opperf.model import MetricKind, NoteCode, Pass, process_settings
+from opperf.instruments.visit import Visit
+from opperf.model import Metric, MetricKind, NoteCode, Pass
 
 EVENTS = {
     "instructions": ("Ir",),
@@ -43,13 +43,11 @@ def prepare(framework: Framework) -> None:
     _counter(framework).pause()
 
 
-METRICS = {metric.name: metric for metric in CALLGRIND.metrics}
-
-
 class CountedPasses:
     """Counts the instructions of a visit's passes, and keeps their dumps."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: Visit, metrics: Iterable[Metric]) -> None:
+        self._metrics = {metric.name: metric for metric in metrics}
         self._visit, self._prepared = visit, visit.prepared
         self._case, self._framework = visit.case, visit.framework
 
@@ -90,8 +88,7 @@ class CountedPasses:
             list(passes.values()),
             settings.warmup,
             settings.runs,
-            on_calling_thread=process_settings(settings)["threads"] == 1
-            and not self._framework.has_own_threads,
+            on_calling_thread=settings.threads in (None, 1) and not self._framework.has_own_threads,
         )
         for name, counts in zip(passes, found, strict=True):
             folder = self._visit.conditions.profiles
@@ -107,10 +104,10 @@ class CountedPasses:
             samples = [math.fsum(counts) for counts in zip(*listed, strict=True)]
             self._set(f"{metric}{SUFFIXES[name]}", samples, counts.loops)
         if name == "forward":
-            self._set(INSTRUCTIONS_EMPTY.name, [counts.empty], counts.loops)
+            self._set("instructions_empty", [counts.empty], counts.loops)
 
     def _set(self, name: str, samples: list[float], loops: int) -> None:
-        metric = METRICS[name]
+        metric = self._metrics[name]
         summary = self._visit.keep(metric, samples, loops)
         if not metric.usual:
             return

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from opperf.errors import UsageError
 from opperf.instruments.instrument import Instrument, Launcher, Needs, backward_of
-from opperf.model import INSTRUCTIONS as PROFILER
 from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 INSTRUCTIONS = Metric(
     "instructions",
@@ -70,22 +69,21 @@ class Instructions(Instrument):
 
     name = "instructions"
     metrics = (INSTRUCTIONS, INSTRUCTIONS_BACKWARD, INSTRUCTIONS_EMPTY, *SIMULATED)
-    needs = Needs(fork_for_each_case=True, quiet_machine=False)
-
-    def measures(self, settings: Settings) -> bool:
-        return settings.profiler == PROFILER
+    profiler = "instructions"
+    # More threads would wait for each other, in loops of which each run has another number.
+    needs = Needs(fork_for_each_case=True, quiet_machine=False, threads=1)
 
     def expected(self, case: Case) -> tuple[str, ...]:
         found = {"forward": INSTRUCTIONS.name, "backward": INSTRUCTIONS_BACKWARD.name}
         return tuple(found[name] for name in case.passes)
 
-    def check(self, settings: Sequence[Settings]) -> None:
-        if any(map(self.measures, settings)):
+    def check(self, measured: Sequence[Settings], others: Sequence[Settings]) -> None:
+        if measured:
             from opperf.instruments.callgrind.valgrind import installed
 
             installed()
-        elif any(process.callgrind_cache for process in settings):
-            raise UsageError(f"--callgrind-cache is for --profiler {PROFILER}")
+        elif any(process.callgrind_cache for process in others):
+            raise UsageError(f"--callgrind-cache is for --profiler {self.profiler}")
 
     def launcher(self, framework: str, settings: Settings) -> Launcher:
         from opperf.instruments.callgrind.valgrind import CallgrindLauncher
@@ -105,7 +103,7 @@ class Instructions(Instrument):
     def measure(self, visit: Visit) -> None:
         from opperf.instruments.counted_passes import CountedPasses
 
-        CountedPasses(visit).measure()
+        CountedPasses(visit, self.metrics).measure()
 
 
 CALLGRIND = Instructions()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from opperf.model import Case, Metric, Pass, Record, Settings, Struct
+from opperf.model import Case, Metric, Pass, Settings, Struct
 
 if TYPE_CHECKING:
-    from opperf.instruments.peaks import MemoryMeter
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Conditions, Visit
 
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
 
+BESIDE_TIMES, ALWAYS = "", "*"
+"""Of an instrument that no profiler of its own asks for: it measures beside times, of any profiler,
+or whatever else measures a case."""
 
 SUFFIXES: dict[Pass, str] = {"forward": "", "backward": "_backward"}
 """Ends of the names of a pass's metrics."""
@@ -34,27 +34,6 @@ def backward_of(metric: Metric) -> Metric:
     )
 
 
-class KeptResults(Struct, frozen=True):
-    """Where the results of a case's timed calls are kept, and of calls after them."""
-
-    folder: str
-    """Absolute path of a new folder."""
-    calls: int
-    """Number of the call after the timed ones whose results are kept."""
-
-
-class FewCalls(Struct, frozen=True):
-    """How a slow case is sampled where many processes measure it: one sample is enough, as its
-    scatter is that of the processes."""
-
-    first_s: float | None = None
-    """Seconds from which the first call is a sample by the wall clock, and the only one of the
-    forward pass; None if it may take longer than later ones."""
-    is_gauged: bool = True
-    """Whether reference work is timed between the calls, where others have it: that of microseconds
-    says nothing of the core's speed during a call of a second."""
-
-
 class Needs(Struct, frozen=True):
     """Requirements of an instrument: of the process that measures, and of the machine beside it."""
 
@@ -68,39 +47,8 @@ class Needs(Struct, frozen=True):
     """A device whose clocks heat and power do not lower: else it measures again after a rest."""
     last: bool = False
     """To be after all others, whose results are kept if it ends the process."""
-
-
-class CompiledAhead(Struct, frozen=True):
-    """The cost of compiling a case in another process, before it is measured."""
-
-    compile_ns: float
-    first_ns: float
-    """Of these, what the call's first program took."""
-    cache_misses: int
-    """Programs that were compiled; the others were in the cache."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """How the cases of a process are visited, beside their settings."""
-
-    meter: MemoryMeter
-    reference_work: bool = False
-    profiles: Path | None = None
-    """Folder that keeps what an instrument's program wrote of each case."""
-    keep: Callable[[Record], object] = lambda record: None
-    """Keeps the record as it is before the last instruments, which may end the process."""
-    rehearsed: bool = False
-    """The case fits in memory, which is not estimated."""
-    results: KeptResults | None = None
-    """None for no calls after the timed ones."""
-    finds_removed_work: bool = True
-    """Whether work that a compiler removed is looked for: calling all of it eagerly takes a part of
-    the time that compiling and measuring it does, and one process of an arm says it."""
-    ahead: CompiledAhead | None = None
-    """Set if another process has put the case's programs in the cache."""
-    few: FewCalls | None = None
-    """None for as many samples as a summary needs."""
+    threads: int | None = None
+    """Compute threads of its process, unless a number is set; None for the framework's choice."""
 
 
 class Launcher(Protocol):
@@ -129,9 +77,24 @@ class Instrument:
     name = ""
     metrics: tuple[Metric, ...] = ()
     """Those that it writes, in the order of tables."""
+    profiler = BESIDE_TIMES
+    """The value of `--profiler` under which it measures, alone, in place of times."""
     needs = Needs()
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether a profiler of its own asks for it."""
+        return self.profiler not in (BESIDE_TIMES, ALWAYS)
+
+    @property
+    def has_launcher(self) -> bool:
+        """Whether it runs workers in another program. Their cases then share no process with those
+        of other profilers."""
+        return type(self).launcher is not Instrument.launcher
+
     def measures(self, settings: Settings) -> bool:
+        """Whether it measures cases of these settings, whose profiler is one of its own. One with a
+        launcher reads those of the process alone."""
         return True
 
     def expected(self, case: Case) -> tuple[str, ...]:
@@ -142,9 +105,9 @@ class Instrument:
         """Returns how much each case is measured, in words, of which empty ones do not count."""
         return []
 
-    def check(self, settings: Sequence[Settings]) -> None:
-        """Raises `UsageError` if this machine lacks what it needs for cases of these settings, or
-        if none of them uses a setting that is for it alone."""
+    def check(self, measured: Sequence[Settings], others: Sequence[Settings]) -> None:
+        """Raises `UsageError` if this machine lacks what it needs for cases of the settings that it
+        measures, or if others set what is for it alone."""
 
     def launcher(self, framework: str, settings: Settings) -> Launcher | None:
         """Returns what runs the worker of these settings in another program; None for nothing."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from opperf.errors import UnsupportedError
-from opperf.instruments.instrument import Conditions, Instrument, Needs
-from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, NoteCode, Settings
+from opperf.instruments.instrument import Instrument, Needs
+from opperf.model import Case, Metric, MetricKind, NoteCode, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Conditions, Visit
 
 MEMORY = Metric(
     "memory",
@@ -56,7 +56,7 @@ class Memory(Instrument):
     needs = Needs(pristine_fork=True)
 
     def measures(self, settings: Settings) -> bool:
-        return settings.memory and settings.profiler != INSTRUCTIONS
+        return settings.memory
 
     def expected(self, case: Case) -> tuple[str, ...]:
         return (MEMORY.name,)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opperf.instruments.instrument import Instrument, Needs
+from opperf.instruments.instrument import ALWAYS, Instrument, Needs
 from opperf.model import Metric, MetricKind
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 RECORDED = Metric(
     "recorded",
@@ -25,6 +25,7 @@ class RecordedTimes(Instrument):
 
     name = "recorded"
     metrics = (RECORDED,)
+    profiler = ALWAYS
     needs = Needs(quiet_machine=False)
 
     def measure(self, visit: Visit) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from opperf.frameworks.replays import CallSequence, Replayed, Step
 from opperf.instruments.instrument import Instrument
-from opperf.model import INSTRUCTIONS, Metric, MetricKind, Part, Settings
+from opperf.model import Metric, MetricKind, Part
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 PERCENT = "%"
 
@@ -72,9 +72,6 @@ class Replays(Instrument):
 
     name = "replays"
     metrics = (CALLS, DISTINCT, OPERATORS, RECORDED_SHARE, OUTSIDE)
-
-    def measures(self, settings: Settings) -> bool:
-        return settings.profiler != INSTRUCTIONS
 
     def measure(self, visit: Visit) -> None:
         replay = visit.prepared.called

@@ -12,14 +12,14 @@ from opperf.errors import NoGradientError
 from opperf.frameworks.base import Gradient, ReadableGradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit, count_moved_bytes
+from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.instruments.profilers.sampling import Samples, Sampling, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
-from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
+from opperf.instruments.visit import NS_PER_S, Visit, count_moved_bytes
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text
@@ -92,11 +92,13 @@ class SampledPasses:
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
 
-    def measure(self) -> None:
-        run(self.steps())
+    def measure(self, forward: Metric, backward: Metric, total: Metric) -> None:
+        """Samples the passes of the case, and keeps the times of these metrics."""
+        run(self.steps(forward, backward, total))
 
-    def steps(self) -> Steps[None]:
-        """Yields what is sampled, pass after pass, and takes the samples of each."""
+    def steps(self, forward: Metric, backward: Metric, total: Metric) -> Steps[None]:
+        """Yields what is sampled, pass after pass, and keeps the times of these metrics from the
+        samples that it is sent."""
         visit, settings = self._visit, self._case.settings
         visit.inspect()
         timer = profiler(settings.profiler, self._framework, settings.device)
@@ -107,13 +109,13 @@ class SampledPasses:
         if settings.cache == "cold":
             self._cool()
         if self._first_counts(timer):
-            for metric in (FORWARD, TOTAL):
+            for metric in (forward, total):
                 self._keep(metric, [visit.first_s * NS_PER_S], loops=1)
-            visit.waits[FORWARD.name] = Waits(wall_s=visit.first_s)
+            visit.waits[forward.name] = Waits(wall_s=visit.first_s)
         else:
-            yield from self._forward(timer, first_s)
-        if BACKWARD.name in self._case.passes:
-            yield from self._backward(timer)
+            yield from self._forward(timer, first_s, forward, total)
+        if backward.name in self._case.passes:
+            yield from self._backward(timer, backward, total)
 
     def _first_counts(self, timer: Profiler) -> bool:
         """Returns whether the first call is the sample of the forward pass."""
@@ -150,52 +152,55 @@ class SampledPasses:
             return self._ring.gradient(PreparedCase.make_gradient)
         return self._prepared.gradient or self._prepared.make_gradient()
 
-    def _forward(self, timer: Profiler, first_s: float) -> Steps[None]:
+    def _forward(
+        self, timer: Profiler, first_s: float, forward: Metric, total: Metric
+    ) -> Steps[None]:
         if self._ring is None:
             call = self._framework.repeated(self._prepared.call)
         else:
             call = self._ring.call
         observer = self._visit.observer
         observe = None if observer is None else observer.forward
-        done = yield from self._time("forward", timer, [call], first_s, observe)
-        (forward,) = done.phases
-        if forward.times:
-            self._keep(FORWARD, forward.times, done.loops)
-            self._keep(TOTAL, forward.times, done.loops)
-        else:
-            why = ONLY_VIEWS if self._visit.returns_views else self._unseen(forward)
-            self._note_no_kernel((FORWARD, TOTAL), why)
-        self._note_waits(FORWARD, timer)
-        self._note_profile(FORWARD, forward)
-        if forward.batch > 1:
-            self._visit.note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
-        self._note_launch(FORWARD, timer, forward)
+        done = yield from self._time(forward.name, timer, [call], first_s, observe)
+        why = ONLY_VIEWS if self._visit.returns_views else self._unseen(done.phases[0])
+        self._keep_pass((forward, total), timer, done, why)
 
-    def _backward(self, timer: Profiler) -> Steps[None]:
+    def _backward(self, timer: Profiler, backward: Metric, total: Metric) -> Steps[None]:
         self._visit.restore()
         try:
             with self._visit.busy():
                 gradient = self._gradient()
         except NoGradientError as error:
-            self._visit.note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
+            self._visit.note(backward.name, NoteCode.NO_GRADIENT, str(error))
             return
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         first_s = self._visit.latest_s
         if self._visit.compiles:
             first_s = self._visit.compiled_s.get("backward") or self._call_again(phases)
         observe = self._observe(gradient)
-        done = yield from self._time("backward", timer, phases, first_s, observe)
-        forward, backward = done.phases
-        if backward.times:
-            self._keep(BACKWARD, backward.times, done.loops)
-        else:
-            self._note_no_kernel((BACKWARD,), self._unseen(backward))
-        self._note_waits(BACKWARD, timer)
-        self._note_profile(BACKWARD, backward)
-        self._note_launch(BACKWARD, timer, backward)
-        if forward.times and backward.times:
-            both = zip(forward.times, backward.times, strict=True)
-            self._keep(TOTAL, [a + b for a, b in both], done.loops)
+        done = yield from self._time(backward.name, timer, phases, first_s, observe)
+        recorded, timed = done.phases
+        self._keep_pass((backward,), timer, done, self._unseen(timed))
+        if recorded.times and timed.times:
+            both = zip(recorded.times, timed.times, strict=True)
+            self._keep(total, [a + b for a, b in both], done.loops)
+
+    def _keep_pass(
+        self, metrics: Sequence[Metric], timer: Profiler, done: Samples, without: str
+    ) -> None:
+        """Keeps the times of a pass for each metric, of which the first is its own, with the notes
+        on them. `without` says why there are none."""
+        timed, own = done.phases[-1], metrics[0]
+        for metric in metrics:
+            if timed.times:
+                self._keep(metric, timed.times, done.loops)
+            else:
+                self._visit.note(metric.name, NoteCode.NO_KERNEL, without)
+        self._note_waits(own, timer)
+        self._note_profile(own, timed)
+        if timed.batch > 1:
+            self._visit.note(own.name, NoteCode.BATCHED, BATCHED.format(timed.batch))
+        self._note_launch(own, timer, timed)
 
     def _observe(self, gradient: Gradient) -> Callable[[Any], None] | None:
         """Returns what is done with the results of a backward pass."""
@@ -263,13 +268,8 @@ class SampledPasses:
             )
             if metric in PASSES and self._fresh.look_again(lambda: [phase() for phase in called]):
                 phases, timed = self._with_steps(called, before)
-            last = len(phases) - 1
             call_s = warm.fastest_s
-            if settings.iterations is not None:
-                loops = settings.iterations
-            else:
-                # A fixed number of runs is one of calls, each of which is a sample.
-                loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
+            loops = self._loops(timer, phases, call_s)
             if work is not None or self._visit.conditions.rehearsed:
                 # A process of a session is one of many: its time counts more than its resolution.
                 loops = min(loops, most_loops(longest_s, call_s))
@@ -277,6 +277,7 @@ class SampledPasses:
                 work.forget()
             begin = waits.read()
             wanted = criteria(settings, share, MIN_RUNS if few is None else 1)
+            last = len(phases) - 1
             done = yield Sampling(metric, timer, phases, last, wanted, call_s, loops)
             end = waits.read()
         if done.last and observe is not None:
@@ -299,6 +300,14 @@ class SampledPasses:
         if work is not None and own > 0:
             self._visit.reference[metric] = {OWN: own, **work.means()}
         return done
+
+    def _loops(self, timer: Profiler, phases: Sequence[Callable[[], object]], call_s: float) -> int:
+        """Returns the number of calls in a sample."""
+        settings = self._case.settings
+        if settings.iterations is not None:
+            return settings.iterations
+        # A fixed number of runs is one of calls, each of which is a sample.
+        return loops_for(timer, phases, len(phases) - 1, call_s) if settings.runs is None else 1
 
     def _with_steps(
         self, phases: Sequence[Callable[[], object]], before: Sequence[Callable[[], object]]
@@ -351,10 +360,6 @@ class SampledPasses:
     def _unseen(self, timed: PhaseTimes) -> str:
         length = f" of {time_text(statistics.median(timed.walls))}" if timed.walls else ""
         return UNSEEN.format(self._case.settings.profiler, length)
-
-    def _note_no_kernel(self, metrics: Sequence[Metric], why: str) -> None:
-        for metric in metrics:
-            self._visit.note(metric.name, NoteCode.NO_KERNEL, why)
 
     def _note_waits(self, metric: Metric, timer: Profiler) -> None:
         """Adds a note if threads waited for cores; kernels of another device do not."""

@@ -8,10 +8,10 @@ from opperf.frameworks.models import RunnableModel
 from opperf.instruments.compilation import keep_flops
 from opperf.instruments.instrument import Instrument, Needs
 from opperf.instruments.times import BACKWARD
-from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, ModelTarget, Settings
+from opperf.model import Case, Metric, MetricKind, ModelTarget
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 STEP = Metric(
     "step",
@@ -39,9 +39,6 @@ class Steps(Instrument):
     name = "steps"
     metrics = (STEP, OPTIMIZER)
     needs = Needs(steady_clocks=True)
-
-    def measures(self, settings: Settings) -> bool:
-        return settings.profiler != INSTRUCTIONS
 
     def expected(self, case: Case) -> tuple[str, ...]:
         trained = isinstance(case.target, ModelTarget) and BACKWARD.name in case.passes

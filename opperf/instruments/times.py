@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.instruments.instrument import Instrument, Needs
-from opperf.model import INSTRUCTIONS, Case, Metric, MetricKind, Settings
+from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 FORWARD = Metric(
     "forward",
@@ -52,9 +52,6 @@ class Times(Instrument):
     metrics = (FORWARD, BACKWARD, TOTAL, KERNEL)
     needs = Needs(steady_clocks=True)
 
-    def measures(self, settings: Settings) -> bool:
-        return settings.profiler != INSTRUCTIONS
-
     def expected(self, case: Case) -> tuple[str, ...]:
         return case.passes
 
@@ -70,7 +67,7 @@ class Times(Instrument):
     def measure(self, visit: Visit) -> None:
         from opperf.instruments.sampled_passes import SampledPasses
 
-        SampledPasses(visit).measure()
+        SampledPasses(visit).measure(FORWARD, BACKWARD, TOTAL)
 
 
 TIMES = Times()

@@ -3,7 +3,6 @@ of the same name for each."""
 
 from __future__ import annotations
 
-import os
 import platform
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +16,10 @@ import opperf
 from opperf.machine.gpus import gpu_facts
 from opperf.machine.health import examine, processor
 from opperf.machine.kernel import (
-    USABLE_CPUS,
     Machine,
     Unreadable,
     format_cpus,
+    named_cpus,
     parse_cpus,
     read_text,
     this_machine,
@@ -236,7 +235,7 @@ def list_cpus(machine: Machine) -> str:
 def environment(framework: MeasuredFramework, allocator: str = "") -> Environment:
     """Returns the environment of this process, whose heap has the settings `allocator`."""
     machine = this_machine(framework.variables)
-    usable = parse_cpus(os.environ.get(USABLE_CPUS, "")) or machine.cpus
+    usable = named_cpus() or machine.cpus
     process = Process(framework, machine._replace(cpus=usable), list_cpus(machine), allocator)
     return Environment(**{fact.name: fact.read(process) for fact in FACTS})
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import psutil
 
+from opperf.errors import UsageError
+
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Variables that set a framework's compute threads; a framework reads them at import."""
 
@@ -108,6 +110,19 @@ def read_number(path: Path) -> int:
         return int(content)
     except ValueError as error:
         raise Unreadable(f"{path} has {content!r}, which is not a number") from error
+
+
+def named_cpus() -> frozenset[int]:
+    """Returns the CPUs that the environment names as usable; none if it names none. Raises
+    `UsageError` for what is no list of CPUs."""
+    listed = os.environ.get(USABLE_CPUS, "")
+    try:
+        return parse_cpus(listed)
+    except ValueError as error:
+        raise UsageError(
+            f"the environment variable {USABLE_CPUS} is {listed!r}, not a list of CPUs such as "
+            "0-3,8; opperf sets it for its own processes: unset it"
+        ) from error
 
 
 def parse_cpus(listed: str) -> frozenset[int]:

@@ -16,7 +16,7 @@ from opperf.machine.core_use import NOTHING_ELSE, Claims, Held, Use
 from opperf.machine.health.processor import count_threads
 from opperf.machine.kernel import SYSFS, THREAD_VARIABLES, format_cpus, usable_cpus
 from opperf.machine.topology import find_slow, group_by_node, siblings
-from opperf.model import Settings, process_settings
+from opperf.model import Settings
 from opperf.plurals import pluralize
 
 AUTO, NONE = "auto", "none"
@@ -65,11 +65,10 @@ def cpus_arguments(choice: str) -> tuple[str, ...]:
 
 
 def thread_count(settings: Settings, variables: Mapping[str, str]) -> int | None:
-    """Returns the number of compute threads of a worker with these settings and inherited
-    environment variables; None for as many as there are cores."""
-    threads: int | None = process_settings(settings).get("threads")
-    if threads is not None:
-        return threads
+    """Returns the number of compute threads of a worker with these settings of its process, and
+    inherited environment variables; None for as many as there are cores."""
+    if settings.threads is not None:
+        return settings.threads
     merged = {**variables, **settings.env}
     counts = [count_threads(merged.get(name, "")) for name in THREAD_VARIABLES]
     return max(counts) or None
@@ -182,7 +181,8 @@ class Pinning(AbstractContextManager["Pinning"]):
         self._claims.release()
 
     def core_count(self, settings: Settings, variables: Mapping[str, str]) -> int:
-        """Returns the number of cores of a worker with these settings and inherited variables."""
+        """Returns the number of cores of a worker with these settings of its process, and
+        inherited variables."""
         count = thread_count(settings, variables)
         return len(self.usable) if count is None else min(count, len(self.usable))
 

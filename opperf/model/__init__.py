@@ -13,7 +13,6 @@ from opperf.model.declared_settings import (
     MAPPINGS,
     SESSION_AXES,
     identity_of,
-    process_settings,
 )
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
@@ -61,7 +60,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import INSTRUCTIONS, Settings
+from opperf.model.settings import Settings
 from opperf.model.targets import (
     PROGRAM,
     SEQUENCES,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, get_type_hints
 
 from opperf.model import declaring
-from opperf.model.settings import INSTRUCTIONS, Settings
+from opperf.model.settings import Settings
 
 
 def _declared() -> Iterator[declaring.Setting]:
@@ -36,17 +36,6 @@ SESSION_AXES = ("dtype", "mode", "phase", "autocast", "memory_format", "cache")
 def identity_of(settings: Settings) -> dict[str, Any]:
     """Returns the settings that are part of a case's id."""
     return {name: getattr(settings, name) for name, one in DECLARED.items() if one.identity}
-
-
-def process_settings(settings: Settings) -> dict[str, Any]:
-    """Returns the settings of process scope, without those at their defaults. Instructions are
-    counted in a process of its own kind, with one compute thread unless they are set."""
-    found = without_defaults(
-        {name: getattr(settings, name) for name, one in DECLARED.items() if one.process}
-    )
-    if settings.profiler != INSTRUCTIONS:
-        return found
-    return {"threads": 1, **found, "profiler": INSTRUCTIONS}
 
 
 def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class Setting:
     many: bool = False
     flag: Any = None
     """The value set by an option that takes none."""
+    section: str = "Settings"
+    """Title of its section in a command's help."""
     name: str = ""
 
     def text(self, value: Any) -> str:
@@ -85,6 +87,21 @@ def integer_from(least: int) -> Read:
         if number < least:
             raise ValueError(f"{text!r} is not an integer of at least {least}")
         return number
+
+    return read
+
+
+def number_from(least: float) -> Read:
+    """Returns a parser of finite numbers of at least `least`."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value < float("inf"):
+            raise ValueError(f"{text!r} is not a number of at least {least:g}")
+        return value
 
     return read
 

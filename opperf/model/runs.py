@@ -236,6 +236,7 @@ class Run(Struct, frozen=True):
         return tuple(case.id for case in self.cases)
 
     @property
-    def environment(self) -> Environment:
-        """The first environment; most runs have no other."""
-        return next(iter(self.environments.values()))
+    def environment(self) -> Environment | None:
+        """The first environment; most runs have no other, and those without a record may have
+        none."""
+        return next(iter(self.environments.values()), None)

@@ -13,9 +13,6 @@ from opperf.dtypes import canonical
 from opperf.model import declaring
 from opperf.model.base import Struct
 
-INSTRUCTIONS = "instructions"
-"""Profiler that counts instructions, in processes that run under Valgrind."""
-
 
 class Settings(Struct, frozen=True):
     """How a case is run."""
@@ -67,6 +64,7 @@ class Settings(Struct, frozen=True):
             metavar="CALLS",
             identity=False,
             title="Warm-up",
+            section="Time and precision",
         ),
     ] = None
     runs: Annotated[
@@ -78,6 +76,7 @@ class Settings(Struct, frozen=True):
             short="-r",
             metavar="CALLS",
             identity=False,
+            section="Time and precision",
         ),
     ] = None
     iterations: Annotated[
@@ -91,6 +90,7 @@ class Settings(Struct, frozen=True):
             identity=False,
             title="Calls of a sample",
             empty="none",
+            section="Time and precision",
         ),
     ] = None
     fresh_contents: Annotated[
@@ -101,6 +101,7 @@ class Settings(Struct, frozen=True):
             identity=False,
             title="Other contents for each sample",
             flag=True,
+            section="Time and precision",
         ),
     ] = False
     precision: Annotated[
@@ -113,6 +114,7 @@ class Settings(Struct, frozen=True):
             metavar="SHARE",
             identity=False,
             title="Precision of medians",
+            section="Time and precision",
         ),
     ] = defaults.PRECISION
     threads: Annotated[
@@ -179,6 +181,7 @@ class Settings(Struct, frozen=True):
             common=True,
             many=True,
             title="Imported modules",
+            section="Inputs",
         ),
     ] = ()
     input_function: Annotated[
@@ -193,6 +196,7 @@ class Settings(Struct, frozen=True):
             identity=False,
             common=True,
             title="Function of the inputs",
+            section="Inputs",
         ),
     ] = ""
     seed: Annotated[
@@ -204,6 +208,7 @@ class Settings(Struct, frozen=True):
             metavar="NUMBER",
             identity=False,
             common=True,
+            section="Inputs",
         ),
     ] = 0
     max_time_s: Annotated[
@@ -218,6 +223,7 @@ class Settings(Struct, frozen=True):
             identity=False,
             title="Time limit of a case (s)",
             empty="none",
+            section="Time and precision",
         ),
     ] = None
     """None for no limit if `runs` is set, and for the default one otherwise."""
@@ -229,6 +235,7 @@ class Settings(Struct, frozen=True):
             "is free]",
             axis=True,
             empty="any",
+            section="Cluster",
         ),
     ] = ""
     timeout_s: Annotated[
@@ -240,6 +247,7 @@ class Settings(Struct, frozen=True):
             metavar="SECONDS",
             identity=False,
             title="Timeout (s)",
+            section="Time and precision",
         ),
     ] = defaults.TIMEOUT_S
     mode: Annotated[

@@ -54,39 +54,26 @@ def run_benchmark_operator(
     Parameters
     ----------
     name : str
-        The operator's name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`, and
-        `linalg.svd` a function of a submodule.
+        Its name in any of them: `batch_norm` finds `nd.BatchNorm`, `linalg.svd` a submodule's.
     size : tuple of int
-        Shape of the first tensor, from which those of other tensors follow. An operator without
-        tensors makes one of this shape. One that requires another number of axes gets as many
-        elements in a vector, or the shapes that opperf's rules have for it.
+        Shape of the first tensor, from which others follow, or of the one that the operator makes.
+        With another number of axes, a vector of as many elements, or the shapes of opperf's rules.
     additional_inputs : dict
-        Arguments that replace the made ones, by name; those that a namespace's function does not
-        have are ignored there.
-    dtype, ctx, device
+        Arguments that replace the made ones, by name, in the namespaces that have them.
+    dtype, run_backward, ctx, profiler, warmup, runs, device
         As for `run_performance_test`.
-    run_backward : bool
-        Measure the backward pass too, if there is a gradient.
-    profiler : {'native', 'python'}
-        MXNet's own profiler (kernel time) or the wall clock.
-    warmup : int
-        Number of untimed calls.
-    runs : int
-        Number of timed calls after them.
 
     Returns
     -------
     dict
         By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), the results as from
-        `run_performance_test`, which are also printed. Functions that fall back to the host's
-        NumPy are marked `fallback`. The operator is measured in a process of its own, so that a
-        crash costs only its own result (status `crashed`), unless the additional inputs hold
-        arrays.
+        `run_performance_test`, which are also printed; `fallback` marks those of the host's NumPy.
+        A crash costs its own result (status `crashed`) alone, unless additional inputs hold arrays.
 
     Raises
     ------
     UnknownOperatorError
-        When no namespace has the operator.
+        When no namespace has it.
     """
     ctx = one_device(ctx, device)
     framework = load_for_measuring(FRAMEWORK)

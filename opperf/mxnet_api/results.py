@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.errors import OutputError, UsageError
+from opperf.errors import UsageError
 from opperf.model import MetricKind
 from opperf.reports.run_page import results_text
+from opperf.results.output import replace
 
 KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
 """Kind of the times of each of the two profilers of MXNet's utility."""
@@ -70,10 +71,7 @@ def save_to_file(
         text = results_text(results, _features(runtime_features), KINDS[profiler])
     else:
         raise UsageError(f"unknown format {out_format!r}; known: json, md")
-    try:
-        Path(out_filepath).write_text(text + "\n")
-    except OSError as error:
-        raise OutputError(f"{out_filepath}: cannot be written: {error.strerror}") from error
+    replace(Path(out_filepath), f"{text}\n".encode())
 
 
 def _features(features: Any) -> dict[str, bool]:

@@ -324,12 +324,17 @@ TABLE: Mapping[str, Mapping[str, str]] = {
     },
     "special": {
         "x": (
-            "airy_ai bessel_j0 bessel_j1 bessel_k0 bessel_k1 bessel_y0 bessel_y1 entropy_term erfc "
-            "erfcx exp1 expi factorial fresnel gammasgn i0e i1 i1e log_ndtr logit ndtr ndtri "
-            "scaled_bessel_k0 scaled_bessel_k1 spence spherical_bessel_j0"
+            "airy_ai bessel_j0 bessel_j1 bessel_k0 bessel_k1 bessel_y0 bessel_y1 dawsn "
+            "entropy_term erfc erfcinv erfcx exp1 expi factorial fresnel gammasgn i0e i1 i1e "
+            "log_ndtr logit ndtr ndtri scaled_bessel_k0 scaled_bessel_k1 sici spence "
+            "spherical_bessel_j0"
         ),
+        "z": "wofz",
         "x order:int": "bessel_j_up_to multigammaln polygamma",
-        "x y": "beta_function betaln kl_divergence_term poch relative_entropy_term xlog1py xlogy",
+        "x y": (
+            "beta_function betaln boxcox boxcox1p comb kl_divergence_term owens_t poch "
+            "relative_entropy_term xlog1py xlogy"
+        ),
         "order x": "expn",
         "a b x": "betainc hyp1f1",
         "a b c x": "hyp2f1",

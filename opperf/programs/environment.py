@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import subprocess
 import sys
 
 import msgspec
@@ -13,6 +12,7 @@ from opperf.errors import WorkerError, one_line
 from opperf.machine.environment import environment
 from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.model import PROGRAM, Environment
+from opperf.processes.commands import run_command
 from opperf.programs.launching import LAUNCHER
 
 TIMEOUT_S = 60.0
@@ -48,17 +48,16 @@ class ProgramFacts:
 def read_versions(python: str) -> dict[str, str]:
     """Returns the versions of an interpreter and of its packages. Raises `WorkerError` if it cannot
     be run."""
-    command = [python, str(LAUNCHER), "--versions"]
+    done = run_command([python, str(LAUNCHER), "--versions"], timeout_s=TIMEOUT_S)
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
-        )
-        versions: dict[str, str] = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        said = getattr(error, "stderr", "") or str(error)
+        versions: dict[str, str] = {} if done.problem else json.loads(done.output)
+    except ValueError as error:
+        done = done._replace(problem=f"printed no versions: {error}")
+    if done.problem:
+        said = one_line(done.errors or f"it {done.problem}")
         raise WorkerError(
-            f"{python} cannot run programs: {one_line(said)}; check that it is a Python interpreter"
-        ) from error
+            f"{python} cannot run programs: {said}; check that it is a Python interpreter"
+        )
     return versions
 
 

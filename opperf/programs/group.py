@@ -11,7 +11,6 @@ import socket
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from enum import Enum
@@ -22,12 +21,12 @@ import msgspec
 
 import opperf
 from opperf.machine.gpus import gpu_facts
-from opperf.machine.killing import kill_marked
 from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
+from opperf.processes.children import Mark
 from opperf.programs.environment import read_versions
 from opperf.programs.events import PHASES
-from opperf.programs.launching import MARK, ProcessPlan, ServerPlan
+from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan
 from opperf.programs.lines import LineReader
 from opperf.programs.observing import Part
 from opperf.programs.process import ProgramProcess
@@ -81,7 +80,7 @@ class Group:
     ) -> None:
         assert isinstance(case.target, ScriptTarget)
         self._case, self._target, self._python = case, case.target, python
-        self._hooks = [part[:3] for part in parts if part.pattern is None]
+        self._hooks = tuple(part[:3] for part in parts if part.pattern is None)
         patterns = [part.pattern for part in parts if part.pattern is not None]
         self._meta = {
             "hostname": socket.gethostname(),
@@ -89,7 +88,7 @@ class Group:
             "versions": read_versions(python or sys.executable),
             "gpus": list(gpu_facts()),
         }
-        self._mark = uuid.uuid4().hex
+        self._mark = Mark()
         self.processes = [
             ProgramProcess(
                 plan,
@@ -128,7 +127,7 @@ class Group:
         if self._server is not None:
             self._server.close()
         self._stack.close()
-        kill_marked(MARK, self._mark)
+        self._mark.kill()
 
     @property
     def _unfinished(self) -> list[ProgramProcess]:
@@ -164,7 +163,7 @@ class Group:
         """Runs the program to its end, or until it is stopped."""
         if self._server is not None and not self._await_server(self._server):
             return
-        options = {"observe": self._hooks, "voir": self._voir_options()}
+        options = HookOptions(self._hooks, self._voir_options())
         for process in self.processes:
             if process.ending is None:
                 config = self._config(process.plan)

@@ -3,13 +3,14 @@ are started and ended."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from subprocess import PIPE
 from typing import NamedTuple
+
+import msgspec
 
 from opperf.errors import UnsupportedError
 from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
@@ -17,13 +18,11 @@ from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
 from opperf.machine.ports import HOST, free_port
 from opperf.machine.topology import physical_cores
-from opperf.model import NodeWords, ScriptTarget, Settings, with_address
+from opperf.model import NodeWords, ScriptTarget, Settings, Struct, with_address
 from opperf.plurals import pluralize
+from opperf.processes.children import Child, Mark
 
 LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
-
-MARK = "OPPERF_PROGRAM"
-"""Environment variable that all processes of a program have, those of sessions of their own too."""
 
 
 class Place(NamedTuple):
@@ -190,42 +189,41 @@ def _ranks(target: ScriptTarget, place: Place, port: int, local: int) -> dict[st
     }
 
 
-class Pipes(NamedTuple):
-    """This process's ends of a process's pipes."""
+class HookOptions(Struct, frozen=True):
+    """The options of a process's own observing, for `child/launcher.py`."""
 
-    data: int
-    control: int
-    """A byte stops the program."""
+    observe: tuple[tuple[str, str, str], ...]
+    """Kind, module and name of each part."""
+    voir: str = ""
+    """Path of a file with voir's options; empty without voir."""
+    voirfiles: tuple[str, ...] = ()
+    control: int = -1
+    """Descriptor on which a byte stops the program."""
+    cpus: tuple[int, ...] = ()
 
 
 def start_process(
-    plan: ProcessPlan, target: ScriptTarget, python: str, options: Mapping[str, object], mark: str
-) -> tuple[subprocess.Popen[bytes], Pipes, list[str]]:
-    """Starts a process, and returns it with its pipes and its command. Raises `OSError`."""
+    plan: ProcessPlan, target: ScriptTarget, python: str, options: HookOptions, mark: Mark
+) -> tuple[Child, int, int]:
+    """Starts a process, and returns it with the descriptors of its data and of its control, on
+    which a byte stops the program. Raises `OSError`."""
     data, child_data = os.pipe()
     child_control, control = os.pipe()
     script = Path(target.script).resolve()
-    voirfiles = list(filter(None, target.voirfile.split(os.pathsep)))
-    told = {
-        **options,
-        "control": child_control,
-        "cpus": plan.cpus,
-        "voirfiles": [str(Path(file).resolve()) for file in voirfiles],
-    }
-    command = [python or sys.executable, str(LAUNCHER), json.dumps(told), str(script), *plan.argv]
-    variables = {**plan.variables, "DATA_FD": str(child_data), MARK: mark}
+    files = filter(None, target.voirfile.split(os.pathsep))
+    told = msgspec.structs.replace(
+        options,
+        control=child_control,
+        cpus=plan.cpus,
+        voirfiles=tuple(str(Path(file).resolve()) for file in files),
+    )
+    words = (msgspec.json.encode(told).decode(), str(script), *plan.argv)
+    command = [python or sys.executable, str(LAUNCHER), *words]
+    variables = mark.variables({**plan.variables, "DATA_FD": str(child_data)})
+    ends = (child_data, child_control)
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=variables,
-            cwd=script.parent,
-            pass_fds=(child_data, child_control),
-            bufsize=0,
-            # Ctrl-C on the terminal reaches this process alone, and forks end with the group.
-            start_new_session=True,
+        process = Child(
+            command, variables, stdout=PIPE, stderr=PIPE, cwd=script.parent, pass_fds=ends
         )
     except OSError:
         os.close(data)
@@ -234,4 +232,4 @@ def start_process(
     finally:
         os.close(child_data)
         os.close(child_control)
-    return process, Pipes(data, control), command
+    return process, data, control

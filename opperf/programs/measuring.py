@@ -87,14 +87,3 @@ class Programs:
         finally:
             self._running = None
         return msgspec.structs.replace(record, wall_s=time.monotonic() - begun)
-
-
-def measure_program(
-    case: Case,
-    streams: Path | None = None,
-    python: str = "",
-    cpus: frozenset[int] = frozenset(),
-    place: Place = ALONE,
-) -> Record:
-    """Returns the record of a program, as `Programs.measure` does."""
-    return Programs().measure(case, streams, python, cpus, place)

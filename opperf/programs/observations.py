@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from opperf.instruments.profilers.sampling import Settling
+from opperf.model import Struct
 
 TRAIN = "train"
 """Task of the observations that count; those of others, such as evaluation, do not."""
@@ -16,6 +17,38 @@ def read_number(value: Any) -> float | None:
     """Returns a number that JSON has; None for anything else."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number else None
+
+
+class Observation(Struct, frozen=True):
+    """The content of a data event that opperf reads; its stream has the rest."""
+
+    rate: float | None = None
+    unusable: bool = False
+    """Whether it has a rate that is none: zero, negative, not finite, or no number."""
+    unit: str = ""
+    loss: float | None = None
+    peak_bytes: int = 0
+    """The most memory that the process has had, as it says itself."""
+
+
+def read_observation(data: Any) -> Observation:
+    """Returns what a data event says. Values of other types than they should have are ignored."""
+    if not isinstance(data, dict):
+        return Observation()
+    peak = data.get("memory_peak")
+    peak_bytes = peak if isinstance(peak, int) else 0
+    if data.get("task", TRAIN) != TRAIN:
+        return Observation(peak_bytes=peak_bytes)
+    rate = read_number(data.get("rate"))
+    is_usable = rate is not None and math.isfinite(rate) and rate > 0
+    return Observation(
+        rate if is_usable else None,
+        # Voir gives none while it has too few times.
+        not is_usable and data.get("rate") is not None,
+        str(data.get("units", "")),
+        read_number(data.get("loss")),
+        peak_bytes,
+    )
 
 
 class Observations:
@@ -29,33 +62,20 @@ class Observations:
         self.losses: list[float] = []
         self.unit = "items/s"
         self.unusable = 0
-        """Number of rates that are none: zero, negative, not finite, or no number."""
+        """Number of rates that are none."""
         self.warmup: int | None = None if warmup is None else skip + warmup
         """Number of observations before those that count; None until that is known."""
-        self.progress: tuple[float, float] | None = None
         self._settling: Settling | None = None
 
-    def add(self, data: dict[str, Any]) -> bool:
-        """Takes the content of a data event. Returns whether it had a rate that is one."""
-        if data.get("task", TRAIN) != TRAIN:
+    def add(self, seen: Observation) -> bool:
+        """Takes an observation. Returns whether it has a rate."""
+        if seen.loss is not None:
+            self.losses.append(seen.loss)
+        self.unusable += seen.unusable
+        if seen.rate is None:
             return False
-        loss = read_number(data.get("loss"))
-        if loss is not None:
-            self.losses.append(loss)
-        progress = data.get("progress")
-        if isinstance(progress, list) and len(progress) == 2:
-            done, total = map(read_number, progress)
-            if done is not None and total:
-                self.progress = done, total
-        if "rate" not in data:
-            return False
-        rate = read_number(data["rate"])
-        if rate is None or not math.isfinite(rate) or rate <= 0:
-            # Voir gives none while it has too few times.
-            self.unusable += data["rate"] is not None
-            return False
-        self.unit = str(data.get("units", self.unit))
-        self._add_rate(rate)
+        self.unit = seen.unit or self.unit
+        self._add_rate(seen.rate)
         return True
 
     def _add_rate(self, rate: float) -> None:

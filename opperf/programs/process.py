@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -15,14 +14,14 @@ from typing import Any
 
 from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
-from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
+from opperf.processes.children import Child, Mark
 from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
-from opperf.programs.launching import Pipes, ProcessPlan, start_process
+from opperf.programs.launching import HookOptions, ProcessPlan, start_process
 from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
-from opperf.programs.observations import TRAIN, Observations
+from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
 from opperf.programs.streams import StreamWriter
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
@@ -63,7 +62,7 @@ class ProgramProcess:
         self.counted_to: float | None = None
         """Times of the monotonic clock: of the start, the first observation, the first one after
         the warm-up, and the last one that is wanted."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._memory_kills: int | None = None
         """Processes that the kernel had killed when this one began."""
         self._command: list[str] = []
@@ -92,16 +91,14 @@ class ProgramProcess:
         assert self._process is not None
         return self._process.pid
 
-    def start(
-        self, python: str, options: dict[str, Any], mark: str, config: Any, meta: Any
-    ) -> None:
+    def start(self, python: str, options: HookOptions, mark: Mark, config: Any, meta: Any) -> None:
         """Starts it. If that fails, it has ended. `config` and `meta` are the content of events."""
         self.writer.write(CONFIG, config)
         self.writer.write(META, meta, "data")
         self.started_at = time.monotonic()
         self._memory_kills = memory_kills()
         try:
-            self._process, pipes, self._command = start_process(
+            process, data, self._control = start_process(
                 self.plan, self._target, python, options, mark
             )
         except OSError as error:
@@ -110,14 +107,11 @@ class ProgramProcess:
             self.writer.write(ERROR, {"type": type(error).__name__, "message": str(error)})
             self._write_end()
             return
+        self._process, self._command = process, process.words
         self.writer.write(START, {"command": self._command, "time": time.time()})
-        self._read_from(self._process, pipes)
-
-    def _read_from(self, process: subprocess.Popen[bytes], pipes: Pipes) -> None:
         assert process.stdout is not None and process.stderr is not None
-        self._control = pipes.control
         self.readers = {
-            "data": LineReader(pipes.data, LONGEST_DATA),
+            "data": LineReader(data, LONGEST_DATA),
             # Descriptors that `Popen` does not close again.
             "stdout": LineReader(os.dup(process.stdout.fileno())),
             "stderr": LineReader(os.dup(process.stderr.fileno())),
@@ -167,11 +161,8 @@ class ProgramProcess:
 
     def _take_event(self, name: str, data: Any) -> None:
         self.writer.write(name, data, "data")
-        if name == DATA and isinstance(data, dict):
-            peak = data.get("memory_peak")
-            if isinstance(peak, int):
-                self.peak_bytes = peak
-            self._observe(data)
+        if name == DATA:
+            self._observe(read_observation(data))
         elif name == PHASE and isinstance(data, dict):
             self.phase = str(data.get("name", ""))
         elif name == MESSAGE and isinstance(data, str):
@@ -180,9 +171,10 @@ class ProgramProcess:
             text = f"{data.get('place', '')}{data.get('type')}: {data.get('message')}"
             self._error = one_line(text, LONGEST_LINE)
 
-    def _observe(self, data: dict[str, Any]) -> None:
+    def _observe(self, seen: Observation) -> None:
         observations = self.observations
-        if not observations.add(data):
+        self.peak_bytes = seen.peak_bytes or self.peak_bytes
+        if not observations.add(seen):
             return
         now = time.monotonic()
         self.first_at = self.first_at or now
@@ -233,8 +225,8 @@ class ProgramProcess:
 
     def kill(self) -> None:
         """Kills it, from any thread."""
-        if self._process is not None and self._process.returncode is None:
-            kill_group(self._process.pid)
+        if self._process is not None:
+            self._process.kill()
 
     def abandon(self, reason: str, status: Status = Status.FAILED) -> None:
         """Gives up a process that was not started."""
@@ -259,7 +251,7 @@ class ProgramProcess:
     def close(self) -> None:
         """Takes the result of the ended process, and what it has written."""
         assert self._process is not None
-        kill_group(self._process.pid)
+        self._process.kill()
         code = self._process.wait()
         for pipe, reader in self.readers.items():
             for line in reader.drain():

@@ -4,22 +4,17 @@ them."""
 from __future__ import annotations
 
 import http.client
-import os
 import socket
 import subprocess
-import tempfile
 from pathlib import Path
-from typing import IO
 
 from opperf.errors import one_line, with_last_output
-from opperf.machine.killing import kill_group
-from opperf.programs.launching import MARK, ServerPlan
+from opperf.processes.children import Child, Log, Mark
+from opperf.programs.launching import ServerPlan
+from opperf.terminating import ending_with_parent
 
 ANSWER_S = 5.0
 """Limit on one answer of a server that is about to be ready, which may be busy."""
-
-TAIL_BYTES = 8000
-"""Of the end of what it printed, in which the last lines are."""
 
 SUCCESSFUL = range(200, 300)
 """Codes of HTTP."""
@@ -29,10 +24,10 @@ class Server:
     """The server of a plan. On a node that does not start it, it is only awaited. Its output goes
     to a file `log`; without one it is kept until it has ended."""
 
-    def __init__(self, plan: ServerPlan, log: Path | None, mark: str) -> None:
+    def __init__(self, plan: ServerPlan, log: Path | None, mark: Mark) -> None:
         self.plan, self._path, self._mark = plan, log, mark
-        self._log: IO[bytes] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._log: Log | None = None
+        self._process: Child | None = None
 
     @property
     def id(self) -> int | None:
@@ -47,18 +42,17 @@ class Server:
         try:
             if self._path is not None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._log = tempfile.TemporaryFile() if self._path is None else self._path.open("w+b")
+            self._log = Log(self._path)
         except OSError as error:
             return f"{self._path}: cannot be written ({error.strerror})"
         try:
-            self._process = subprocess.Popen(
+            self._process = Child(
                 plan.words,
-                stdin=subprocess.DEVNULL,
+                self._mark.variables(plan.variables),
                 stdout=self._log,
-                stderr=subprocess.STDOUT,
-                env={**plan.variables, MARK: self._mark},
+                stderr=self._log,
                 cwd=plan.folder,
-                start_new_session=True,
+                preexec_fn=ending_with_parent(),
             )
         except OSError as error:
             return f"the server cannot be started: {error.filename}: {error.strerror}"
@@ -98,16 +92,11 @@ class Server:
         """Returns a reason with the last lines of its output."""
         if self._log is None:
             return reason
-        # Without moving the position, which the server shares.
-        file = self._log.fileno()
-        begin = max(0, os.fstat(file).st_size - TAIL_BYTES)
-        text = os.pread(file, TAIL_BYTES, begin).decode(errors="replace")
-        return one_line(with_last_output(reason, text.splitlines()))
+        return one_line(with_last_output(reason, self._log.tail.splitlines()))
 
     def close(self) -> None:
         """Ends it, with its group."""
         if self._process is not None:
-            kill_group(self._process.pid)
-            self._process.wait()
+            self._process.end()
         if self._log is not None:
             self._log.close()

@@ -74,7 +74,7 @@ def beside_the_results(run: Run) -> Iterator[Section]:
         )
     facts = [f"{label}: {text}" for label, text in environment_facts(run)]
     yield Section("Environment", prose=facts, is_folded=True)
-    if run.environments:
+    if run.environment is not None:
         yield features_section(run.environment.features)
 
 
@@ -117,7 +117,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
     header = run.header
     facts = [
         # What was recorded and not measured has none.
-        *(environment_texts(run.environment) if run.environments else ()),
+        *(environment_texts(run.environment) if run.environment is not None else ()),
         *_settings_facts(run.records),
         *((name.capitalize().replace("_", " "), value) for name, value in flatten(header.options)),
         *((f"Label {key}", text) for key, text in header.labels.items()),

@@ -13,10 +13,11 @@ from opperf.plurals import pluralize
 from opperf.reports import replays
 from opperf.reports.markdown import plain
 from opperf.reports.model import Fact, Report, Section, Table, texts, words
+from opperf.results.columns import figure_of
 from opperf.results.details import display_details
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text
-from opperf.results.units import choose_unit, figure_of, format_figure
+from opperf.results.units import choose_unit, format_figure
 
 PARAMETER_TITLES = ("Parameter", "Kind", "", "Default", "Choices")
 

@@ -16,7 +16,7 @@ from opperf.reports.model import Table, figures, numbers, words
 from opperf.reports.run_tables import case_columns, metric_column, wrap_all
 from opperf.reports.text import render
 from opperf.results import outliers, units, verifications
-from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
+from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain, figure_of
 from opperf.results.settings import differing_settings, noun_of
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
@@ -217,7 +217,7 @@ def _outlier_table(run: Run, width: int | None) -> str:
     if not found:
         return wrap_all(unranked, width)
     records = [outlier.record for outlier in found]
-    medians = [units.figure_of(entry.record, entry.metric) for entry in found]
+    medians = [figure_of(entry.record, entry.metric) for entry in found]
     outlier, shown, *_ = case_columns(records, run.records, (), "Outlier")
     table = Table(
         (

@@ -4,7 +4,6 @@ export`, and `opperf.export(path, "bencher")`."""
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +12,14 @@ from typing import Any
 import msgspec
 
 from opperf.errors import OutputError, RunFileError, UsageError, unknown
+from opperf.folders import part_folder
 from opperf.model import Run, Status
 from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
-from opperf.results.kept import streams_of
-from opperf.results.messages import tell
 from opperf.results.opperf_json import ids_by_operator, meanings
 from opperf.results.output import (
     STDOUT,
     Output,
-    check_output,
     replace_all,
     sidecar,
     unwritable,
@@ -72,15 +69,15 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Writes a folder of files, by their paths in it, all or none. Raises `OutputError` if it is
     there already."""
     check_folder(path)
-    made = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        made.mkdir()
-        for name, content in files.items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_bytes(content)
-        made.rename(path)
+        with part_folder(path.parent) as part:
+            made = part / path.name
+            made.mkdir()
+            for name, content in files.items():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(content)
+            made.rename(path)
     except OSError as error:
-        shutil.rmtree(made, ignore_errors=True)
         raise unwritable(path, error) from error
 
 
@@ -131,9 +128,6 @@ def write_reports(report: Report, outputs: Iterable[Output]) -> None:
         write_report(path, format.write_report(report, width))
 
 
-NOTHING = "the run has no record yet; there is nothing to export"
-
-
 @dataclass(frozen=True)
 class Export:
     """The content of a tool's file, which prints as its JSON."""
@@ -155,8 +149,7 @@ def export(run_file: str | os.PathLike[str], to: str) -> Export:
         raise unknown("tool", to, tools)
     path = locate(os.fspath(run_file))
     run, warnings = read_run(path)
-    if not run.records:
-        raise RunFileError(f"{path}: {NOTHING}")
+    check_exported(path, run)
     try:
         content, excluded = function_of(tools[to].values)(run)
     except RunFileError as error:
@@ -164,39 +157,7 @@ def export(run_file: str | os.PathLike[str], to: str) -> Export:
     return Export(content, (*warnings, *(f"{path}: {what}" for what in excluded)))
 
 
-@dataclass(frozen=True)
-class Request:
-    """The request of `export`: its parameters."""
-
-    run_file: Path
-    tool: str
-    columns: tuple[str, ...]
-    output_file: Path
-    overwrite: bool
-
-
-def export_command(request: Request) -> int:
-    """Writes a run in another format, and returns the exit code. Raises `OpperfError`."""
-    tool, path, output = request.tool, request.run_file, request.output_file
-    format = format_named(tool, RUN)
-    if request.columns and not format.has_columns:
-        having = ", ".join(name for name, one in formats_of(RUN).items() if one.has_columns)
-        raise UsageError(f"--columns is for --to {having}; {tool} has no columns")
-    if output.suffix and output.suffix.lower() not in format.extensions:
-        raise UsageError(
-            f"{output}: --to {tool} writes {format.extension}; name such a file with -o"
-        )
-    if format.folder is None or not output.is_dir():
-        check_output(output, request.overwrite, [path])
-    run, warnings = read_run(path)
+def check_exported(path: Path, run: Run) -> None:
+    """Raises `RunFileError` for a run without a record."""
     if not run.records:
-        raise RunFileError(f"{path}: {NOTHING}")
-    try:
-        missing = write(run, output, tool, request.columns, streams_of(path))
-    except RunFileError as error:
-        raise RunFileError(f"{path}: {error}") from error
-    for warning in (*warnings, *(f"{path}: {what}" for what in missing)):
-        tell(f"warning: {warning}")
-    if output != STDOUT:
-        tell(f"written to {output}")
-    return 0
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")

@@ -12,8 +12,8 @@ from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.metrics import metric_named, metrics_by_name, metrics_in
-from opperf.model import Metric, MetricKind, Record
-from opperf.results.units import Figure, figure_of
+from opperf.model import UNRELIABLE, Metric, MetricKind, NoteCode, Record
+from opperf.results.units import FEW, LEAST_SHARE, Figure
 
 BANDWIDTH = Metric(
     "bandwidth",
@@ -25,6 +25,22 @@ BANDWIDTH = Metric(
     usual=False,
 )
 """Bytes per nanosecond, which are gigabytes per second."""
+
+
+def figure_of(record: Record, metric: str) -> Figure | None:
+    """Returns a metric's median with its half-width; None if the record lacks the metric."""
+    summary = record.summaries.get(metric)
+    if summary is None:
+        return None
+    described = metric_named(metric, summary.unit)
+    if described.kind is MetricKind.COUNT:
+        # Its few samples are of the same call: their extremes are no interval.
+        return Figure(summary.median, is_least=record.note(metric, NoteCode.LEAST) is not None)
+    width = summary.half_width
+    # Of a few that are equal, none says how much others would differ.
+    is_lacking = width is None or (summary.n < FEW and width < LEAST_SHARE * abs(summary.median))
+    unreliable = (is_lacking and described.is_time) or record.note(metric, *UNRELIABLE) is not None
+    return Figure(summary.median, width, unreliable)
 
 
 class Rate(NamedTuple):

@@ -222,7 +222,9 @@ COMMIT: dict[str, Any] = {
 """The format's values for a project without version control."""
 
 
-def _machine(environment: model.Environment) -> dict[str, Any]:
+def _machine(environment: model.Environment | None) -> dict[str, Any]:
+    if environment is None:
+        return {}
     system, _, release = environment.platform.partition("-")
     return {
         "node": environment.hostname,
@@ -240,7 +242,10 @@ def _machine(environment: model.Environment) -> dict[str, Any]:
 
 
 def _benchmark(
-    one: ExportEntry, metric: str, samples: Sequence[float], environment: model.Environment
+    one: ExportEntry,
+    metric: str,
+    samples: Sequence[float],
+    environment: model.Environment | None,
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
     settings = changed_settings_text(identity_of(case.settings))
@@ -255,7 +260,7 @@ def _benchmark(
             "id": record.id,
             "details": display_details(case),
             "category": case.category,
-            "versions": environment.versions,
+            "versions": {} if environment is None else environment.versions,
             **_others(one),
         },
         "options": _options(case.settings),

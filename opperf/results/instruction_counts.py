@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
+from opperf.instruments.instructions import CALLGRIND
 from opperf.model import DEFAULTS, PASSES, Run, Status, identity_of
-from opperf.model.settings import INSTRUCTIONS as INSTRUCTIONS_PROFILER
 from opperf.results.exports import unique_names
 from opperf.results.settings import changed_settings_text
 
@@ -25,10 +24,10 @@ VERSION = 0
 
 NS_PER_S = 1e9
 
-COUNTS = dict(zip(PASSES, (INSTRUCTIONS.name, INSTRUCTIONS_BACKWARD.name), strict=True))
+COUNTS = dict(zip(PASSES, (metric.name for metric in CALLGRIND.metrics), strict=False))
 """The metric with the counts of each pass, whose times have its own name."""
 
-USUAL = {**DEFAULTS, "profiler": INSTRUCTIONS_PROFILER}
+USUAL = {**DEFAULTS, "profiler": CALLGRIND.profiler}
 """Defaults of what such a file is made of."""
 
 

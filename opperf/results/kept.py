@@ -21,6 +21,7 @@ from pathlib import Path
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder, unfinished_folder
 from opperf.model import Header
+from opperf.reading import open_file
 from opperf.results.kept_facts import ID_BYTES, id_of, read_head
 from opperf.results.lines import check_free
 from opperf.results.output import display_path, replace, unwritable
@@ -118,18 +119,18 @@ def keep(path: Path) -> KeptRun:
     id = id_of(path)
     if not id:
         raise RunFileError(f"{path} is neither a run file nor a session")
-    earlier = [run.path for run in _in_folder() if run.id == id]
     now = datetime.now(timezone.utc)
     kept = runs_folder() / f"{now.strftime(TIME)}-{id}.jsonl"
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        if path in earlier:
-            path.rename(kept)
-        else:
-            replace(kept, path.read_bytes())
+        # Of a process that was killed there may be folders alone.
+        earlier = {found.with_suffix(".jsonl") for found in kept.parent.glob(f"*-{id}.*")}
         for folder_of, _ in BESIDE:
             if folder_of(path).is_dir():
                 shutil.copytree(folder_of(path), folder_of(kept))
+        # Last: what has a file is whole.
+        with open_file(path) as file:
+            replace(kept, file.read())
     except OSError as error:
         raise unwritable(kept, error) from error
     cut_short = [run for run in _cut_short() if not run.is_being_written]
@@ -195,11 +196,12 @@ def _empty(folder: Path, pattern: str) -> None:
 def remove(path: Path) -> None:
     """Removes a kept file, and the profiles beside it. Raises `OutputError` if that fails."""
     try:
-        # Another process may have removed them.
-        path.unlink(missing_ok=True)
+        # The file last: a removal that was cut short can be repeated.
         for folder_of, _ in BESIDE:
             if folder_of(path).is_dir():
                 shutil.rmtree(folder_of(path))
+        # Another process may have removed it.
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{path} cannot be removed: {error.strerror}") from error
 

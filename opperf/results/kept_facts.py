@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from opperf.decoding import decode
+from opperf.decoding import decode, decode_as
 from opperf.model import Case, CaseLine, Header, Struct
 from opperf.model.base import digest
 from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
-from opperf.reading import first_line, lines_of
+from opperf.reading import first_line, lines_of, open_file
 
 ID_BYTES = 4
 """Of a new id: two of 200 are alike in one of 200,000 folders."""
@@ -27,7 +27,7 @@ def read_head(path: Path) -> Header | None:
     try:
         first = first_line(path)
         return decode(_HEAD.decode, first)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError):
         return None
 
 
@@ -93,6 +93,7 @@ def read_facts(path: Path) -> RunFacts:
             head = line
     is_finished, size = _is_finished(path), path.stat().st_size
     groups = head.session.get("groups")
+    groups = groups if isinstance(groups, list) else None if groups is None else ()
     return RunFacts(
         kind=RUN if groups is None else SESSION,
         started=head.started,
@@ -110,7 +111,7 @@ def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
     for text in lines_of(path):
         try:
             line = decode(_LINE.decode, text)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except msgspec.DecodeError:
             return
         if not isinstance(line, Header | CaseLine):
             return
@@ -118,11 +119,11 @@ def _first_lines(path: Path) -> Iterator[Header | CaseLine]:
 
 
 def _is_finished(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - END))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
     try:
-        msgspec.json.decode(last, type=_End)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        decode_as(last, _End)
+    except msgspec.DecodeError:
         return False
     return True

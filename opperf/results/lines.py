@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import functools
 import os
-import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from opperf.decoding import decode
+from opperf.decoding import decode, decode_as
 from opperf.errors import OutputError, RunFileError, one_line
+from opperf.folders import part_folder, remove_parts
 from opperf.model import Struct
-from opperf.reading import lines_of, open_file
-from opperf.results.output import unwritable
+from opperf.reading import check_kind, lines_of, open_file
+from opperf.results.output import replaceable, unwritable
 
 T = TypeVar("T")
 
@@ -53,41 +52,52 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     @classmethod
     def create(cls, path: Path, *first: Struct, overwrite: bool = False) -> LineFile:
-        """Creates a file with these first lines, all or none. Raises `OutputError` if it exists or
-        cannot be written, and `RunFileError` if another process is writing to it."""
-        exclusive = 0 if overwrite else os.O_EXCL
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | exclusive, 0o666)
-        except FileExistsError as error:
-            raise OutputError(
-                f"{path} exists; add --overwrite to replace it, or --resume to finish it"
-            ) from error
-        except OSError as error:
-            raise unwritable(path, error) from error
-        file = cls(path, descriptor)
-        try:
-            # Emptied only with the lock: another process may be writing to it.
-            _lock(descriptor, path)
+        """Creates a file with these first lines, as `create_encoded` does."""
+        return cls.create_encoded(path, b"".join(map(encode_line, first)), overwrite)
+
+    @classmethod
+    def create_encoded(cls, path: Path, first: bytes, overwrite: bool = False) -> LineFile:
+        """Creates a file with these whole lines, in one step: no process sees a part of them.
+        Raises `OutputError` if it exists or cannot be written, and `RunFileError` if another
+        process is writing to it."""
+        target = replaceable(path)
+        with ExitStack() as failing:
             try:
-                file.cut(0)
-                file.append(*first)
-            except BaseException:
-                _remove_empty(path)
-                raise
-        except BaseException:
-            file.close()
-            raise
+                with part_folder(target.parent) as folder:
+                    part = folder / target.name
+                    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                    file = failing.enter_context(cls(path, descriptor))
+                    _lock(descriptor, path)
+                    file.append_encoded(first)
+                    if overwrite and target.exists():
+                        with cls.open(target):
+                            part.replace(target)
+                    else:
+                        _link(part, target)
+            except FileExistsError as error:
+                raise OutputError(
+                    f"{path} exists; add --overwrite to replace it, or --resume to finish it"
+                ) from error
+            except OSError as error:
+                raise unwritable(path, error) from error
+            failing.pop_all()
         return file
 
     @classmethod
     def open(cls, path: Path) -> LineFile:
         """Opens an existing file. Raises `RunFileError` if it cannot be opened or is in use."""
         try:
+            check_kind(path)
             descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
         try:
             _lock(descriptor, path)
+            if not os.path.samestat(os.fstat(descriptor), path.stat()):
+                # Another process has just put its own in this one's place.
+                raise RunFileError(f"{path} {IN_USE}")
+            # Of a process that was killed right after it had made the file.
+            remove_parts(path.parent)
         except BaseException:
             os.close(descriptor)
             raise
@@ -170,7 +180,7 @@ class Content(Generic[T]):
 
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
     """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
-    `DecodeError` or `UnicodeDecodeError`. Raises `RunFileError` with the line at fault."""
+    `DecodeError`. Raises `RunFileError` with the line at fault."""
     texts = _texts(path)
     first = next(texts, b"")
     if not first.endswith(b"\n"):
@@ -185,7 +195,7 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
             break
         try:
             lines.append(NumberedLine(number, decode(text), len(text)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.DecodeError as error:
             if not _is_json(text) and next(texts, None) is None:
                 torn = True
                 break
@@ -240,7 +250,7 @@ PROBE: msgspec.json.Decoder[_Probe] = msgspec.json.Decoder(_Probe)
 def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
         probe = decode(PROBE.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         is_param = text.startswith(PARAM_RESULTS)
         instead = "results in PARAM's format (-f param), " if is_param else ""
         raise RunFileError(
@@ -258,7 +268,7 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
             f"reads version {kind.schema}; read it with the opperf that wrote it"
         )
     try:
-        return decode(functools.partial(msgspec.json.decode, type=kind.type), text)
+        return decode_as(text, kind.type)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
 
@@ -277,28 +287,35 @@ def check_free(path: Path) -> None:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
 
 
+IN_USE = "is being written by another opperf; wait for it, or choose another output file"
+
+
 def _lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> None:
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            raise RunFileError(
-                f"{path} is being written by another opperf; wait for it, or choose another "
-                "output file"
-            ) from error
+            raise RunFileError(f"{path} {IN_USE}") from error
         raise unwritable(path, error) from error
 
 
-def _remove_empty(path: Path) -> None:
-    """Removes an empty file, which the next attempt would not replace; no device or link."""
-    found = os.lstat(path)
-    if stat.S_ISREG(found.st_mode) and not found.st_size:
-        Path(path).unlink()
+def _link(part: Path, target: Path) -> None:
+    """Gives a file the name of one that does not exist. Raises `OSError`."""
+    try:
+        # Fails for a name that is there, in one step.
+        os.link(part, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some disks have no links.
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        part.rename(target)
 
 
 def _is_json(text: bytes) -> bool:
     try:
         decode(msgspec.json.decode, text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         return False
     return True

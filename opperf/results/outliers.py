@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import DECLARED, PASSES, Pass, Record, Run, identity_of
+from opperf.results.columns import figure_of
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
-from opperf.results.units import MARK, figure_of, is_ranked
+from opperf.results.units import MARK, is_ranked
 
 MIN_POINTS = 5
 """Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import OutputError
+from opperf.folders import part_folder
 from opperf.results.messages import tell
 
 ADVICE: dict[int | None, str] = {
@@ -67,7 +69,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
         _check_existing(path, overwrite)
-    folder = _target(path).parent
+    folder = _real_path(path).parent
     if not folder.is_dir():
         what = "is not a folder" if os.path.lexists(folder) else "does not exist"
         raise OutputError(f"{path} cannot be written: the folder {folder} {what}")
@@ -91,9 +93,18 @@ def _check_existing(path: Path, overwrite: bool) -> None:
         raise OutputError(f"{path} is write-protected; choose another with --output-file")
 
 
-def _target(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     """Returns the file itself: of a symbolic link, its target is replaced."""
     return Path(os.path.realpath(path))
+
+
+def replaceable(path: Path) -> Path:
+    """Returns the file that is written in the place of a path. Raises `OutputError` for a device, a
+    pipe or a folder, which no file may replace."""
+    target = _real_path(path)
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{path} cannot be written: it is no regular file; name another")
+    return target
 
 
 def write_report(path: Path, text: str) -> None:
@@ -105,6 +116,19 @@ def write_report(path: Path, text: str) -> None:
         tell(f"written to {path}")
 
 
+def write_content(path: Path, content: bytes) -> None:
+    """Writes bytes to a file and says so, or to standard output. Raises `OutputError`."""
+    if path != STDOUT:
+        replace(path, content)
+        tell(f"written to {path}")
+        return
+    try:
+        sys.stdout.buffer.write(content)
+    except AttributeError:
+        # A stream that takes text alone, such as a notebook's.
+        sys.stdout.write(content.decode())
+
+
 def replace(path: Path, data: bytes) -> None:
     """Replaces a file in one step, so that no reader sees half of it. Raises `OutputError`."""
     replace_all({path: data})
@@ -112,17 +136,14 @@ def replace(path: Path, data: bytes) -> None:
 
 def replace_all(files: Mapping[Path, bytes]) -> None:
     """Replaces files in one step each, once all are on the disk. Raises `OutputError`."""
-    with ExitStack() as leftovers:
+    with ExitStack() as parts:
         ready = []
         for path, data in files.items():
-            target = _target(path)
-            temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-            ready.append((path, temporary, target))
+            target = replaceable(path)
             try:
-                # A killed process with the same id may have left one.
-                temporary.unlink(missing_ok=True)
+                temporary = parts.enter_context(part_folder(target.parent)) / target.name
+                ready.append((path, temporary, target))
                 with temporary.open("xb") as file:
-                    leftovers.callback(temporary.unlink, missing_ok=True)
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())

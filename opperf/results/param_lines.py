@@ -79,9 +79,9 @@ def _options(run: model.Run) -> dict[str, Any]:
 
 
 def _system(run: model.Run) -> dict[str, Any]:
-    if not run.environments:
-        return {}
     one = run.environment
+    if one is None:
+        return {}
     return {
         "hostname": one.hostname,
         "python_version": one.python,

@@ -37,8 +37,13 @@ def _refused(summary: Summary, metric: Metric | None) -> str:
         return f"n is {summary.n}, and a figure has a sample at least"
     if summary.mad < 0:
         return f"mad is {summary.mad:g}, which is below zero"
-    if metric is not None and metric.kind in NOT_NEGATIVE and summary.min < 0:
-        return f"min is {summary.min:g} {summary.unit}, which is below zero"
+    if metric is not None and metric.kind in NOT_NEGATIVE:
+        for name in ("min", "median", "mean"):
+            value = getattr(summary, name)
+            if value < 0:
+                return f"{name} is {value:g} {summary.unit}, which is below zero"
+        if summary.median == 0 and summary.min != 0:
+            return f"median is 0, and min is {summary.min:g}: a median of 0 has a sample of 0"
     for low, high in ORDERED:
         why = refused_order(low, getattr(summary, low), high, getattr(summary, high))
         if why:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import hashlib
 import shlex
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from opperf.decoding import read_as
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder
 from opperf.reading import READ_WHOLE, read_bytes
@@ -63,7 +65,7 @@ def _is_as_old_as_its_sidecar(path: Path) -> bool:
     data, for example in a container with a home that cannot be written."""
     beside = sidecar(path)
     try:
-        about = msgspec.json.decode(read_bytes(beside, READ_WHOLE), type=dict)
+        about = read_as(beside, dict[str, Any])
         apart = abs(path.stat().st_mtime - beside.stat().st_mtime)
     except (OSError, msgspec.DecodeError):
         return False
@@ -81,7 +83,7 @@ def run_of(path: Path) -> KeptRun | None:
 def _known(path: Path) -> KnownOutput | None:
     entry = _entry(path)
     try:
-        return None if entry is None else msgspec.json.decode(entry.read_bytes(), type=KnownOutput)
+        return None if entry is None else read_as(entry, KnownOutput)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -244,7 +244,7 @@ def is_run_file(path: Path) -> bool:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
     try:
         line = decode(msgspec.json.decode, first)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         # A header may be cut short.
         return first.startswith(b'{"line":"header"')
     return isinstance(line, dict) and isinstance(line.get("line"), str)

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from opperf.metrics import metric_named
-from opperf.model import PASSES, UNRELIABLE, MetricKind, NoteCode, Record
+from opperf.model import PASSES, NoteCode, Record
 from opperf.plurals import pluralize
 
 
@@ -135,22 +134,6 @@ class FigureText(NamedTuple):
 
     def __str__(self) -> str:
         return " ".join(part for part in self if part)
-
-
-def figure_of(record: Record, metric: str) -> Figure | None:
-    """Returns a metric's median with its half-width; None if the record lacks the metric."""
-    summary = record.summaries.get(metric)
-    if summary is None:
-        return None
-    described = metric_named(metric, summary.unit)
-    if described.kind is MetricKind.COUNT:
-        # Its few samples are of the same call: their extremes are no interval.
-        return Figure(summary.median, is_least=record.note(metric, NoteCode.LEAST) is not None)
-    width = summary.half_width
-    # Of a few that are equal, none says how much others would differ.
-    is_lacking = width is None or (summary.n < FEW and width < LEAST_SHARE * abs(summary.median))
-    unreliable = (is_lacking and described.is_time) or record.note(metric, *UNRELIABLE) is not None
-    return Figure(summary.median, width, unreliable)
 
 
 def unit_words(title: str, unit: Unit) -> tuple[str, ...]:

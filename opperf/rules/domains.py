@@ -81,12 +81,14 @@ DOMAINS: dict[str, Fill] = {
     "logical_not": BOOLEAN,
     **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
     "erfinv": OPEN_UNIT,
+    # Twice a tail of the normal distribution.
+    "erfcinv": between(0.1, 1.9),
     **dict.fromkeys(("bitwise_not", "leading_zeros", "ones_in_bits"), BITS),
     # Some elements on each side of every place where an approximation gives way to another.
     **dict.fromkeys(("bessel_j0", "bessel_j1", "i0e", "i1", "i1e"), WAVES),
     **dict.fromkeys(("airy_ai", "spherical_bessel_j0"), WAVES),
     **dict.fromkeys(("bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"), WAVES_OF_POSITIVE),
-    **dict.fromkeys(("scaled_bessel_k0", "scaled_bessel_k1"), WAVES_OF_POSITIVE),
+    **dict.fromkeys(("scaled_bessel_k0", "scaled_bessel_k1", "sici"), WAVES_OF_POSITIVE),
     **dict.fromkeys(("entropy_term", "logit", "ndtri"), PROBABILITY),
     # On both sides of one, where series give way to continued fractions and expansions.
     **dict.fromkeys(("exp1", "expi"), between(0.1, 5.0)),
@@ -140,6 +142,9 @@ PAIRS: dict[str, Pair] = {
         Pair(between(0.5, 5.0), between(0.1, 10.0)),
     ),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
+    # From the reciprocal over the logarithm to the square.
+    **dict.fromkeys(("boxcox", "boxcox1p"), Pair(POSITIVE, between(-1.0, 2.0))),
+    "comb": Pair(between(5.0, 10.0), between(1.0, 4.0)),
     **dict.fromkeys(("beta_function", "betaln", "poch"), Pair(POSITIVE, POSITIVE)),
     **dict.fromkeys(
         ("kl_divergence_term", "relative_entropy_term"), Pair(PROBABILITY, PROBABILITY)

@@ -28,6 +28,7 @@ from opperf.model import (
 from opperf.operations import OPERATIONS
 from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.configurations import (
+    NOTES,
     Configuration,
     Phase,
     inputs_of,
@@ -292,21 +293,19 @@ def name_of(family: Family | OperationFamily) -> str:
 def uses_of(
     operator: Operator, table: Mapping[str, Use | Choice]
 ) -> Iterable[tuple[Use, Arguments]]:
-    """Every use of an operator in a table, with the argument that selects it."""
-    for name in operator.names:
-        if name in table:
-            return table[name].each(operator)
-    return ()
+    """Every use of an operator in a table, with the argument that selects it, of which the operator
+    may lack some in a framework's older versions."""
+    entry = next((table[name] for name in operator.names if name in table), None)
+    has = {*NOTES, *(parameter.name for parameter in operator.parameters)}
+    made = entry.each(operator) if entry is not None else ()
+    return [(use, chosen) for use, chosen in made if chosen.keys() <= has]
 
 
 def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Configuration]:
     """Configurations from the shared families of an operator's operations, under its own argument
     names. One with an input that the operator has no argument for is dropped."""
-    entry = next(
-        (rules.OPERATIONS[name] for name in operator.names if name in rules.OPERATIONS), None
-    )
     made: list[tuple[Configuration, Arguments]] = []
-    for use, chosen in entry.each(operator) if entry is not None else ():
+    for use, chosen in uses_of(operator, rules.OPERATIONS):
         family = rules.FAMILIES.by_operation.get(use.operation)
         if family is None:
             continue

@@ -16,11 +16,13 @@ from typing import Any
 
 import opperf
 from opperf.errors import OutputError
+from opperf.folders import PART
 from opperf.history.store import reading
 from opperf.history.store.events import read_all_states
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import Timeline, join_history
+from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace, unwritable
 from opperf.results.web_page import embedded
 from opperf.serving import answers
@@ -40,7 +42,7 @@ PAGE = "index.html"
 MARK = b'name="generator" content="opperf history publish"'
 """Part of the page of every publication, by which a later one knows it."""
 
-PARTS = re.compile(r"publication-[0-9a-f]+|\.index\.html\.\d+\.tmp")
+PARTS = re.compile(rf"publication-[0-9a-f]+|{re.escape(PART)}\w+")
 """Names beside the page: the folder that it loads, and what a publication that broke off left."""
 
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -65,7 +67,11 @@ def check_target(folder: Path) -> None:
     page = folder / PAGE
     try:
         names = [path.name for path in folder.iterdir()]
-        is_own = MARK in page.read_bytes() if page.is_file() else all(map(PARTS.fullmatch, names))
+        is_own = (
+            MARK in read_bytes(page, READ_WHOLE)
+            if page.is_file()
+            else all(map(PARTS.fullmatch, names))
+        )
     except OSError as error:
         raise unwritable(folder, error) from error
     if not is_own:

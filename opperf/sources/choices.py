@@ -17,12 +17,13 @@ from opperf.errors import (
 )
 from opperf.frameworks import Framework
 from opperf.instruments import profilers
+from opperf.metrics import alone_instruments
 from opperf.model import DEFAULTS, Operator
 
 CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "device": lambda framework: framework.devices(),
     "dtype": lambda framework: framework.dtypes,
-    "profiler": profilers.find_profilers,
+    "profiler": lambda framework: (*profilers.find_profilers(framework), *alone_instruments()),
     "mode": lambda framework: [
         mode for mode in framework.modes if not framework.mode_obstacle(mode)
     ],
@@ -95,8 +96,11 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
             return error
         return None
     if name == "profiler":
+        alone = tuple(alone_instruments())
+        if value in alone:
+            return None
         try:
-            profilers.find_profiler(value, framework)
+            profilers.find_profiler(value, framework, alone)
         except UsageError as error:
             return error
         return None

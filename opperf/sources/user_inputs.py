@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +48,13 @@ def inputs_by_function(
     or other arrays in each call.
     """
     # The manager imports this module and needs no NumPy.
-    from opperf.sources.call import UserCall, collect_lists
+    from opperf.sources.call import collect_lists
 
     reference = settings.input_function
     entry = entry_of(framework, settings, _names(target, operator))
     if entry is None:
         return None
     made, again = (configurations(framework, settings, entry) for _ in range(2))
-    function = framework.function(target)
     names = () if takes_any(framework, target, operator) else accepted(operator, NoInputs("")).all
     for configuration in made:
         element = _own_names(operator, configuration.arguments)
@@ -64,29 +63,12 @@ def inputs_by_function(
             return NoInputs(
                 f"{LACKS} {lacking[0]!r}, which {reference} returns; it has {', '.join(names)}"
             )
-
-    def specs(returned: list[Configuration]) -> list[Case]:
-        """Returns the cases of what the function returned."""
-        own = [_own_names(operator, arguments) for arguments, _ in returned]
-        places = [
-            _places(reference, entry, index, arguments)
-            for index, (arguments, _) in enumerate(returned)
-        ]
-
-        def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
-            return Fill(FUNCTION, data=places[position][id(value)], digest=spec.fill.digest)
-
-        call = UserCall(
-            framework, function, own, settings, target=target, dtype=dtype, locate=locate
-        )
-        cases = list(call.cases())
-        for position, reason in call.excluded.items():
-            raise UsageError(f"{OPTION} {reference}: {position}: {reason}")
-        return cases
-
-    cases = specs(made)
+    found = [
+        _cases(framework, target, operator, settings, dtype, entry, returned)
+        for returned in (made, again)
+    ]
     # Workers call it again.
-    if [case.arguments for case in specs(again)] != [case.arguments for case in cases]:
+    if [case.arguments for case in found[0]] != [case.arguments for case in found[1]]:
         raise UsageError(
             f"{OPTION} {reference}: the function returns other arrays in each call; seed its "
             "random numbers, for example with np.random.default_rng(0)"
@@ -99,8 +81,38 @@ def inputs_by_function(
             f"{configuration.name} of {reference}",
             case.settings.dtype,
         )
-        for configuration, case in zip(made, cases, strict=True)
+        for configuration, case in zip(made, found[0], strict=True)
     ]
+
+
+def _cases(
+    framework: Framework,
+    target: Target,
+    operator: Operator,
+    settings: Settings,
+    dtype: str,
+    entry: str,
+    returned: Sequence[Configuration],
+) -> list[Case]:
+    """Returns the cases of what a user's function returned."""
+    # The manager imports this module and needs no NumPy.
+    from opperf.sources.call import UserCall
+
+    reference = settings.input_function
+    own = [_own_names(operator, arguments) for arguments, _ in returned]
+    places = [
+        _places(reference, entry, index, arguments) for index, (arguments, _) in enumerate(returned)
+    ]
+
+    def locate(position: int, value: Any, spec: TensorSpec) -> Fill:
+        return Fill(FUNCTION, data=places[position][id(value)], digest=spec.fill.digest)
+
+    function = framework.function(target)
+    call = UserCall(framework, function, own, settings, target=target, dtype=dtype, locate=locate)
+    cases = list(call.cases())
+    for position, reason in call.excluded.items():
+        raise UsageError(f"{OPTION} {reference}: {position}: {reason}")
+    return cases
 
 
 def _names(target: Target, operator: Operator) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ differentiated."""
 from __future__ import annotations
 
 import itertools
+import math
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.errors import UsageError, suggest
 from opperf.frameworks import available, package_of
 from opperf.frameworks.fill import USERS
+from opperf.metrics import process_settings
 from opperf.model import (
     DEFAULTS,
     PASSES,
@@ -28,7 +30,6 @@ from opperf.model import (
     TensorSpec,
     iter_tensors,
     map_tensors,
-    process_settings,
 )
 from opperf.model import Mapping as MappingValue
 
@@ -51,6 +52,21 @@ def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     for case in cases:
         found.setdefault(case.id, case)
     return tuple(found.values())
+
+
+MOST_POINTS = 100_000
+"""Combinations of settings: a case alone takes days in as many, and a few short lists have any
+number of them."""
+
+
+def check_combinations(values: Iterable[Sized]) -> None:
+    """Raises `UsageError` for values with more than `MOST_POINTS` combinations."""
+    points = math.prod(map(len, values))
+    if points > MOST_POINTS:
+        raise UsageError(
+            f"{points:,} combinations of settings, and at most {MOST_POINTS:,} are planned; give "
+            "the axes fewer values"
+        )
 
 
 Unite = Callable[[Iterable[Case]], Sequence[Case]]
@@ -251,9 +267,8 @@ def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:
 
 def process_key(framework: str, settings: Settings) -> str:
     """Returns a key that is equal for cases that one process can measure."""
-    return msgspec.json.encode(
-        (framework, process_settings(settings)), order="deterministic"
-    ).decode()
+    process = process_settings(settings)
+    return msgspec.json.encode((framework, process), order="deterministic").decode()
 
 
 def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:

@@ -52,18 +52,8 @@ KEYS = (
     *WORKLOADS,
     *("inherits", "group", "install_group", VARIANT, "enabled", "tags", "weight"),
     *("num_machines", "requires_capabilities", "max_duration", "plan", "argv", "client", "server"),
-    *(
-        "voir",
-        "validation",
-        "dirs",
-        "env",
-        "observe",
-        "settings",
-        "matrix",
-        "job",
-        "exclude",
-        "zip",
-    ),
+    *("voir", "validation", "dirs", "env", "observe", "settings", "matrix", "job", "exclude"),
+    "zip",
     *("url", "name", "config_base", "config_file"),
 )
 """Keys of a bench; others are a program's own."""
@@ -99,44 +89,31 @@ def make_bench(
     point: Mapping[str, Any],
     matrix: str,
 ) -> Made:
-    """Returns the bench of an entry on the system that `sizer` is of. Raises `UsageError`, with the
-    place, for what it cannot be."""
-    system = sizer.system
-    entries = mapping(node)
+    """Returns the bench of an entry on a system. Raises `UsageError`, with the place, for what it
+    cannot be."""
+    system, entries = sizer.system, mapping(node)
     check_spelling(entries, KEYS)
     key = _workload(name, node, entries)
-    is_script = key == DEFINITION
     group = read(entries, "group", text, name)
     install_group = read(entries, "install_group", text, group)
-    definition = _definition(entries[key]) if is_script else None
+    definition = _definition(entries[key]) if key == DEFINITION else None
     code = definition.folder if definition else str(folder_of(node.at))
     dirs = {part: text(element) for part, element in inner(entries, "dirs").items()}
     check_keys(inner(entries, "dirs"), FOLDERS)
-    values = {
-        **machine_values(system),
-        **bench_values(system, name, code, install_group, group, dirs),
-        **address_values(entries),
-    }
+    own = bench_values(system, name, code, install_group, group, dirs)
+    values = {**machine_values(system), **own, **address_values(entries)}
     placeholders = Placeholders(values, system, partial(sizer.size, name))
     replace = placeholders.replace
     # First: without it, words that have its address are wrong.
     server = read_server(entries, replace)
-    if not is_script:
-        _refuse_script_keys(entries, key)
-    elif "settings" in entries:
-        raise UsageError(
-            f"{entries['settings'].at}: settings are of benches that are no script; give a script "
-            "its arguments (argv)"
-        )
+    _check_kind(entries, key)
     return Made(
         Bench(
             name=name,
-            workload="script" if is_script else key,  # type: ignore[arg-type]
+            workload="script" if definition else key,  # type: ignore[arg-type]
             content=(definition.path,) if definition else _content(key, entries[key], replace),
             group=group,
-            tags=tuple(sorted(element.content for element in tags_of(entries["tags"])))
-            if "tags" in entries
-            else (),
+            tags=_tags(entries.get("tags")),
             enabled=read(entries, "enabled", flag, True),
             weight=read(entries, "weight", number, 1.0),
             argv=words_of(entries.get("argv"), replace),
@@ -160,10 +137,7 @@ def make_bench(
             templates=templates,
             locations=dict(locations(node)),
             benchfile=definition.benchfile if definition else {},
-            others={
-                **({VARIANT: system.arch} if is_script else {}),
-                **plain(entries, USED),
-            },
+            others=({VARIANT: system.arch} if definition else {}) | plain(entries, USED),
         ),
         definition.problem if definition else _missing(key, entries[key]),
     )
@@ -196,8 +170,15 @@ def _either(words: tuple[str, ...]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _refuse_script_keys(entries: Mapping[str, Node], workload: str) -> None:
-    """Raises `UsageError` for arguments of what is no script."""
+def _check_kind(entries: Mapping[str, Node], workload: str) -> None:
+    """Raises `UsageError` for arguments of what is no script, and settings of a script."""
+    if workload == DEFINITION:
+        if "settings" in entries:
+            raise UsageError(
+                f"{entries['settings'].at}: settings are of benches that are no script; give a "
+                "script its arguments (argv)"
+            )
+        return
     for key in ("argv", "client", "server", "observe"):
         if key in entries and entries[key].content is not None:
             raise UsageError(
@@ -250,6 +231,10 @@ def _missing(key: str, node: Node) -> str:
     listed = node.elements() if isinstance(node.content, list) else [node]
     paths = [_path(element) for element in listed if "{" not in str(element.content)]
     return next((f"{path}: no such file" for path in paths if not Path(path).exists()), "")
+
+
+def _tags(node: Node | None) -> tuple[str, ...]:
+    return () if node is None else tuple(sorted(element.content for element in tags_of(node)))
 
 
 def _plan(node: Node | None) -> Plan:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from opperf import reading
+from opperf.decoding import composed_yaml
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
 from opperf.suite_files.bench import Location
@@ -18,13 +19,6 @@ STANDARD = "tag:yaml.org,2002:"
 """Begin of the tags of YAML's own types."""
 
 MERGE, TIMESTAMP, BINARY = f"{STANDARD}merge", f"{STANDARD}timestamp", f"{STANDARD}binary"
-
-MOST_VALUES = 200_000
-"""Values of a file, of aliases counted as often as they stand for one: 200 benches have some 6000,
-and a few lines of aliases of aliases any number."""
-
-DEEPEST = 50
-"""Levels of nesting; benches have four."""
 
 INCLUDE = "include"
 
@@ -53,25 +47,16 @@ def read_text(path: str, at: str = "") -> str:
 def parse(text: str, file: str) -> Node:
     """Returns the content of a file. Raises `UsageError`, with the line, for what is no YAML."""
     yaml = import_yaml()
-    # libyaml is ten times as fast, and not everywhere.
-    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader = None
     try:
-        loader = kind(text)
-        root = loader.get_single_node()
-        if root is None:
-            raise UsageError(f"{file}: it is empty")
-        return _Reading(yaml, loader, file).read(root, "", 0, root.start_mark.line + 1)
+        with composed_yaml(text) as (loader, root):
+            if root is None:
+                raise UsageError(f"{file}: it is empty")
+            return _Reading(yaml, loader, file).read(root, "", root.start_mark.line + 1)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         at = f"{file}:{mark.line + 1}" if mark else file
         problem = getattr(error, "problem", "") or getattr(error, "reason", "") or str(error)
         raise UsageError(f"{at}: no YAML: {one_line(problem)}") from error
-    except RecursionError as error:
-        raise UsageError(f"{file}: no YAML: it is nested too deeply") from error
-    finally:
-        if loader is not None:
-            loader.dispose()
 
 
 class _Reading:
@@ -79,35 +64,22 @@ class _Reading:
 
     def __init__(self, yaml: Any, loader: Any, file: str) -> None:
         self._yaml, self._loader, self._file = yaml, loader, file
-        self._left = MOST_VALUES
-        self._around: set[int] = set()
 
-    def read(self, node: Any, path: str, depth: int, line: int) -> Node:
+    def read(self, node: Any, path: str, line: int) -> Node:
         at = Location(self._file, line, path)
-        self._left -= 1
-        if self._left < 0:
-            raise UsageError(f"{at}: more than {MOST_VALUES} values, with those of aliases")
-        if depth > DEEPEST:
-            raise UsageError(f"{at}: nested deeper than {DEEPEST} levels")
         if node.tag == DELETE:
             return Node(DELETED, at)
         if isinstance(node, self._yaml.ScalarNode):
             return Node(self._scalar(node, at), at)
         if node.tag not in (f"{STANDARD}map", f"{STANDARD}seq", EXPAND_DOT):
             raise UsageError(f"{at}: unknown tag {node.tag}; known: {DELETE}, {EXPAND_DOT}")
-        if id(node) in self._around:
-            raise UsageError(f"{at}: an alias of what it is in")
-        self._around.add(id(node))
-        try:
-            if isinstance(node, self._yaml.MappingNode):
-                return self._mapping(node, path, depth, at)
-            elements = [
-                self.read(element, f"{path}.{index}", depth + 1, element.start_mark.line + 1)
-                for index, element in enumerate(node.value)
-            ]
-            return Node(elements, at)
-        finally:
-            self._around.discard(id(node))
+        if isinstance(node, self._yaml.MappingNode):
+            return self._mapping(node, path, at)
+        elements = [
+            self.read(element, f"{path}.{index}", element.start_mark.line + 1)
+            for index, element in enumerate(node.value)
+        ]
+        return Node(elements, at)
 
     def _scalar(self, node: Any, at: Location) -> Any:
         if node.tag in (f"{STANDARD}str", TIMESTAMP, MERGE, f"{STANDARD}value"):
@@ -120,7 +92,7 @@ class _Reading:
         except ValueError as error:
             raise UsageError(f"{at}: {one_line(str(error))}") from error
 
-    def _mapping(self, node: Any, path: str, depth: int, at: Location) -> Node:
+    def _mapping(self, node: Any, path: str, at: Location) -> Node:
         first: dict[str, int] = {}
         found = Node({}, at)
         below: dict[str, Node] = {}
@@ -136,7 +108,7 @@ class _Reading:
             first[key] = line
             is_merge = key_node.tag == MERGE
             in_place = is_merge or key == MERGED_IN_PLACE
-            value = self.read(value_node, path if in_place else place, depth + 1, line)
+            value = self.read(value_node, path if in_place else place, line)
             if is_merge:
                 for entries in reversed(self._merged(value)):
                     below.update(entries)

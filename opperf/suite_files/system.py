@@ -13,7 +13,7 @@ from opperf.errors import UsageError, suggest
 from opperf.folders import cache_folder
 from opperf.model import Struct
 from opperf.suite_files.nodes import Node, kind_of
-from opperf.suite_files.reading import import_yaml, parse, read_text
+from opperf.suite_files.reading import parse, read_text
 from opperf.suite_files.references import References
 
 SYSTEM = "system"
@@ -218,7 +218,7 @@ def _of_environment(variables: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for spelt, path in SPELLINGS.items():
         name = PREFIX + spelt.replace(".", "_").upper()
         if variables.get(name):
-            yield path, typed(path, import_yaml().safe_load(variables[name]), name)
+            yield path, typed(path, parse(variables[name], name).plain(), name)
 
 
 def typed(path: str, value: Any, at: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
 from opperf.results.output import check_output, replace
-from opperf.suite_files.reading import import_yaml, read_text
+from opperf.suite_files.reading import import_yaml, parse, read_text
 from opperf.suite_files.sizing import VERSION, read_table
 from opperf.suite_results.scores import Row, scores_of
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
@@ -77,12 +77,12 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {VERSION: LISTED}
     read_table(str(path))
-    table: dict[str, Any] = import_yaml().safe_load(read_text(str(path)))
+    table: dict[str, Any] = parse(read_text(str(path)), str(path)).plain()
     for name, row in table.items():
         if name != VERSION and row and "model" in row:
             model = row.pop("model") or {}
             row["observations"] = [
-                {"batch_size": size, "memory": memory} for size, memory in model.items()
+                {"batch_size": int(size), "memory": memory} for size, memory in model.items()
             ]
     return {**table, VERSION: LISTED}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opperf.programs.observations import Observations
+from opperf.programs.observations import Observation, Observations
 
 PARTS = 2
 """Of a program that ended before it was warm, the first of so many equal parts is the warm-up."""
@@ -15,7 +15,7 @@ def warmup_of(rates: Sequence[float], skip: int = 0) -> int:
     looked for after `skip` of them."""
     observations = Observations(stop=len(rates), skip=skip)
     for rate in rates:
-        observations.add({"rate": rate})
+        observations.add(Observation(rate))
     found = observations.warmup
     # The last rate may be the one that ends it.
     return len(rates) // PARTS if found in (None, len(rates)) else found

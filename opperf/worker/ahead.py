@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.instruments.guard import guard
-from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.prepared import PreparedCase, case_scope
-from opperf.machine.kernel import USABLE_CPUS, parse_cpus
+from opperf.instruments.visit import CompiledAhead
+from opperf.machine.kernel import named_cpus
 from opperf.model import Case
 
 MOST_BYTES = 2**28
@@ -66,7 +66,7 @@ def build_cases(framework: Framework, cases: Sequence[Case]) -> None:
 @contextmanager
 def on_usable_cores() -> Iterator[None]:
     """Has what this thread starts run on all cores that opperf may use."""
-    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
+    usable = named_cpus()
     if not usable:
         yield
         return

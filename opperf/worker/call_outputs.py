@@ -26,11 +26,10 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.guard import guard
-from opperf.instruments.instrument import KeptResults
-from opperf.instruments.other_contents import OtherContents
-from opperf.instruments.prepared import PreparedCase, Visit
+from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
+from opperf.instruments.visit import KeptResults, Visit
 from opperf.machine.heap import filled_blocks
 from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module
@@ -327,3 +326,54 @@ def _class(value: Any, framework: str) -> str:
     cls = type(value)
     package = cls.__module__.partition(".")[0]
     return f"{package}.{cls.__qualname__}" if package in ("numpy", framework) else cls.__qualname__
+
+
+SEED = 1_000_003
+"""Added to the seed of the first contents: no user numbers seeds so far."""
+
+SCALE = 0.75
+"""Factor of contents that no seed changes, as a user's: their signs, order and zeros stay."""
+
+
+class OtherContents:
+    """Contents that another seed draws for the dense inputs of a case, for calls that may not
+    return what an earlier one did; floating-point numbers that are the same for every seed are
+    scaled, and their rows rotated. Raises what the framework raises
+    if it cannot draw them."""
+
+    def __init__(self, prepared: PreparedCase, seed: int) -> None:
+        self._prepared = prepared
+        self.are_scaled = False
+        """Whether some are none that the case's rule or function has made."""
+        drawn = prepared.redrawn(seed + SEED)
+        self._numbers: list[tuple[Any, Any]] = []
+        for name, value in prepared.arguments.items():
+            pairs = zip(leaves(name, value), leaves(name, drawn[name]), strict=True)
+            for (_, own), (_, other) in pairs:
+                before, after = (contents_of(prepared.framework, held) for held in (own, other))
+                if before is not None and after is not None and before.layout == "dense":
+                    self._add(own, before, after)
+
+    def __bool__(self) -> bool:
+        """Whether any contents change."""
+        return bool(self._numbers)
+
+    def _add(self, tensor: Any, before: Contents, after: Contents) -> None:
+        numbers = after.numbers(1).reshape(after.shape)
+        if not np.array_equal(before.numbers(1), numbers.reshape(-1), equal_nan=True):
+            self._numbers.append((tensor, numbers.copy()))
+        elif numbers.dtype.kind in "fc" and numbers.any():
+            self.are_scaled = True
+            numbers = numbers * numbers.dtype.type(SCALE)
+            if numbers.ndim > 1:
+                numbers = np.roll(numbers, 1, axis=0)
+            self._numbers.append((tensor, numbers))
+
+    def write(self) -> None:
+        """Gives the inputs these contents, in their own memory where the framework can write to it.
+        Raises what the framework raises if it cannot."""
+        prepared = self._prepared
+        for tensor, numbers in self._numbers:
+            other = prepared.framework.write_numbers(prepared.call, tensor, numbers)
+            if other is not tensor:
+                prepared.replace(tensor, other)

@@ -12,7 +12,7 @@ import msgspec
 
 from opperf.errors import WorkerError
 from opperf.frameworks.user_code import target_at
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.metrics import needs_of
 from opperf.model import (
@@ -26,6 +26,8 @@ from opperf.model import (
     Status,
     Verification,
 )
+from opperf.processes.channel import Request
+from opperf.processes.children import KILL_WAIT_S
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution, resolve_selection
@@ -33,17 +35,17 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
-from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Loaded, Observed, Request, Trial
+from opperf.worker.program import WorkerDied, WorkerProgram
+from opperf.worker.protocol import Loaded, Observed, Trial
 from opperf.worker.request_process import (
-    KILL_WAIT_S,
     START_TIMEOUT_S,
     RequestProcess,
     WorkerTimeout,
 )
 
-PLAN_TIMEOUT_S = 120.0
-"""Limit on planning: the whole registry takes about a second."""
+PLAN_TIMEOUT_S = 600.0
+"""Limit on planning: a whole registry takes a second, JAX's primitives, whose callers are traced,
+half a minute, and both several times that beside other work."""
 
 BUILD_TIMEOUT_S = 3600.0
 """Limit on compiling: two hundred snippets of C++ take two minutes on two cores, and each that does
@@ -58,11 +60,10 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
 
     `python` is its interpreter, whose environment needs the framework only: opperf is imported from
     here, and so are its dependencies that are missing there, if both have the same version of
-    Python. `reference_work` times reference work between the calls. With `measures_memory` the
-    process begins with a fork. With `own_modules`, or an interpreter or path of its own, it imports
-    nothing from the working directory. `profiles` is the folder that keeps what callgrind wrote of
-    each case. Every request raises `WorkerError` if the process cannot be started, and the
-    `OpperfError` that the worker raised.
+    Python. `reference_work` times reference work between the calls. With `own_modules`, or an
+    interpreter or path of its own, it imports nothing from the working directory. `profiles` is the
+    folder that keeps what an instrument's program wrote of each case. Every request raises
+    `WorkerError` if the process cannot be started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -73,14 +74,13 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         python: str = "",
         reference_work: bool = False,
         cpus: Cpus = NOT_PINNED,
-        measures_memory: bool = True,
         profiles: Path | None = None,
         own_modules: bool = False,
     ) -> None:
         self._reference_work = reference_work
         settings = settings or Settings()
         self._needs = needs_of(settings)
-        options = [protocol.MEMORY] if measures_memory and self._needs.pristine_fork else []
+        options = [protocol.MEMORY] if self._needs.pristine_fork else []
         program = WorkerProgram(
             framework, settings, environment, python, cpus, options, own_modules=own_modules
         )
@@ -243,7 +243,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             )
             return self._ask(request, case.settings.timeout_s)
         except WorkerDied as died:
-            status, reason = Status.CRASHED, describe_end(died)
+            status, reason = Status.CRASHED, str(died)
         except WorkerTimeout as silent:
             advice = (
                 "raise --timeout"
@@ -287,7 +287,7 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             )
             return self._ask(request, sum(case.settings.timeout_s for case in cases))
         except WorkerDied as died:
-            status, reason = Status.CRASHED, describe_end(died)
+            status, reason = Status.CRASHED, str(died)
         except WorkerTimeout as silent:
             status, reason = Status.TIMEOUT, f"{silent}; raise --timeout"
         wall_s = (time.monotonic() - started) / len(cases)
@@ -303,12 +303,10 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
             try:
                 self._start_used()
                 return self._ask(protocol.TryRequest(case=case), timeout_s)
-            except WorkerDied as died:
-                trial = Trial(refusal=describe_end(died), ended=True)
-                if not has_run:
+            except (WorkerDied, WorkerTimeout) as ended:
+                trial = Trial(refusal=str(ended), ended=True)
+                if not has_run or isinstance(ended, WorkerTimeout):
                     break
-            except WorkerTimeout as silent:
-                return Trial(refusal=str(silent), ended=True)
         return trial
 
     def observe(self, case: Case, folder: Path, draw: int = 0, calls: int | None = 0) -> Observed:
@@ -321,10 +319,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
                 case=case, folder=str(folder.resolve()), draw=draw, calls=calls
             )
             return self._ask(request, case.settings.timeout_s)
-        except WorkerDied as died:
-            return Observed(refusal=describe_end(died))
-        except WorkerTimeout as silent:
-            return Observed(refusal=str(silent))
+        except (WorkerDied, WorkerTimeout) as ended:
+            return Observed(refusal=str(ended))
 
     def _start_used(self) -> None:
         """Starts a process that runs operators itself, unless a fork of it does."""
@@ -344,10 +340,8 @@ class Worker(RequestProcess, AbstractContextManager["Worker"]):
         self._start()
         try:
             return self._ask(request, timeout_s, import_timeout_s)
-        except WorkerDied as died:
-            raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
-        except WorkerTimeout as silent:
-            raise WorkerError(silent.of(work)) from silent
+        except (WorkerDied, WorkerTimeout) as ended:
+            raise WorkerError(ended.of(work)) from ended
 
 
 def longest_s(cases: Iterable[Case]) -> float | None:

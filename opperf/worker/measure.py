@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,12 +15,20 @@ from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, o
 from opperf.frameworks import Framework
 from opperf.instruments.compilation import note_removed_work
 from opperf.instruments.guard import guard, tensor_bytes
-from opperf.instruments.instrument import Conditions, Instrument
+from opperf.instruments.instrument import Instrument
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
-from opperf.instruments.times import TIMES
-from opperf.machine.gpus import find_gpu, rest_until_cool, state_of, throttling_note, watch
-from opperf.metrics import added_instruments, instruments_of
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
+from opperf.instruments.times import BACKWARD, FORWARD, TIMES, TOTAL
+from opperf.instruments.visit import Conditions, Visit
+from opperf.machine.gpus import (
+    GpuReading,
+    find_gpu,
+    rest_until_cool,
+    state_of,
+    throttling_note,
+    watch,
+)
+from opperf.metrics import BUILT_IN, instruments_of
 from opperf.model import (
     DEFAULTS,
     UNKNOWN,
@@ -61,51 +69,7 @@ def measure(
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        every = instruments_of(case.settings)
-        chosen = [instrument for instrument in every if not instrument.needs.last]
-        for instrument in every:
-            instrument.prepare(framework)
-        needed = 0 if conditions.rehearsed else guard(case, framework)
-        for instrument in every:
-            instrument.begin(case, framework, conditions, needed)
-        with case_scope(case, framework):
-            prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
-            visit = Visit(prepared, conditions)
-            observation = None
-            if conditions.results is not None:
-                # It computes with NumPy, which the manager does without.
-                from opperf.worker.call_outputs import TimedCalls
-
-                visit.observer = observation = TimedCalls(visit, conditions.results)
-            gpu = find_gpu(framework.uuid(case.settings.device))
-            with watch(gpu) as readings:
-                for instrument in chosen:
-                    # The call of each is as the first one.
-                    visit.restore()
-                    instrument.measure(visit)
-            if gpu is not None and rest_until_cool(gpu, readings):
-                with watch(gpu) as readings:
-                    _measure_again(chosen, visit)
-            if conditions.finds_removed_work:
-                note_removed_work(visit)
-            for instrument in added_instruments():
-                _measure_added(instrument, visit)
-            if observation is not None:
-                # Last, as it gives the inputs other contents.
-                observation.finish()
-            state = state_of(readings)
-            note = None if state is None else throttling_note(case.settings.device, state)
-            visit.notes += [] if note is None else [note]
-            # Other cases, and the verification, may be of the same objects.
-            visit.restore()
-            for instrument in every:
-                if instrument.needs.last:
-                    wall_s = time.perf_counter() - begun
-                    conditions.keep(
-                        msgspec.structs.replace(visit.record(), gpu=state, wall_s=wall_s)
-                    )
-                    instrument.measure(visit)
-        record = msgspec.structs.replace(visit.record(), gpu=state)
+        record = _Measuring(case, framework, conditions, begun).record(bound)
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.
         record = _without_numbers(case, Status.SKIPPED, str(error))
@@ -120,6 +84,97 @@ def measure(
         found = _unverified(record, framework, bound)
         record = msgspec.structs.replace(record, verification=found)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+class _Measuring:
+    """The measuring of a case by its instruments, one after the other."""
+
+    def __init__(
+        self, case: Case, framework: Framework, conditions: Conditions, begun: float
+    ) -> None:
+        self._case, self._framework, self._conditions = case, framework, conditions
+        self._begun = begun
+        self._chosen = instruments_of(case.settings)
+        self._lost: dict[Instrument, str] = {}
+        """Instruments that have failed at their own cost, with the reason."""
+
+    def record(self, bound: Bound) -> Record:
+        """Returns the record of the case. Raises what its calls and its instruments raise."""
+        case, framework, conditions = self._case, self._framework, self._conditions
+        self._each(lambda instrument: instrument.prepare(framework))
+        needed = 0 if conditions.rehearsed else guard(case, framework)
+        self._each(lambda instrument: instrument.begin(case, framework, conditions, needed))
+        with case_scope(case, framework):
+            prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
+            visit = Visit(prepared, conditions)
+            observation = None
+            if conditions.results is not None:
+                # It computes with NumPy, which the manager does without.
+                from opperf.worker.call_outputs import TimedCalls
+
+                visit.observer = observation = TimedCalls(visit, conditions.results)
+            readings = self._measure(visit)
+            if conditions.finds_removed_work:
+                note_removed_work(visit)
+            if observation is not None:
+                # Last, as it gives the inputs other contents.
+                observation.finish()
+            state = state_of(readings)
+            note = None if state is None else throttling_note(case.settings.device, state)
+            visit.notes += [] if note is None else [note]
+            # Other cases, and the verification, may be of the same objects.
+            visit.restore()
+
+            def end(instrument: Instrument) -> None:
+                wall_s = time.perf_counter() - self._begun
+                conditions.keep(msgspec.structs.replace(visit.record(), gpu=state, wall_s=wall_s))
+                instrument.measure(visit)
+
+            self._each(end, last=True)
+        for instrument, reason in self._lost.items():
+            for metric in instrument.metrics:
+                if metric.name not in visit.summaries:
+                    visit.note(metric.name, NoteCode.NOT_PRODUCED, reason)
+        return msgspec.structs.replace(visit.record(), gpu=state)
+
+    def _each(self, step: Callable[[Instrument], object], last: bool | None = None) -> None:
+        """Takes a step with each instrument that goes on, or of these only with those that are, or
+        are not, to be last. Another package's that measures beside times costs the case its own
+        metrics alone."""
+        for instrument in self._chosen:
+            if instrument in self._lost or last not in (None, instrument.needs.last):
+                continue
+            try:
+                step(instrument)
+            except Exception as error:
+                if instrument.is_alone or instrument in BUILT_IN:
+                    raise
+                known = isinstance(error, UnsupportedError)
+                text = str(error) if known else f"{type(error).__name__}: {error}"
+                self._lost[instrument] = one_line(text)
+
+    def _measure(self, visit: Visit) -> Sequence[GpuReading]:
+        """Measures with all instruments but the last ones, once more with those that depend on a
+        device's clocks if these were lowered. Returns the readings of the device."""
+
+        def take(instrument: Instrument) -> None:
+            # The call of each is as the first one.
+            visit.restore()
+            instrument.measure(visit)
+
+        def take_again(instrument: Instrument) -> None:
+            if instrument.needs.steady_clocks:
+                again = Visit(visit.prepared, visit.conditions)
+                instrument.measure(again)
+                visit.replace(instrument.metrics, again)
+
+        gpu = find_gpu(self._framework.uuid(self._case.settings.device))
+        with watch(gpu) as readings:
+            self._each(take, last=False)
+        if gpu is not None and rest_until_cool(gpu, readings):
+            with watch(gpu) as readings:
+                self._each(take_again, last=False)
+        return readings
 
 
 def measure_in_turn(
@@ -204,7 +259,7 @@ def _sample_in_turn(
     """Samples visits in turn, pass by pass; one that lacks a pass leaves the others to it."""
     from opperf.instruments.sampled_passes import SampledPasses
 
-    steps = [SampledPasses(visit).steps() for visit in visits]
+    steps = [SampledPasses(visit).steps(FORWARD, BACKWARD, TOTAL) for visit in visits]
     turns: list[Callable[[], AbstractContextManager[object]]]
     turns = [partial(framework.scope, visit.case) for visit in visits]
     ways = [(visit.case.settings, framework.array_type(visit.case.target)) for visit in visits]
@@ -262,30 +317,6 @@ def _unverified(record: Record, framework: Framework, bound: Bound) -> Verificat
     )
     code = VerificationCode.EXCEPTION_RAISED if runs else VerificationCode.EAGER_FAILED
     return Verification(code=code, reason=record.reason)
-
-
-def _measure_again(instruments: Iterable[Instrument], visit: Visit) -> None:
-    """Measures with the instruments that depend on the device's clocks, in place of before."""
-    for instrument in instruments:
-        if instrument.needs.steady_clocks:
-            again = Visit(visit.prepared, visit.conditions)
-            instrument.measure(again)
-            visit.replace(instrument.metrics, again)
-
-
-def _measure_added(instrument: Instrument, visit: Visit) -> None:
-    """Measures with another package's instrument, whose metrics have a note if it fails."""
-    if not instrument.measures(visit.case.settings):
-        return
-    visit.restore()
-    try:
-        instrument.measure(visit)
-    except Exception as error:
-        known = isinstance(error, UnsupportedError)
-        reason = str(error) if known else f"{type(error).__name__}: {error}"
-        for metric in instrument.metrics:
-            if metric.name not in visit.summaries:
-                visit.note(metric.name, NoteCode.NOT_PRODUCED, one_line(reason))
 
 
 def check_available(case: Case, framework: Framework) -> None:

@@ -10,12 +10,9 @@ The server, which is forked for that, is itself a fork of a worker that has just
 framework. For a process that may have run operators already, it is a process of its own:
 `opperf.worker.pristine FRAMEWORK`.
 
-The `forkserver` of `multiprocessing` cannot replace this. Its server is always a new interpreter,
-which would import the framework a second time beside each worker: seconds, where a fork of the
-worker takes milliseconds. There is one server in a process, with one list of modules to preload,
-and in a user's process it is the user's. Its children outlive a parent that is killed in the middle
-of a kernel, as they request no signal at its death (`end_with_parent`). Most of this module would
-remain: requests and answers, their time limits, and the reuse of forks.
+The `forkserver` of `multiprocessing` cannot replace this: its server is a new interpreter, which
+would import the framework a second time; there is one in a process, which may be the user's; and
+its children outlive a parent that is killed in the middle of a kernel.
 """
 
 from __future__ import annotations
@@ -23,13 +20,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import select
-import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import TypeVar
 
 import msgspec
 
@@ -39,17 +32,21 @@ from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
+from opperf.processes.channel import (
+    Answer,
+    Channel,
+    ChannelClosed,
+    ChannelTimeout,
+    Request,
+    decoder_of,
+)
+from opperf.processes.children import KEPT_PROCESSES, Child, Fork, adopt_orphans, channel_of_child
 from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
-from opperf.worker.process import (
-    KEPT_PROCESSES,
-    adopt_orphans,
-    begin_child,
-    child_variables,
-    fork,
-    module_command,
-)
 from opperf.worker.process_state import ProcessState, seed_afresh
+from opperf.worker.program import child_variables, module_command
+
+R = TypeVar("R")
 
 TIME_SHARE = 0.25
 """Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
@@ -58,11 +55,15 @@ fork that takes longer waits for a lock that a thread held, which the fork does 
 IMPORT_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
-READY = b"ready\n"
-"""The server's first line, once the framework is imported."""
 
-NOTHING = b"null"
-"""The answer to a case that failed, or ended its process."""
+class ReadyRequest(Request[bool], frozen=True):
+    """Is never sent: the server's first message says that it has imported the framework."""
+
+
+class PeaksRequest(Request[Peaks | None], frozen=True):
+    """Asks for the peaks of a case; None if it failed, or ended its process."""
+
+    case: Case
 
 
 class PristineServer:
@@ -72,22 +73,19 @@ class PristineServer:
 
     def __init__(self, name: str, framework: Framework | None = None) -> None:
         self._name = name
-        self._process: subprocess.Popen[bytes] | Child
+        self._process: Child | Fork
         if framework is None:
             self._start()
         else:
-            self._process = Child(lambda lines, out: serve(lines, out, framework))
+            self._process = Fork(lambda channel: serve(channel, framework))
             self._has_imported = False
-        self._asked: Case | None = None
+        self._asked: PeaksRequest | None = None
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(
+        self._process = Child(
             module_command("opperf.worker.pristine", self._name),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=child_variables(os.environ),
-            start_new_session=True,
+            child_variables(os.environ),
+            requests="answered",
         )
         KEPT_PROCESSES.add(self._process.pid)
         self._has_imported = False
@@ -96,35 +94,49 @@ class PristineServer:
     def begin(self, case: Case) -> None:
         """Sends the case whose peaks are requested next, once the framework is imported."""
         if self._has_imported:
-            self._ask(case)
+            self._ask(PeaksRequest(case))
 
     def peaks(self, case: Case) -> Peaks | None:
         """Returns the peaks of a case; None if it could not be measured, or not in time."""
-        if self._asked != case or self._process.poll() is not None:
-            self._ask(case)
-        return msgspec.json.decode(self._answer() or NOTHING, type=Peaks | None)
+        request = PeaksRequest(case)
+        if self._asked != request or self._process.poll() is not None:
+            self._ask(request)
+        return self._answer()
 
-    def _ask(self, case: Case) -> None:
+    def _ask(self, request: PeaksRequest) -> None:
         if self._asked is not None:
             # The previous case's call was refused here, so that its peaks are not needed.
             self._answer()
         if self._process.poll() is not None:
             self._start()
-        with self._ended_by_errors():
-            if self.wait_until_ready():
-                assert self._process.stdin is not None
-                with contextlib.suppress(BrokenPipeError):
-                    self._process.stdin.write(msgspec.json.encode(case) + b"\n")
-                    self._process.stdin.flush()
-                    self._asked = case
+        if self.wait_until_ready():
+            with self._ended_by_errors(), contextlib.suppress(ChannelClosed):
+                self._process.channel.send(request)
+                self._asked = request
 
-    def _answer(self) -> bytes:
-        """Returns the answer to the case that was sent; empty if there is none, or not in time."""
-        case, self._asked = self._asked, None
-        if case is None:
-            return b""
+    def _answer(self) -> Peaks | None:
+        """Returns the answer to the request that was sent; None without one, or not in time."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return None
+        return self._await(PeaksRequest, TIME_SHARE * asked.case.settings.timeout_s)
+
+    def wait_until_ready(self) -> bool:
+        """Waits until it has imported the framework, and returns whether it has."""
+        if not self._has_imported:
+            self._has_imported = bool(self._await(ReadyRequest, IMPORT_TIMEOUT_S))
+        return self._has_imported
+
+    def _await(self, kind: type[Request[R]], timeout_s: float) -> R | None:
+        """Returns the answer to a request; None if it ended, or took too long and was ended."""
         with self._ended_by_errors():
-            return self._line(TIME_SHARE * case.settings.timeout_s)
+            try:
+                return self._process.channel.answer(kind, timeout_s)
+            except ChannelClosed:
+                return None
+            except ChannelTimeout:
+                self.end()
+                return None
 
     @contextlib.contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
@@ -135,26 +147,9 @@ class PristineServer:
             self.end()
             raise
 
-    def wait_until_ready(self) -> bool:
-        """Waits until it has imported the framework, and returns whether it has."""
-        if not self._has_imported:
-            self._has_imported = self._line(IMPORT_TIMEOUT_S) == READY
-        return self._has_imported
-
-    def _line(self, timeout_s: float) -> bytes:
-        """Returns the next line of its output; empty if it ended, or took too long."""
-        stream = self._process.stdout
-        assert stream is not None
-        # A line comes in one piece: it is shorter than a pipe's buffer.
-        if select.select([stream], [], [], timeout_s)[0]:
-            return stream.readline()
-        self.end()
-        return b""
-
     def end(self) -> None:
         self._asked = None
-        self._process.kill()
-        self._process.wait()
+        self._process.end()
 
 
 _SERVERS: dict[str, PristineServer] = {}
@@ -182,114 +177,41 @@ def is_self_contained(case: Case, bound: Bound) -> bool:
     return bound.function is None and not has_arrays
 
 
-class Child:
-    """A fork of this process that answers requests, with some methods of `subprocess.Popen`."""
-
-    def __init__(self, answer: Callable[[BinaryIO, BinaryIO], None]) -> None:
-        (requests, stdin), (stdout, answers) = os.pipe(), os.pipe()
-
-        def run() -> None:
-            _keep_only(requests, answers)
-            with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
-                answer(lines, out)
-
-        self.pid = fork(run)
-        KEPT_PROCESSES.add(self.pid)
-        os.close(requests)
-        os.close(answers)
-        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
-        self._has_ended = False
-
-    def poll(self) -> int | None:
-        if not self._has_ended:
-            self._has_ended = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
-        return 0 if self._has_ended else None
-
-    def kill(self) -> None:
-        """Kills it, which frees its memory faster than a regular exit."""
-        if self.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-    def wait(self) -> None:
-        if not self._has_ended:
-            os.waitpid(self.pid, 0)
-            self._has_ended = True
-        for stream in (self.stdin, self.stdout):
-            # Nobody reads what the buffer still has.
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+def answer_peaks(channel: Channel, framework: Framework) -> None:
+    """Answers requests in a fork that measures cases."""
+    # The process that makes the timed calls announces imports to the manager.
+    Imports.watch = contextlib.nullcontext
+    state = ProcessState(framework)
+    adopt_orphans()
+    for line in channel.lines():
+        state.begin()
+        case = decoder_of(PeaksRequest).decode(line).case
+        seed_afresh()
+        found = measure_case_peaks(case, framework, bound_of)
+        if state.settle(case).lost:
+            state.end_processes()
+            found = msgspec.structs.replace(found, clean=False)
+        channel.send(Answer.of(found))
 
 
-def _keep_only(*descriptors: int) -> None:
-    """Closes all files but these and the standard ones, and makes the standard input empty. While a
-    child holds its parent's pipes open, their readers do not notice the parent's end."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
-        if descriptor > STANDARD_ERROR and descriptor not in descriptors:
-            # The listing's own descriptor is among them, and closed already.
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-
-
-STANDARD_ERROR = 2
-
-
-CASES = msgspec.json.Decoder(Case)
-"""Made in the process that is forked, as the first decoder would take each fork milliseconds."""
-
-
-class Fork:
-    """The server's side of a fork that measures cases."""
-
-    def __init__(self, framework: Framework) -> None:
-        def answer(lines: BinaryIO, out: BinaryIO) -> None:
-            # The process that makes the timed calls announces imports to the manager.
-            Imports.watch = contextlib.nullcontext
-            state = ProcessState(framework)
-            adopt_orphans()
-            for line in lines:
-                state.begin()
-                case = CASES.decode(line)
-                seed_afresh()
-                found = measure_case_peaks(case, framework, bound_of)
-                if state.settle(case).lost:
-                    state.end_processes()
-                    found = msgspec.structs.replace(found, clean=False)
-                out.write(msgspec.json.encode(found) + b"\n")
-                out.flush()
-
-        self._child = Child(answer)
-
-    def ask(self, line: bytes) -> bytes:
-        """Returns the answer to a request; `NOTHING` if the fork ended instead."""
-        try:
-            self._child.stdin.write(line)
-            self._child.stdin.flush()
-        except BrokenPipeError:
-            return NOTHING + b"\n"
-        answer = self._child.stdout.readline()
-        return answer if answer.endswith(b"\n") else NOTHING + b"\n"
-
-    def end(self) -> None:
-        self._child.kill()
-        self._child.wait()
-
-
-def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:
+def serve(channel: Channel, framework: Framework) -> None:
     """Answers requests until there are no more."""
-    # Imported objects stay, so that forks look for garbage only among those they made.
+    # Imported objects stay, so that forks look for garbage only among those they made. The decoder
+    # is made here, as it would take each fork milliseconds.
+    decoder_of(PeaksRequest)
     gc.freeze()
-    responses.write(READY)
-    responses.flush()
-    fork: Fork | None = Fork(framework)
-    for line in requests:
-        if fork is None:
-            fork = Fork(framework)
-        answer = fork.ask(line)
-        responses.write(answer)
-        responses.flush()
-        found = msgspec.json.decode(answer, type=Peaks | None)
+
+    def new_fork() -> Fork:
+        return Fork(lambda channel: answer_peaks(channel, framework))
+
+    channel.send(Answer.of(True))
+    fork: Fork | None = new_fork()
+    for line in channel.lines():
+        fork = fork or new_fork()
+        found = None
+        with contextlib.suppress(ChannelClosed):
+            found = fork.channel.ask(decoder_of(PeaksRequest).decode(line))
+        channel.send(Answer.of(found))
         if found is None or not found.clean:
             # Its memory is freed at once. The next fork is made with the next case, and not while
             # the calls of this one are timed.
@@ -299,10 +221,10 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
 
 def main() -> None:
     """Serves on standard input and output."""
-    responses = begin_child()
+    channel = channel_of_child()
     framework = sys.argv[1]
     configure_heap(framework)
-    serve(sys.stdin.buffer, responses, load(framework))
+    serve(channel, load(framework))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.user_modules import BESIDE
 from opperf.instruments.prepared import compiles
 from opperf.model import Case, Note, NoteCode, OperatorTarget
-from opperf.worker.process import KEPT_PROCESSES
+from opperf.processes.children import KEPT_PROCESSES
 
 LIMITS = tuple(
     sorted(value for name, value in vars(resource).items() if name.startswith("RLIMIT_"))

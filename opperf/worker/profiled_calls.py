@@ -21,14 +21,15 @@ from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.nvtx_ranges import Ranges
 from opperf.instruments.cold import Flush
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
-from opperf.model import Case, Pass, Settings, process_settings
+from opperf.model import Case, Pass, Settings
+from opperf.processes.children import parent_is_gone
+from opperf.terminating import end_with_parent
 from opperf.worker.batch import Batch, Begun, Line, Made
-from opperf.worker.process import end_with_parent, parent_is_gone
-from opperf.worker.serve import PROCESS_SETTINGS, end_without, load_framework
+from opperf.worker.serve import end_without, load_framework
 
 PROFILED_S = 0.1
 """Seconds of the calls of a pass, if their number is not set: perf takes some 400 samples in them,
@@ -202,9 +203,8 @@ def main() -> None:
     # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     name, settings, path = sys.argv[1:]
-    PROCESS_SETTINGS.update(process_settings(msgspec.json.decode(settings, type=Settings)))
     batch = msgspec.json.decode(Path(path).read_bytes(), type=Batch)
-    framework = load_framework(name)
+    framework = load_framework(name, msgspec.json.decode(settings, type=Settings))
     if batch.needs_ranges and framework.ranges() is None:
         sys.exit(NO_RANGES.format(framework=name, program="ncu"))
     with Path(batch.lines).open("ab", buffering=0) as lines:

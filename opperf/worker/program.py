@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
-import subprocess
 import sys
-import uuid
 from collections.abc import Mapping, Sequence
-from typing import IO
+from pathlib import Path
 
 import msgspec
 
@@ -17,12 +16,38 @@ from opperf.errors import WorkerError, with_last_output
 from opperf.frameworks.user_modules import OWN_MODULES, SEARCHED
 from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
-from opperf.machine.killing import kill_marked
 from opperf.machine.pinning import Cpus
-from opperf.metrics import launcher_of
-from opperf.model import Settings, process_settings
-from opperf.worker.launch import FALLBACK_PACKAGES, PINNED_CPUS
-from opperf.worker.process import child_variables, fallback_packages, module_command
+from opperf.metrics import launcher_of, process_settings
+from opperf.model import Settings
+from opperf.processes.children import Child, Log, Mark
+from opperf.worker.launch import BASE, FALLBACK_PACKAGES, PINNED_CPUS
+
+LAUNCHER = Path(__file__).absolute().with_name("launch.py")
+
+
+def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
+    """Returns the command that runs a module, and imports nothing from the working directory."""
+    return [python, str(LAUNCHER), module, *arguments]
+
+
+def fallback_packages() -> str:
+    """Returns the value of `launch.FALLBACK_PACKAGES`: this process's version of Python, and the
+    folders of the packages that a worker needs."""
+    found = (importlib.util.find_spec(name) for name in BASE)
+    folders = dict.fromkeys(
+        str(Path(spec.origin).parents[1]) for spec in found if spec is not None and spec.origin
+    )
+    return os.pathsep.join(["{}.{}".format(*sys.version_info), *folders])
+
+
+def child_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Returns environment variables for a child. Empty parts of PYTHONPATH, as in
+    `$PYTHONPATH:/folder`, are dropped: Python reads them as the working directory."""
+    parts = variables.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join(filter(None, parts))
+    others = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
+    return {**others, "PYTHONPATH": path} if path else others
+
 
 OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
 """Variables that make `import distutils` load Python's own, where there is one: setuptools would
@@ -31,10 +56,6 @@ replace it, and takes a fifth of a second to import."""
 
 SERVER = "opperf.worker.serve"
 """Module of the process that answers requests."""
-
-
-MARK = "OPPERF_WORKER"
-"""Environment variable that all processes of a worker have, those of sessions of their own too."""
 
 
 class WorkerProgram:
@@ -62,10 +83,10 @@ class WorkerProgram:
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
-        if "threads" in process:
-            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
+        if process.threads is not None:
+            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process.threads)))
         self.variables.update(settings.env)
-        self.mark = self.variables[MARK] = uuid.uuid4().hex
+        self._mark = Mark()
         if own_modules or python or not settings.env.keys().isdisjoint(SEARCHED):
             self.variables[OWN_MODULES] = "1"
         if cpus.pinned:
@@ -78,37 +99,34 @@ class WorkerProgram:
 
     def start(
         self,
-        output: IO[bytes],
-        answers: int | IO[bytes] = subprocess.PIPE,
+        log: Log,
+        answers: bool = True,
         cpus: frozenset[int] = frozenset(),
         options: Sequence[str] = (),
-    ) -> subprocess.Popen[bytes]:
-        """Starts the program, with its standard error to a file, and its standard output to
-        `answers`; on `cpus` in place of its own, if there are any, and with `options` besides its
-        own. Raises `WorkerError` if that fails, and `UsageError` without another program that it
-        needs."""
+    ) -> Child:
+        """Starts the program, with its standard error to a log, and with its answers to the
+        channel, or what it prints to the log too; on `cpus` in place of its own, if there are any,
+        and with `options` besides its own. Raises `WorkerError` if that fails, and `UsageError`
+        without another program that it needs."""
         command = module_command(self._module, *self.arguments, *options, python=self.python)
         variables = self.variables | ({PINNED_CPUS: _listed(cpus)} if cpus else {})
         if self._launcher is not None:
             command = self._launcher.command(command)
             variables = self._launcher.variables(variables)
         try:
-            return subprocess.Popen(
+            return Child(
                 command,
-                stdin=subprocess.PIPE,
-                stdout=answers,
-                stderr=output,
-                env=variables,
-                bufsize=0,
-                # Ctrl-C on the terminal reaches the manager alone.
-                start_new_session=True,
+                variables,
+                stdout=log,
+                stderr=log,
+                requests="answered" if answers else "none",
+                mark=self._mark,
             )
         except OSError as error:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def process_ended(self) -> None:
-        """Ends what its process has left running, which has ended."""
-        kill_marked(MARK, self.mark)
+        """Removes what its process has left, which has ended."""
         if self._launcher is not None:
             self._launcher.process_ended()
 
@@ -128,6 +146,13 @@ class WorkerDied(Exception):
     def __init__(self, returncode: int, log: str, memory: str = "") -> None:
         super().__init__(returncode)
         self.returncode, self.log, self.memory = returncode, log, memory
+
+    def __str__(self) -> str:
+        return describe_end(self)
+
+    def of(self, work: str) -> str:
+        """Returns in words how it ended during this work."""
+        return f"the worker ended while {work}: {self}"
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)

@@ -1,14 +1,13 @@
-"""The protocol between the manager and a worker, of one JSON document per line. A worker says first
-in which environment it is. Each request is then answered."""
+"""The messages between the manager and a worker. A worker says first in which environment it is.
+Each request is then answered."""
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, Union, get_args
+from typing import Any, Union
 
-import msgspec
-
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
+from opperf.processes.channel import Answer, Refusal, Request
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution
@@ -18,9 +17,6 @@ from opperf.suites.base import SuiteModel
 
 MEMORY = "memory"
 """Argument of a worker whose cases' memory is measured."""
-
-
-R_co = TypeVar("R_co", covariant=True)
 
 
 AGAIN = ", last of several calls"
@@ -105,15 +101,6 @@ class Trial(Struct, frozen=True):
     arguments: dict[str, Argument] = {}
     ended: bool = False
     """Whether the process ended during the call, or was killed at the timeout."""
-
-
-class Request(Struct, Generic[R_co], frozen=True):
-    """A request, whose answer is of the type in its class's brackets."""
-
-    @classmethod
-    def answer_type(cls) -> Any:
-        (base,) = cls.__orig_bases__  # type: ignore[attr-defined]
-        return get_args(base)[0]
 
 
 class PlanRequest(Request[Plan], frozen=True, tag="plan"):
@@ -260,43 +247,10 @@ class EndRequest(Request[None], frozen=True, tag="end"):
     """Asks a fork to end; the process it was forked from answers."""
 
 
-class Answer(Struct, frozen=True, tag="answer"):
-    """The answer to a request."""
-
-    result: msgspec.Raw
-    last: bool = False
-    """Whether the process is to be replaced: it is not as it was, and cannot be restored."""
-
-
-class Refusal(Struct, frozen=True, tag="refusal"):
-    """Answers a request that raised an exception."""
-
-    error: str
-    message: str
-    trace: str = ""
-
-
-AnyRequest = Union[
-    PlanRequest,
-    ResolveRequest,
-    ListRequest,
-    ChoicesRequest,
-    ModelsRequest,
-    CheckModelsRequest,
-    CompleteRequest,
-    BuildRequest,
-    UncompiledRequest,
-    CompileRequest,
-    ScriptRequest,
-    MeasureRequest,
-    AlternateRequest,
-    LoadedRequest,
-    TryRequest,
-    ObserveRequest,
-    TraceRequest,
-    ForkRequest,
-    EndRequest,
+AnyRequest: Any = Union[
+    tuple(kind for kind in Request.__subclasses__() if kind.__module__ == __name__)
 ]
+"""Each of these requests."""
 
 
 class Kept(Struct, frozen=True, tag="kept"):
@@ -312,8 +266,3 @@ class Importing(Struct, frozen=True, tag="importing"):
 
 
 Response = Answer | Refusal | Kept | Importing
-
-
-def encode_answer(result: object, last: bool = False) -> bytes:
-    """Returns the line of an answer, the last one of a process that is to be replaced."""
-    return msgspec.json.encode(Answer(msgspec.Raw(msgspec.json.encode(result)), last)) + b"\n"

@@ -1,18 +1,16 @@
 """A replay by several ranks: the first one's in the process that measures, and processes of the
 others.
 
-`opperf.worker.replaying FRAMEWORK RANK PORT` is the process of a rank: it reads the case from the
-first line of standard input, answers that it has read its calls, and replays an iteration for each
-further line, until there are no more.
+`opperf.worker.replaying FRAMEWORK` is the process of a rank: it is asked to read its calls, and
+replays an iteration for each further message, until there are no more.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -22,14 +20,26 @@ from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.instruments.prepared import case_scope
 from opperf.machine.ports import free_port
 from opperf.model import Case, TraceTarget
+from opperf.processes.channel import (
+    Answer,
+    ChannelClosed,
+    Refusal,
+    Request,
+    decoder_of,
+)
+from opperf.processes.children import Child, channel_of_child
 from opperf.sources.traces.replays import read_sequence
-from opperf.worker.process import begin_child, child_variables, module_command
-
-READY = "\n"
-"""Line of the process of a rank that has read its calls; of another one, the line says why not."""
+from opperf.worker.program import child_variables, module_command
 
 END_S = 10.0
 """Seconds in which a process ends by itself once nothing more is asked of it; then it is killed."""
+
+
+class ReplayRequest(Request[None], frozen=True):
+    """Asks a rank, that of the case, to read its calls, and says where the ranks meet."""
+
+    case: Case
+    port: int
 
 
 class RankedReplay:
@@ -38,11 +48,18 @@ class RankedReplay:
     def __init__(self, case: Case, target: TraceTarget, framework: Framework) -> None:
         """Starts the processes, and waits until they have tried their calls."""
         port = free_port()
-        self._processes = [
-            _start(case, target, framework, rank, port) for rank in range(1, target.ranks)
-        ]
-        self._finalize = weakref.finalize(self, _end, self._processes)
+        command = module_command("opperf.worker.replaying", framework.name)
+        variables = child_variables(os.environ)
+        self._others = {
+            # Of this process's group, with which they end, and whose log they write to.
+            rank: Child(command, variables, stderr=None, requests="answered", leads=False)
+            for rank in range(1, target.ranks)
+        }
+        self._finalize = weakref.finalize(self, _end, self._others.values())
         try:
+            for rank in self._others:
+                own = msgspec.structs.replace(target, rank=rank)
+                self._send(rank, ReplayRequest(msgspec.structs.replace(case, target=own), port))
             group = Group(0, target.ranks, port)
             sequence = read_sequence(framework, target)
             self._check_ready()
@@ -56,11 +73,13 @@ class RankedReplay:
     def _check_ready(self) -> None:
         """Waits until the other processes have read their calls. Raises `UnsupportedError` if one
         cannot, as the others would wait for it."""
-        for rank, process in enumerate(self._processes, 1):
-            assert process.stdout is not None
-            answer = process.stdout.readline().decode()
-            if answer != READY:
-                raise UnsupportedError(f"rank {rank}: {answer.strip() or 'its process has ended'}")
+        for rank, process in self._others.items():
+            try:
+                process.channel.answer(ReplayRequest)
+            except OpperfError as error:
+                raise UnsupportedError(f"rank {rank}: {one_line(str(error))}") from None
+            except ChannelClosed:
+                raise UnsupportedError(f"rank {rank}: its process has ended") from None
 
     @property
     def omitted(self) -> Mapping[int, str]:
@@ -77,52 +96,32 @@ class RankedReplay:
         return self._replay.step_times()
 
     def _begin(self) -> None:
-        """Has the other processes begin an iteration. Raises `UnsupportedError` if one ended."""
-        for rank, process in enumerate(self._processes, 1):
-            assert process.stdin is not None
-            try:
-                process.stdin.write(b"\n")
-                process.stdin.flush()
-            except BrokenPipeError:
-                raise UnsupportedError(f"the process of rank {rank} has ended") from None
+        """Has the other processes begin an iteration, which they do not answer. Raises
+        `UnsupportedError` if one ended."""
+        for rank in self._others:
+            self._send(rank, None)
 
-
-def _start(
-    case: Case, target: TraceTarget, framework: Framework, rank: int, port: int
-) -> subprocess.Popen[bytes]:
-    command = module_command("opperf.worker.replaying", framework.name, str(rank), str(port))
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=child_variables(os.environ),
-    )
-    own = msgspec.structs.replace(case, target=msgspec.structs.replace(target, rank=rank))
-    assert process.stdin is not None
-    process.stdin.write(msgspec.json.encode(own) + b"\n")
-    process.stdin.flush()
-    return process
-
-
-def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Ends processes, which read that there are no more lines."""
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()
-    for process in processes:
+    def _send(self, rank: int, message: ReplayRequest | None) -> None:
         try:
-            process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            self._others[rank].channel.send(message)
+        except ChannelClosed:
+            raise UnsupportedError(f"the process of rank {rank} has ended") from None
+
+
+def _end(processes: Collection[Child]) -> None:
+    """Ends processes, which read that there are no more messages."""
+    for process in processes:
+        process.channel.say_end()
+    for process in processes:
+        process.end(END_S)
 
 
 def main() -> None:
     """Replays a rank's calls."""
-    answers = begin_child()
-    name, rank, port = sys.argv[1:]
-    framework = load(name)
-    case = msgspec.json.decode(sys.stdin.buffer.readline(), type=Case)
+    channel = channel_of_child()
+    framework = load(sys.argv[1])
+    asked: ReplayRequest = decoder_of(ReplayRequest).decode(channel.line())
+    case = asked.case
     assert isinstance(case.target, TraceTarget)
     if case.settings.threads is not None:
         framework.set_threads(case.settings.threads)
@@ -130,13 +129,12 @@ def main() -> None:
         try:
             sequence = read_sequence(framework, case.target)
         except OpperfError as error:
-            answers.write(f"{one_line(str(error))}\n".encode())
+            channel.send(Refusal.of(error))
             return
-        answers.write(READY.encode())
-        answers.flush()
-        group = Group(int(rank), case.target.ranks, int(port))
+        channel.send(Answer.of(None))
+        group = Group(case.target.rank or 0, case.target.ranks, asked.port)
         replay: Replayed = framework.replay(case, sequence, group)
-        for _ in sys.stdin.buffer:
+        for _ in channel.lines():
             replay()
 
 

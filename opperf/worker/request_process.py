@@ -3,43 +3,29 @@ when it dies."""
 
 from __future__ import annotations
 
-import os
-import selectors
 import signal
 import subprocess
-import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import IO, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_modules import OWN_MODULES
-from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
-from opperf.worker.program import WorkerDied, WorkerProgram, describe_end
-from opperf.worker.protocol import Answer, Importing, Kept, Request, Response
+from opperf.processes.channel import Answer, ChannelClosed, ChannelTimeout, Request, decoder_of
+from opperf.processes.children import KILL_WAIT_S, Child, Log
+from opperf.worker.program import WorkerDied, WorkerProgram
+from opperf.worker.protocol import Importing, Kept, Response
 
 START_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
-KILL_WAIT_S = 5.0
-"""Limit on the end of a killed process, which may be in the middle of a system call."""
-
 START_ATTEMPTS = 3
 """Attempts to start a worker that a signal ends during the import. One such end may be bad luck, as
 when the kernel needs memory; a framework that crashes on import does so every time."""
-
-READ_BYTES = 1 << 16
-
-LOG_TAIL_BYTES = 8000
-"""Length of the end of a worker's output that is searched for the reason of its end: Valgrind
-writes 1600 bytes after it, of a fork and of its parent each."""
 
 Use = Literal["fresh", "used", "forked"]
 """Which process has run operators: none, the process itself, or a fork of it."""
@@ -71,13 +57,12 @@ class RequestProcess:
 
     def __init__(self, program: WorkerProgram, framework: str, cpus: Cpus = NOT_PINNED) -> None:
         self._program, self._framework, self.cpus = program, framework, cpus
-        self._process: subprocess.Popen[bytes] | None = None
-        self._buffer = b""
+        self._process: Child | None = None
         self._importing = ""
         """The user's module that is imported now, by name or file."""
         self._kept: Record | None = None
         """Record of the case in flight, once it has all but its verification."""
-        self._log = tempfile.TemporaryFile()
+        self._log = Log()
         self._environment: Environment | None = None
         self._use: Use = "fresh"
         self._is_starting = False
@@ -104,10 +89,7 @@ class RequestProcess:
     @property
     def log(self) -> str:
         """The end of the output of the worker and its framework."""
-        # Read without moving the file's position, which the worker shares.
-        file = self._log.fileno()
-        begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
-        return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
+        return self._log.tail
 
     def launch(self, cpus: frozenset[int], options: Sequence[str] = ()) -> None:
         """Begins to start the process, without waiting, on cores that it leaves when it has
@@ -122,26 +104,15 @@ class RequestProcess:
         self._is_starting = False
         if process is None:
             return
-        if process.poll() is None:
-            # Its session is its own, and its forks are in its process group.
-            kill_group(process.pid)
-        with suppress(subprocess.TimeoutExpired):
-            # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
-            process.wait(timeout=KILL_WAIT_S)
-        # First, as what is left of it may have its output open.
+        process.end()
         self._program.process_ended()
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None and stdout is not None
-        stdin.close()
-        with stdout:
-            _await_end(stdout)
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one start."""
         self._killed = True
         process = self._process
-        if process is not None and process.poll() is None:
-            kill_group(process.pid)
+        if process is not None:
+            process.kill()
 
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -165,7 +136,7 @@ class RequestProcess:
                     continue
                 name = self._framework
                 raise WorkerError(
-                    f"the worker ended while importing {name}: {describe_end(died)}; check that "
+                    f"{died.of(f'importing {name}')}; check that "
                     f"{self._program.python} is a Python interpreter with {name}"
                 ) from died
             except WorkerTimeout as silent:
@@ -177,11 +148,9 @@ class RequestProcess:
     def _launch(self, cpus: frozenset[int] = frozenset(), options: Sequence[str] = ()) -> None:
         self.launches += 1
         self._use = "fresh"
-        self._buffer = b""
         self._importing = ""
         # The output of one worker is no reason for the end of the next.
-        self._log.seek(0)
-        self._log.truncate()
+        self._log.clear()
         self._check_not_killed()
         self._process = self._program.start(self._log, cpus=cpus, options=options)
         self._is_starting = True
@@ -199,11 +168,11 @@ class RequestProcess:
         """Returns the answer to a request. Each import of a user's module has a limit of its own,
         that of the rest by default."""
         process = self._process
-        assert process is not None and process.stdin is not None
+        assert process is not None
         self._memory_kills = memory_kills()
         try:
-            process.stdin.write(msgspec.json.encode(request) + b"\n")
-        except BrokenPipeError:
+            process.channel.send(request)
+        except ChannelClosed:
             raise self._died(process) from None
         self._importing = ""
         limit_s = timeout_s if import_timeout_s is None else import_timeout_s
@@ -211,51 +180,42 @@ class RequestProcess:
         return answer
 
     def _answer(self, kind: Any, timeout_s: float, import_timeout_s: float) -> Any:
-        line = self._line(import_timeout_s if self._importing else timeout_s)
-        try:
-            response = msgspec.json.decode(line, type=Response)
-            if isinstance(response, Answer):
-                if response.last:
-                    self.end()
-                return msgspec.json.decode(response.result, type=kind)
-            if isinstance(response, Importing):
-                self._importing = response.name
-                # The import has as much time as what is before and after.
-                return self._answer(kind, timeout_s, import_timeout_s)
-            if isinstance(response, Kept):
-                self._kept = response.record
-                # What follows has as much time as what was before.
-                return self._answer(kind, timeout_s, import_timeout_s)
-        except msgspec.DecodeError as error:
-            self.end()
-            printed = one_line(line.decode(errors="replace"), 80)
-            raise WorkerError(
-                f"{self._program.python} does not run opperf's worker: it printed {printed!r}; "
-                "name a Python interpreter"
-            ) from error
-        raised = getattr(errors, response.error, OpperfError)(response.message)
-        raised.add_note(response.trace) if hasattr(raised, "add_note") else None
-        raise raised
+        """Returns the answer. An import has as much time as what is before and after, as has what
+        follows a record that is kept."""
+        while True:
+            line = self._line(import_timeout_s if self._importing else timeout_s)
+            try:
+                response: Response = decoder_of(Response).decode(line)
+                if isinstance(response, Importing):
+                    self._importing = response.name
+                elif isinstance(response, Kept):
+                    self._kept = response.record
+                elif isinstance(response, Answer):
+                    if response.last:
+                        self.end()
+                    return decoder_of(kind).decode(response.result)
+                else:
+                    raise response.exception()
+            except msgspec.DecodeError as error:
+                self.end()
+                printed = one_line(line.decode(errors="replace"), 80)
+                raise WorkerError(
+                    f"{self._program.python} does not run opperf's worker: it printed {printed!r}; "
+                    "name a Python interpreter"
+                ) from error
 
     def _line(self, timeout_s: float) -> bytes:
         process = self._process
-        assert process is not None and process.stdout is not None
-        deadline = time.monotonic() + timeout_s
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._buffer:
-                left = deadline - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    self.end()
-                    raise WorkerTimeout(timeout_s, self._importing)
-                chunk = os.read(process.stdout.fileno(), READ_BYTES)
-                if not chunk:
-                    raise self._died(process)
-                self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
+        assert process is not None
+        try:
+            return process.channel.line(timeout_s)
+        except ChannelClosed:
+            raise self._died(process) from None
+        except ChannelTimeout:
+            self.end()
+            raise WorkerTimeout(timeout_s, self._importing) from None
 
-    def _died(self, process: subprocess.Popen[bytes]) -> WorkerDied:
+    def _died(self, process: Child) -> WorkerDied:
         try:
             returncode = process.wait(timeout=KILL_WAIT_S)
         except subprocess.TimeoutExpired:
@@ -263,13 +223,3 @@ class RequestProcess:
         log = self.log
         self.end()
         return WorkerDied(returncode, log, memory_advice(-returncode, self._memory_kills))
-
-
-def _await_end(output: IO[bytes]) -> None:
-    """Waits until no fork of an ended process has its output open: its memory is then free."""
-    deadline = time.monotonic() + KILL_WAIT_S
-    with selectors.DefaultSelector() as selector:
-        selector.register(output, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
-            if not os.read(output.fileno(), READ_BYTES):
-                return

@@ -20,33 +20,36 @@ import os
 import random
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from opperf import errors
-from opperf.frameworks import Framework, load
+from opperf.frameworks import Framework, load, package_of
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import Imports, import_module, loaded_for
-from opperf.instruments.instrument import Conditions
+from opperf.frameworks.user_modules import (
+    Imports,
+    import_module,
+    loaded_for,
+    loaded_modules,
+    users_modules,
+)
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.visit import Conditions
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
-from opperf.metrics import added_instruments, instruments_of
-from opperf.model import (
-    Case,
-    Record,
-    Role,
-    Settings,
-    Status,
-    process_settings,
-)
+from opperf.metrics import instruments_of, process_settings
+from opperf.model import Case, Record, Role, Settings, Status, Target
+from opperf.model.base import digest
+from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
+from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
@@ -59,15 +62,10 @@ from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.listing import list_operators, script
-from opperf.worker.loaded import loaded
 from opperf.worker.measure import measure, measure_in_turn, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
-from opperf.worker.process import adopt_orphans, begin_child, end_like, fork
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
 from opperf.worker.tracing import trace
-
-PROCESS_SETTINGS: dict[str, Any] = {}
-"""The settings of this process, without those at their defaults."""
 
 IMPORTS: dict[str, Role] = {}
 """Users' modules that this process has imported at its start."""
@@ -80,14 +78,8 @@ def measure_case(
     settle: Callable[[Case], Left] = lambda case: Left(),
 ) -> Record:
     """Returns the record of a case, which `keep` gets before what may end this process. `settle`
-    restores what the case has left changed. Raises `WorkerError` for other process settings."""
+    restores what the case has left changed."""
     case = request.case
-    wanted = process_settings(case.settings)
-    if wanted != PROCESS_SETTINGS:
-        raise errors.WorkerError(
-            f"{case.label} needs a process with {wanted}, and this one was started with "
-            f"{PROCESS_SETTINGS}"
-        )
     seed_afresh()
     try:
         record = measure(
@@ -140,6 +132,33 @@ def measure_cases(
     return tuple(
         msgspec.structs.replace(record, loaded=loaded_for(record.case.target)) for record in records
     )
+
+
+MAPS = Path("/proc/self/maps")
+"""Linux's list of what is mapped into a process, whose lines end with a path."""
+
+
+def loaded(
+    framework: Framework, targets: Iterable[Target], imports: Mapping[str, Role]
+) -> protocol.Loaded:
+    """Returns the files of the framework, of the modules that were imported for it, of users'
+    targets, and of what these have imported of the user's own."""
+    package = package_of(framework.name)
+    roles = {} if package is None else {package.name: Role.PART}
+    own = chain.from_iterable(map(loaded_for, targets))
+    files = (*loaded_modules({**roles, **imports}), *own)
+    known = {(found.name, found.file) for found in files}
+    others = (found for found in users_modules() if (found.name, found.file) not in known)
+    return protocol.Loaded(tuple(dict.fromkeys((*files, *others))), digest(sorted(_libraries())))
+
+
+def _libraries() -> set[str]:
+    try:
+        lines = MAPS.read_text().splitlines()
+    except OSError:
+        return set()
+    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    return {path for path in paths if ".so" in Path(path).name}
 
 
 UNUSABLE = 1
@@ -196,16 +215,16 @@ ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
 }
 
 
-def load_framework(name: str) -> Framework:
-    """Returns a framework that is imported, and set up by the settings of this process. Raises the
+def load_framework(name: str, settings: Settings) -> Framework:
+    """Returns a framework that is imported, and set up by the settings of its process. Raises the
     errors of `load`, `import_operators` and the framework's options."""
     configure_heap(name)
     framework = load(name)
-    if PROCESS_SETTINGS.get("threads") is not None:
-        framework.set_threads(PROCESS_SETTINGS["threads"])
-    for module in PROCESS_SETTINGS.get("imports", ()):
+    if settings.threads is not None:
+        framework.set_threads(settings.threads)
+    for module in settings.imports:
         IMPORTS[module] = import_operators(module, framework)
-    for option, text in PROCESS_SETTINGS.get("options", {}).items():
+    for option, text in settings.options.items():
         framework.option(option, text)()
     return framework
 
@@ -217,33 +236,30 @@ CALLS = (protocol.TryRequest, protocol.ObserveRequest)
 class Server:
     """Answers requests in this process or in a fork of it."""
 
-    def __init__(
-        self, requests: Iterable[bytes], responses: BinaryIO, measures_memory: bool
-    ) -> None:
-        self._requests, self._responses = requests, responses
+    def __init__(self, channel: Channel, settings: Settings, measures_memory: bool) -> None:
+        self._channel, self._settings = channel, settings
         self._measures_memory = measures_memory
         self._state: ProcessState | None = None
         self._adopts = False
         self._is_spoiled = False
         """Whether something that cannot be restored was left changed."""
-        self._decoder: msgspec.json.Decoder[protocol.AnyRequest] = msgspec.json.Decoder(
-            protocol.AnyRequest
-        )
+        # Before the forks, as it is theirs too.
+        decoder_of(protocol.AnyRequest)
 
     def start(self, framework_name: str, forks: protocol.ForkRequest | None = None) -> None:
         """Imports the framework, prepares forks, and answers requests until there are no more."""
         Imports.watch = self._importing
         try:
-            framework = load_framework(framework_name)
+            framework = load_framework(framework_name, self._settings)
             self._begin_process(framework)
             if forks is not None and can_fork(framework, forks):
-                prepare_forks(framework, forks.rehearsed)
+                prepare_forks(framework, self._settings, forks.rehearsed)
             where = environment(framework, configure_heap(framework.name))
-            ready = protocol.encode_answer(where)
+            ready = Answer.of(where)
         except Exception as error:
-            self._respond(refuse(error))
+            self._channel.send(Refusal.of(error))
             return
-        self._respond(ready)
+        self._channel.send(ready)
         self._answer_requests(framework)
 
     def _begin_process(self, framework: Framework) -> None:
@@ -251,22 +267,18 @@ class Server:
         if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
 
-    def _respond(self, line: bytes) -> None:
-        self._responses.write(line)
-        self._responses.flush()
-
     def _keep(self, record: Record) -> None:
-        self._respond(msgspec.json.encode(protocol.Kept(record)) + b"\n")
+        self._channel.send(protocol.Kept(record))
 
     @contextlib.contextmanager
     def _importing(self, name: str) -> Iterator[None]:
         """Tells the manager that a user's module is imported, and keeps what it sets up."""
-        self._respond(msgspec.json.encode(protocol.Importing(name)) + b"\n")
+        self._channel.send(protocol.Importing(name))
         try:
             with contextlib.nullcontext() if self._state is None else self._state.importing():
                 yield
         finally:
-            self._respond(msgspec.json.encode(protocol.Importing("")) + b"\n")
+            self._channel.send(protocol.Importing(""))
 
     def _answer_requests(self, framework: Framework) -> None:
         state = self._state = ProcessState(framework)
@@ -276,54 +288,67 @@ class Server:
             self._is_spoiled = self._is_spoiled or bool(left.lost)
             return left
 
-        for asked in self._requests:
+        for line in self._channel.lines():
             state.begin()
+            response: Answer | Refusal
             try:
-                request = self._decoder.decode(asked)
+                request: protocol.AnyRequest = decoder_of(protocol.AnyRequest).decode(line)
                 if isinstance(request, protocol.EndRequest):
                     return
                 if isinstance(request, protocol.ForkRequest):
-                    line = self._fork(framework, request)
+                    response = self._fork(framework, request)
                 elif isinstance(request, protocol.MeasureRequest):
+                    self._check(request.case)
                     if not self._adopts:
                         # Not in a process that is forked, which awaits its forks alone.
                         adopt_orphans()
                         self._adopts = True
                     record = measure_case(framework, request, self._keep, settle)
-                    line = protocol.encode_answer(record, self._is_spoiled)
+                    response = Answer.of(record, self._is_spoiled)
                 elif isinstance(request, protocol.AlternateRequest):
                     records = measure_cases(framework, request, settle)
-                    line = protocol.encode_answer(records, self._is_spoiled)
+                    response = Answer.of(records, self._is_spoiled)
                 else:
                     answer = ANSWERS[type(request)](framework, request)
                     settle(request.case if isinstance(request, CALLS) else None)
-                    line = protocol.encode_answer(answer, self._is_spoiled)
+                    response = Answer.of(answer, self._is_spoiled)
             except Exception as error:
                 settle()
-                line = refuse(error)
-            self._respond(line)
+                response = Refusal.of(error)
+            self._channel.send(response)
 
-    def _fork(self, framework: Framework, request: protocol.ForkRequest) -> bytes:
-        """Has a fork answer requests if the devices support it, and returns the line that comes
+    def _check(self, case: Case) -> None:
+        """Raises `WorkerError` for a case that needs a process with other settings."""
+        wanted = process_settings(case.settings)
+        if wanted != self._settings:
+            asked, own = map(msgspec.json.encode, (wanted, self._settings))
+            raise errors.WorkerError(
+                f"{case.label} needs a process with {asked.decode()}, and this one was started with"
+                f" {own.decode()}; if an instrument of another package is for that, install it in "
+                "both environments"
+            )
+
+    def _fork(self, framework: Framework, request: protocol.ForkRequest) -> Answer:
+        """Has a fork answer requests if the devices support it, and returns the answer that comes
         after its last one. If it crashes, this process ends in the same way."""
         if not can_fork(framework, request):
-            return protocol.encode_answer(False)
-        prepare_forks(framework, request.rehearsed)
+            return Answer.of(False)
+        prepare_forks(framework, self._settings, request.rehearsed)
 
         def run() -> None:
             # As in a new process; Python's own generator does that by itself.
             np.random.seed()
             self._begin_process(framework)
-            self._respond(protocol.encode_answer(True))
+            self._channel.send(Answer.of(True))
             self._answer_requests(framework)
 
         child = fork(run)
         _, status = os.waitpid(child, 0)
-        for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
+        for instrument in instruments_of(self._settings):
             instrument.fork_ended(child)
         if status:
             end_like(status)
-        return protocol.encode_answer(None)
+        return Answer.of(None)
 
 
 def import_operators(name: str, framework: Framework) -> Role:
@@ -348,7 +373,7 @@ def can_fork(framework: Framework, request: protocol.ForkRequest) -> bool:
     return all(map(framework.supports_fork, request.devices))
 
 
-def prepare_forks(framework: Framework, rehearsed: bool) -> None:
+def prepare_forks(framework: Framework, settings: Settings, rehearsed: bool) -> None:
     """Does once what each fork would do before its first sample. Runs no operator: a fork lacks the
     threads that the framework starts for one."""
     resolution_ns()
@@ -357,35 +382,24 @@ def prepare_forks(framework: Framework, rehearsed: bool) -> None:
     find_profilers(framework)
     framework.prepare_forks(rehearsed)
     framework.operators()
-    added_instruments()
     summarise([1.0], "ns")
-    for instrument in instruments_of(Settings(**PROCESS_SETTINGS)):
-        with contextlib.suppress(errors.UnsupportedError):
+    for instrument in instruments_of(settings):
+        # Whatever it raises it does again where a case is measured, which has it in its record.
+        with contextlib.suppress(Exception):
             instrument.prepare(framework)
     # Imported objects stay, so that forks look for garbage only among those they made.
     gc.freeze()
 
 
-def refuse(error: Exception) -> bytes:
-    """Returns the line that reports an exception to the manager."""
-    known = isinstance(error, errors.OpperfError)
-    refusal = protocol.Refusal(
-        error=type(error).__name__ if known else "WorkerError",
-        message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
-        trace=traceback.format_exc(),
-    )
-    return msgspec.json.encode(refusal) + b"\n"
-
-
 def main() -> None:
     """Serves on standard input and output."""
-    responses = begin_child()
-    framework_name, settings, *options = sys.argv[1:]
-    PROCESS_SETTINGS.update(process_settings(msgspec.json.decode(settings, type=Settings)))
+    channel = channel_of_child()
+    framework_name, given, *options = sys.argv[1:]
+    settings = msgspec.json.decode(given, type=Settings)
     measures_memory = protocol.MEMORY in options
     asked = [option for option in options if option != protocol.MEMORY]
     forks = msgspec.json.decode(asked[0], type=protocol.ForkRequest) if asked else None
-    Server(sys.stdin.buffer, responses, measures_memory).start(framework_name, forks)
+    Server(channel, settings, measures_memory).start(framework_name, forks)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,13 +16,13 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
-from opperf.machine.killing import kill_group
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
+from opperf.processes.children import Child, Log
 from opperf.worker.batch import Batch, Begun, Line, Made
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
-from opperf.worker.request_process import KILL_WAIT_S, LOG_TAIL_BYTES, START_TIMEOUT_S
+from opperf.worker.request_process import START_TIMEOUT_S
 
 POLL_S = 0.05
 """Seconds between two looks at a process: short against its start, of a second or more."""
@@ -83,7 +83,7 @@ class WrappedProcess:
     ) -> None:
         self._framework, self._settings = framework, settings
         self._python, self._cpus, self._variables = python, cpus, variables
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._killed = False
 
     def run(
@@ -116,30 +116,26 @@ class WrappedProcess:
         )
         limits = {line.id: _limit_s(line.case, program) for line in batch.cases}
         kills = memory_kills()
-        with files.log.open("wb") as log:
-            self._process = process = worker.start(log, log)
+        with closing(Log(files.log)) as log:
+            self._process = process = worker.start(log, answers=False)
             try:
-                self._check_not_killed()
+                if self._killed:
+                    process.kill()
                 timed_out = self._wait(process, lines, limits)
             finally:
-                self._end(process)
+                self._process = None
+                process.end()
                 worker.process_ended()
-        return _ended(lines, process.returncode, timed_out, batch, files.log, kills)
+            return _ended(lines, process.returncode, timed_out, batch, log, kills)
 
     def kill(self) -> None:
         """Kills the process, from any thread, and lets no other one go on."""
         self._killed = True
         process = self._process
         if process is not None:
-            kill_group(process.pid)
+            process.kill()
 
-    def _check_not_killed(self) -> None:
-        if self._killed and self._process is not None:
-            kill_group(self._process.pid)
-
-    def _wait(
-        self, process: subprocess.Popen[bytes], lines: Path, limits: Mapping[str, float]
-    ) -> str:
+    def _wait(self, process: Child, lines: Path, limits: Mapping[str, float]) -> str:
         """Waits for the process's end. Returns why it was ended, if a case took too long."""
         size, begun = 0, time.monotonic()
         limit_s = START_TIMEOUT_S
@@ -154,14 +150,6 @@ class WrappedProcess:
                 limit_s = max((limits.get(line.id, 0.0) for line in last), default=START_TIMEOUT_S)
             if time.monotonic() - begun > limit_s:
                 return f"not finished after {limit_s:g} s; raise --timeout"
-
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = None
-        kill_group(process.pid)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(KILL_WAIT_S)
-        if process.stdin is not None:
-            process.stdin.close()
 
 
 def _limit_s(case: Case, program: WrappingProgram) -> float:
@@ -180,7 +168,7 @@ def _signal_or_code(code: int) -> int:
 
 
 def _ended(
-    lines: Path, code: int | None, timed_out: str, batch: Batch, log: Path, kills: int | None
+    lines: Path, code: int | None, timed_out: str, batch: Batch, log: Log, kills: int | None
 ) -> Ended:
     ended = Ended()
     for line in _read(lines):
@@ -192,9 +180,7 @@ def _ended(
     if timed_out:
         ended.reason = timed_out
     elif len(ended.made) < len(batch.cases) or (code and not batch.cases):
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
-            tail = file.read().decode(errors="replace")
         end = _signal_or_code(code or 0)
-        ended.reason = one_line(describe_end(WorkerDied(end, tail, memory_advice(-end, kills))))
+        died = WorkerDied(end, log.tail, memory_advice(-end, kills))
+        ended.reason = one_line(describe_end(died))
     return ended

@@ -1,13 +1,19 @@
 """`opperf.run` and `opperf.read`, as a program calls them."""
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 import opperf
+from opperf.api import ab as ab_api
+from opperf.api import run as api
+from opperf.api.ab import command_line
 from opperf.errors import OutputError, UsageError
+from opperf.requests import changed
+from opperf.requests.replays import Replay, WrittenTraces
 
 BRIEF = {"framework": "numpy", "size": "small", "max_time": 0.01}
 
@@ -88,6 +94,39 @@ def test_options_are_those_of_the_command():
     assert "memory" not in {row.metric for row in run.rows}
 
 
+def test_words_of_keywords():
+    def words(**options):
+        return command_line(ab_api.command, ["add"], options)[:-2]
+
+    assert words(no_backward=False) == []
+    assert words(dtype=["float32", "int8"]) == ["--dtype=float32", "--dtype=int8"]
+
+
+def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
+    done = []
+    traces = WrittenTraces(Path("x.json"), None)
+
+    def add(asked, operators, *_, **__):
+        return msgspec.structs.replace(operators, names=(asked.changed_since,))
+
+    monkeypatch.setattr(changed, "add_changed", add)
+    monkeypatch.setattr(Replay, "written", lambda *_: traces)
+    monkeypatch.setattr(
+        api, "write_traces", lambda workers, run, files: done.append(files) or ["written"]
+    )
+    monkeypatch.setattr(api, "compile_ahead", lambda *_: done.append("compiled"))
+    run = opperf.run(changed_since="negative", max_configs=1, **BRIEF)
+    assert [record.case.label for record in run.records] == ["negative"]
+    assert done == ["compiled", traces]
+    opperf.run(changed_since="negative", max_configs=1, compile_ahead=False, **BRIEF)
+    assert done == ["compiled", traces, traces]
+    monkeypatch.setattr(changed, "add_changed", lambda *_, **__: None)
+    monkeypatch.setattr(ab_api, "with_changed", lambda *_: None)
+    for function in (opperf.run, opperf.ab):
+        with pytest.raises(UsageError, match="no operator changed since"):
+            function(changed_since="HEAD", **({"size": "small"}))
+
+
 def test_a_case_that_fails_has_a_row_with_the_reason(tmp_path):
     file = tmp_path / "kernels.py"
     file.write_text(
@@ -106,8 +145,8 @@ def test_a_case_that_fails_has_a_row_with_the_reason(tmp_path):
     [
         ("add", {"dtyp": "float32"}, "unknown option 'dtyp'; did you mean dtype"),
         ("add", {"resume": "x.jsonl"}, "unknown option 'resume'"),
-        ("add", {"size": "huge"}, "'--size': 'huge' is not one of"),
-        ("add", {"no_backward": 1}, "--no-backward is True or False, not 1"),
+        ("add", {"size": "huge"}, "size: 'huge' is not one of"),
+        ("add", {"no_backward": 1}, "no_backward is True or False, not 1"),
         ("add", {"output": "x.csv"}, "the output is a run file"),
         (3, {}, "3 is neither the name of an operator, nor a file, nor a function"),
     ],

@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.aggregate import BASELINES, FORMATS, METRICS, REPORTS, TESTS, aggregate
-from opperf.commands.aggregate.running import EXTENSIONS, FORMATS_OF
-from opperf.commands.analyze import analyze
+from opperf.commands.models import aggregate, analyze
 from opperf.errors import FOUND, OpperfError, OutputError, RunFileError, UsageError
 from opperf.experiments.aggregation.charts import CHARTS
-from opperf.experiments.aggregation.speedups import BASELINES as KNOWN_BASELINES
+from opperf.experiments.aggregation.speedups import BASELINES
 from opperf.experiments.aggregation.tables import TABLES
-from opperf.experiments.selection import TESTS as KNOWN_TESTS
-from opperf.experiments.times import METRICS as KNOWN_METRICS
+from opperf.experiments.selection import TESTS
+from opperf.experiments.times import METRICS
 from opperf.model import Header, Run
 from opperf.reports.writing import write as write_run
+from opperf.requests import models
+from opperf.requests.declaring import declared
+from opperf.requests.models import EXTENSIONS, FORMATS_OF, AggregateRequest
 from opperf.results.runfile import SCHEMA_VERSION
 from tests.experiments.lines import MONDAY, value, write
 
@@ -55,11 +56,14 @@ def test_expected_outputs_of_pytorch_xla_come_out_byte_for_byte(path):
 
 
 def test_choices_are_what_there_is():
-    assert set(REPORTS) == set(FORMATS_OF) and set(TABLES) == set(CHARTS) < set(REPORTS)
-    assert set(FORMATS) == {name for names in FORMATS_OF.values() for name in names}
-    assert {"tab", *EXTENSIONS.values()} == set(FORMATS)
-    assert set(TESTS) == set(KNOWN_TESTS) and set(METRICS) == set(KNOWN_METRICS)
-    assert set(BASELINES) == set(KNOWN_BASELINES)
+    choices = {name: set(field.choices) for name, field in declared(AggregateRequest).items()}
+    assert choices["report"] == set(FORMATS_OF)
+    assert set(TABLES) == set(CHARTS) == set(models.TABLES) < set(FORMATS_OF)
+    formats = choices["output_format"]
+    assert formats == {name for names in FORMATS_OF.values() for name in names}
+    assert formats == {"tab", *EXTENSIONS.values()}
+    assert choices["test"] == set(TESTS) and choices["metric"] == set(METRICS)
+    assert choices["baseline"] == set(BASELINES)
 
 
 @pytest.fixture

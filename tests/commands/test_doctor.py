@@ -8,13 +8,18 @@ from array import array
 import pytest
 from click.testing import CliRunner
 
-import opperf.commands.doctor as module
-from opperf.commands.doctor import doctor, instructions_finding, print_report, report_text
+from opperf.commands.machine import doctor
 from opperf.errors import FOUND
 from opperf.instruments.callgrind import heap
+from opperf.machine import kernel
+from opperf.machine.health import jitter
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
-from opperf.machine.health.jitter import Jitter, Timer
+from opperf.machine.health.jitter import Health, Jitter, Timer
+from opperf.reports.machine_health import findings_text, print_findings
+from opperf.requests import machine as module
+from opperf.requests.machine import instructions_finding
+from opperf.results.messages import tell
 
 BOOST = "sys/devices/system/cpu/cpufreq/boost"
 NOISY = {"proc/loadavg": "9 9 9 1/2 3"}
@@ -27,7 +32,7 @@ def doctored(quiet, monkeypatch):
     monkeypatch.setattr(module, "instructions_finding", lambda: installed)
 
     def run(*arguments, **changed):
-        monkeypatch.setattr(module, "this_machine", lambda variables: quiet(**changed))
+        monkeypatch.setattr(kernel, "this_machine", lambda variables: quiet(**changed))
         return CliRunner().invoke(doctor, ["--framework", "numpy", *arguments])
 
     return run
@@ -75,9 +80,9 @@ def steady(monkeypatch):
     """A jitter test on a core that does the same work in the same time; returns the
     lengths of its tests."""
     asked = []
-    monkeypatch.setattr(module, "make_quantum", lambda: None)
+    monkeypatch.setattr(jitter, "make_quantum", lambda: None)
     monkeypatch.setattr(
-        module,
+        jitter,
         "repeat_for",
         lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
     )
@@ -85,10 +90,10 @@ def steady(monkeypatch):
 
 
 def test_the_wait_is_announced(quiet, steady, capsys):
-    found = module.report(quiet(), 5.0)
+    found = module.examine_health(quiet(), 5.0, tell)
     assert steady == [5.0] and found.jitter.quanta == 1000
     assert capsys.readouterr().err == "keeping a core busy for 5.0 s to measure its jitter\n"
-    module.report(quiet(), 0)
+    module.examine_health(quiet(), 0, tell)
     assert steady == [5.0] and capsys.readouterr().err == ""
 
 
@@ -96,7 +101,10 @@ def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
     machine = quiet(**{"proc/stat": "cpu 60 20 10 900 5 5 5 100 0 0"})
 
     def states():
-        return {one.name: (one.state, one.level) for one in module.report(machine, 5.0).findings}
+        return {
+            one.name: (one.state, one.level)
+            for one in module.examine_health(machine, 5.0, tell).findings
+        }
 
     # All that was stolen, half of the time since boot, was stolen before the test.
     assert states()["steal"] == ("0.0% of the busy time during the jitter test", "ok")
@@ -104,12 +112,12 @@ def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
 
 
 def test_stolen_time_may_be_unreadable(quiet, steady):
-    found = module.report(quiet(**{"proc/stat": "cpu many"}), 5.0)
+    found = module.examine_health(quiet(**{"proc/stat": "cpu many"}), 5.0, tell)
     (one,) = (finding for finding in found.findings if finding.name == "steal")
     assert one.level == "unknown" and found.jitter is not None
 
 
-@pytest.mark.parametrize("kind", [module.Report, Finding, Jitter, Timer])
+@pytest.mark.parametrize("kind", [Health, Finding, Jitter, Timer])
 def test_what_was_found_is_not_changed_afterwards(kind):
     assert kind.__struct_config__.frozen
 
@@ -120,7 +128,7 @@ def test_a_narrow_terminal_wraps_all_but_commands(doctored):
         Finding("turbo", "on " * 30, "warn", "It is on. " * 20, command_line),
         Finding("smt", "off", "ok", "Why."),
     ]
-    lines = report_text(findings, 40).splitlines()
+    lines = findings_text(findings, 40).splitlines()
     assert f"    {command_line}" in lines
     assert all(len(line) <= 40 for line in lines if command_line not in line)
 
@@ -129,7 +137,7 @@ def test_a_terminal_has_the_levels_in_colour(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    print_report([Finding("turbo", "warn me", "warn", "Why, I warn you.", "")], 80)
+    print_findings([Finding("turbo", "warn me", "warn", "Why, I warn you.", "")], 80)
     assert re.findall(r"\x1b\[[^m]*m(\w+)\x1b\[0m", capsys.readouterr().out) == ["warn"]
 
 
@@ -171,43 +179,45 @@ def table_of(report):
 
 @pytest.mark.parametrize("width", [60, 100, 200])
 def test_a_terminal_is_filled_and_not_exceeded(width):
-    lines = report_text([LONG, SHORT], width).splitlines()
+    lines = findings_text([LONG, SHORT], width).splitlines()
     longest_word = len("seven")
     assert width - longest_word - 1 <= max(map(len, lines)) <= width
-    table = max(map(len, table_of(report_text([LONG, SHORT], width))))
+    table = max(map(len, table_of(findings_text([LONG, SHORT], width))))
     assert width - longest_word - 1 <= table <= width
 
 
 def test_states_have_twenty_columns_however_narrow_the_terminal_is():
-    rows = table_of(report_text([LONG, SHORT], 10))
+    rows = table_of(findings_text([LONG, SHORT], 10))
     # Names and levels, and the gaps after them, come before.
     begin = rows[0].index("State")
     assert max(len(row) - begin for row in rows) == len("seven by seven seven")
 
 
 def test_without_a_terminal_nothing_is_wrapped():
-    rows = table_of(report_text([LONG, SHORT]))
+    rows = table_of(findings_text([LONG, SHORT]))
     assert len(rows) == 4 and LONG.state.strip() in rows[2]
-    assert f"cpu quota: {LONG.explanation}\n    make it so" in report_text([LONG, SHORT])
+    assert f"cpu quota: {LONG.explanation}\n    make it so" in findings_text([LONG, SHORT])
 
 
 def test_rows_have_no_blanks_at_their_ends():
     for width in (None, 60):
-        assert all(line == line.rstrip() for line in report_text([LONG, SHORT], width).splitlines())
+        assert all(
+            line == line.rstrip() for line in findings_text([LONG, SHORT], width).splitlines()
+        )
 
 
 def test_only_warnings_are_explained_and_all_are_counted():
     unknown = Finding("turbo", "no file", "unknown", "Why not.")
-    blocks = report_text([LONG, SHORT, unknown, SHORT]).split("\n\n")
+    blocks = findings_text([LONG, SHORT, unknown, SHORT]).split("\n\n")
     assert len(blocks) == 3 and blocks[1].startswith("cpu quota: It is")
     assert blocks[-1] == "1 warning, 1 unknown, 2 ok"
 
 
 def test_a_warning_that_no_command_mends_has_none():
     heat = Finding("temperature", "91 C", "warn", "It is hot.")
-    assert report_text([heat]).split("\n\n")[1] == "temperature: It is hot."
+    assert findings_text([heat]).split("\n\n")[1] == "temperature: It is hot."
 
 
 def test_a_file_gets_the_text_as_it_is(capsys):
-    print_report([LONG, SHORT], None)
-    assert capsys.readouterr().out == report_text([LONG, SHORT]) + "\n"
+    print_findings([LONG, SHORT], None)
+    assert capsys.readouterr().out == findings_text([LONG, SHORT]) + "\n"

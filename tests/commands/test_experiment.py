@@ -171,6 +171,11 @@ def test_axes_come_from_a_file_which_the_command_line_overrides(opperf):
     assert out.count("--set torch.set_flush_denormal=") == 2
 
 
+LAUGHS = "a: &a0 [x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 20)}]\n" for n in range(1, 9)
+)
+
+
 @pytest.mark.parametrize(
     "name, text, message",
     [
@@ -182,7 +187,10 @@ def test_axes_come_from_a_file_which_the_command_line_overrides(opperf):
         ("a.toml", "mode = []", "a.toml:1: mode has no values"),
         ("a.toml", 'ctx = "cpu"\ndevice = "cpu"', "a.toml:2: device sets again what another key"),
         ("a.toml", "", "a.toml: it has no axes"),
-        ("a.yaml", "mode: [eager\nphase: train", "a.yaml:2 is no YAML: expected ',' or ']'"),
+        ("a.yaml", "mode: [eager\nphase: train", "a.yaml:2: no YAML: "),
+        ("a.toml", "mode = " + "[" * 5000, "a.toml is no TOML: nested more than 100 deep"),
+        ("a.yaml", "mode: " + "[" * 5000, "a.yaml:1: no YAML: "),
+        ("a.yaml", LAUGHS, "a.yaml:6: no YAML: more than 200000 values, with those of aliases"),
     ],
 )
 def test_a_wrong_file_of_axes_is_told_by_line_and_key(opperf, name, text, message):

@@ -4,7 +4,8 @@ import click
 import pytest
 
 from opperf import commands
-from opperf.commands.command import option_name
+from opperf.commands.options import RequestCommand
+from opperf.errors import UsageError
 from opperf.opperf import load_command
 from opperf.reports.formats import BUILT_IN, RUN, extensions_of, formats_of
 
@@ -41,7 +42,13 @@ def format_of(params):
 
 
 def options(name, *words):
-    return BY_NAME[name].make_context(name, [*ARGUMENTS.get(name, ()), *words]).params
+    command = BY_NAME[name]
+    context = command.make_context(name, [*ARGUMENTS.get(name, ()), *words])
+    if not isinstance(command, RequestCommand):
+        return context.params
+    request = command.request_of(context)
+    output = getattr(request, "output", None)
+    return {**context.params, "output_format": output and output.format}
 
 
 EXTENSIONS = extensions_of({format.name: format for format in BUILT_IN})
@@ -55,8 +62,10 @@ def what_of(command):
 WRITING = [
     command
     for command in COMMANDS
-    for param in command.params
-    if option_name(param) == "--output-file" and param.callback is not None
+    for names in [{param.name for param in command.params}]
+    if names & {*FORMAT, "tool"} and names & {"output_file", "output_files"}
+    # It has formats of its own.
+    if command.name != "aggregate"
 ]
 """The commands that write files in the formats of `EXTENSIONS`; `plot` has its own."""
 
@@ -71,16 +80,16 @@ def test_these_commands_write_files():
 def test_an_extension_is_that_of_a_format_or_refused(command, extension):
     name, what = command.name, what_of(command)
     words = ("-o", f"out{extension}")
-    if name == "export":
-        words = (*words, "--to", "bencher")
     written = extensions_of({one.name: one for one in BUILT_IN if one.writes(what)})
+    if name == "export":
+        words = (*words, "--to", written[extension].name if extension in written else "bencher")
     if extension in written:
         made = format_of(options(name, *words))
         assert made in (None, written[extension].name)
         return
-    with pytest.raises(click.BadParameter) as refused:
+    with pytest.raises((click.BadParameter, UsageError)) as refused:
         options(name, *words)
-    message = refused.value.format_message()
+    message = str(refused.value)
     assert f"'out{extension}': {extension} is not an extension of what is written here" in message
     assert ".json" in message and message.endswith("or a name without an extension")
 
@@ -135,5 +144,5 @@ def test_an_unknown_format_names_near_ones():
 def test_a_format_may_share_an_extension_and_is_then_named():
     assert options("run", "-f", "param", "-o", "x.json")["output_format"] == "param"
     assert options("run", "-o", "x.json")["output_format"] == "json"
-    with pytest.raises(click.BadParameter, match="param contradicts the extension"):
+    with pytest.raises(UsageError, match="param contradicts the extension"):
         options("run", "-f", "param", "-o", "x.md")

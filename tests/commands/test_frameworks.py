@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-import opperf.commands.frameworks as module
-from opperf.commands.frameworks import frameworks, read_choice, report_choice
+from opperf.commands.machine import frameworks
 from opperf.errors import UsageError
-from opperf.frameworks import BUILT_IN
+from opperf.frameworks import BUILT_IN, tested
 from opperf.frameworks.installed import Package
+from opperf.frameworks.mentioned import read_choice, report_choice
 from opperf.frameworks.tested import SweptVersion
+from opperf.reports import known_frameworks as module
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
 
@@ -140,8 +141,8 @@ def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
     found = {"device": ("cpu(0)",), **({"missing": missing} if missing else {})}
     worker = SimpleNamespace(choices=lambda: found)
     monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
-    row = SweptVersion("ahead", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
-    monkeypatch.setattr(module, "tested_versions", lambda name: (row,))
+    row = SweptVersion("ahead", "oldest", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
+    monkeypatch.setattr(tested, "tested_versions", lambda name: (row,))
     name, warning, *_, closing = listed("ahead").strip().splitlines()
     assert warning == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"
     assert closing.split() == ["2.0", "3.12.1", "90", "80", "200", "7", "0", "2026-11-28"]

@@ -12,11 +12,12 @@ from opperf.commands.param.running import (
     output_path,
     param_command,
     read_request,
-    run_words,
+    run_request,
     select_cases,
 )
 from opperf.errors import OutputError, UsageError
 from opperf.model import CallableTarget, Case
+from opperf.requests.declaring import words_of
 
 TENSOR = {"type": "tensor", "dtype": "float", "shape": [4]}
 
@@ -33,7 +34,7 @@ def options(*words):
 
 def words(*given):
     request = read_request(options("-c", __file__, *given))
-    return " ".join(run_words(request, Path("o.json")))
+    return " ".join(words_of(run_request(request, Path("o.json"))))
 
 
 @pytest.fixture
@@ -46,34 +47,32 @@ def config(tmp_path, monkeypatch):
 
 def called(*given):
     """Runs the command without measuring."""
-    return param_command(
-        read_request(options(*given)), lambda words: pytest.fail("it would measure")
-    )
+    return param_command(read_request(options(*given)))
 
 
 def test_the_defaults_are_those_of_param():
     assert words() == (
-        "-f param -o o.json --overwrite -w 1 -r 1 --ctx cpu(0) --profiler python "
-        "--threads 1 --no-backward"
+        "--output-format=param --output-file=o.json --overwrite --ctx=cpu(0) --profiler=python "
+        "--threads=1 --warmup=1 --runs=1 --no-backward"
     )
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (("-w", "5", "-i", "7"), "-w 5 -r 7"),
-        (("-d", "cuda"), "--ctx gpu(0) --profiler python"),
-        (("-d", "cuda:1", "--exec-mode", "continuous_events"), "--ctx gpu(1) --profiler events"),
-        (("--exec-mode", "continuous_events"), "--ctx cpu(0) --profiler python"),
-        (("-d", "cuda", "--cuda-l2-cache", "off"), "--cache cold"),
-        (("-d", "cuda", "--cuda-graph"), "--mode graph"),
-        (("--pt2-model",), "--mode compile"),
+        (("-w", "5", "-i", "7"), "--warmup=5 --runs=7"),
+        (("-d", "cuda"), "--ctx=gpu(0) --profiler=python"),
+        (("-d", "cuda:1", "--exec-mode", "continuous_events"), "--ctx=gpu(1) --profiler=events"),
+        (("--exec-mode", "continuous_events"), "--ctx=cpu(0) --profiler=python"),
+        (("-d", "cuda", "--cuda-l2-cache", "off"), "--cache=cold"),
+        (("-d", "cuda", "--cuda-graph"), "--mode=graph"),
+        (("--pt2-model",), "--mode=compile"),
         (("-l", "error"), "--quiet"),
-        (("--exec-mode", "--cuda-l2-cache"), "--profiler python"),
-        (("--ncu", "--ncu-bin", "a b", "--ncu-warmup", "0"), "--ncu --ncu-bin a b --ncu-warmup 0"),
-        (("--nsys", "--nsys-iteration", "3"), "--nsys --nsys-iteration 3"),
-        (("--batch-cmd", "perf stat"), "--batch-cmd perf stat"),
-        (("--ncu", "--run-batch-size", "2", "--batch-cuda-device", "0"), "--run-batch-size 2 --b"),
+        (("--exec-mode", "--cuda-l2-cache"), "--profiler=python"),
+        (("--ncu", "--ncu-bin", "a b", "--ncu-warmup", "0"), "--ncu --ncu-bin=a b --ncu-warmup=0"),
+        (("--nsys", "--nsys-iteration", "3"), "--nsys --nsys-iteration=3"),
+        (("--batch-cmd", "perf stat"), "--batch-cmd=perf stat"),
+        (("--ncu", "--run-batch-size", "2", "--batch-cuda-device", "0"), "--run-batch-size=2 --b"),
     ],
 )
 def test_an_option_has_one_of_opperfs(given, expected):

@@ -9,7 +9,6 @@ from fake_framework import OPERATORS
 
 from opperf import frameworks
 from opperf.commands.registry import coverage, list_operators, show
-from opperf.commands.registry import running as module
 from opperf.errors import (
     FOUND,
     INTERRUPTED,
@@ -18,8 +17,10 @@ from opperf.errors import (
     UnknownOperatorError,
     UsageError,
 )
+from opperf.execution import cache, planning, workers
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.worker import client
 
 HARMLESS = ("add", "fails", "gpu_only", "mystery", "negative", "placeholder", "relu", "rounded")
 """None of these ends the process that calls it."""
@@ -31,8 +32,8 @@ def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     operators = tuple(one for one in OPERATORS if one.name in HARMLESS)
     monkeypatch.setattr(in_process.fake, "operators", lambda: operators)
-    monkeypatch.setattr(module, "Worker", lambda framework, settings, python="": in_process)
-    monkeypatch.setattr(module, "Workers", in_process_workers[0])
+    monkeypatch.setattr(client, "Worker", lambda framework, settings, python="": in_process)
+    monkeypatch.setattr(workers, "Workers", in_process_workers[0])
 
     def called(command, *arguments, framework=("--framework", "fake")):
         code = command.main([*arguments, *framework], standalone_mode=False)
@@ -105,7 +106,7 @@ def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):
-    monkeypatch.setattr(module, "load_listing", lambda name, ask: (ask(), ["it is full"]))
+    monkeypatch.setattr(cache, "load_listing", lambda name, ask: (ask(), ["it is full"]))
     _, out, err = opperf(list_operators, "relu")
     assert err == "warning: it is full\n" and "1 operator" in out
 
@@ -153,14 +154,14 @@ def test_what_has_no_rule_is_searched_for(opperf):
 def test_what_has_excluded_says_why(opperf, monkeypatch):
     _, out, _ = opperf(show, "placeholder")
     assert "none: it does nothing on its own" in out
-    refuses = module.plan_cases
+    refuses = planning.plan_cases
     reason = "none of 300 proposals was taken"
 
     def nothing_found(*arguments):
         plan = refuses(*arguments)
         return msgspec.structs.replace(plan, cases=(), excluded={"mystery": reason})
 
-    monkeypatch.setattr(module, "plan_cases", nothing_found)
+    monkeypatch.setattr(planning, "plan_cases", nothing_found)
     _, out, _ = opperf(show, "mystery")
     assert f"none: {reason}" in out
 
@@ -170,6 +171,7 @@ def test_what_has_excluded_says_why(opperf, monkeypatch):
     [
         (("*e*",), "'*e*' matches several operators, and show takes one: mystery, negative, "),
         (("relu", "--max-elements", "5000"), "--max-elements needs --fuzz-shapes"),
+        (("relu", "--shape", "data=nx2"), "--shape data=nx2: variables are for --sweep of opperf"),
     ],
 )
 def test_what_is_not_shown(opperf, arguments, words):

@@ -5,9 +5,11 @@ import pytest
 
 from opperf import commands
 from opperf.commands.command import Command, has_one_value
+from opperf.commands.options import RequestCommand
 from opperf.model import DECLARED
 from opperf.opperf import load_command
-from opperf.parsing import parse_assignments
+from opperf.requests.declaring import declared
+from opperf.requests.parsers import parse_assignments
 
 LOADED = [load_command(name) for name in commands.COMMANDS]
 
@@ -85,14 +87,24 @@ def test_threads_of_an_axis_multiply():
     ],
 )
 def test_values_of_a_variable_may_be_set_one_by_one(name, words, values):
-    (param,) = (one for one in COMMANDS[0].params if one.name == name)
-    ctx = click.Context(COMMANDS[0])
-    assert parse_assignments(DECLARED[name].read)(ctx, param, words) == values
+    assert parse_assignments(DECLARED[name].read)(words) == values
 
 
 def test_a_repeated_flag_is_one_flag():
     run = load_command("run")
     assert parse(run, "--quiet", "--quiet", "--framework", "fake").params["quiet"] is True
+
+
+def test_what_is_required_is_asked_for():
+    asked = {}
+    for command in COMMANDS:
+        if isinstance(command, RequestCommand):
+            needed = [one for one in declared(command.kind).values() if one.is_required]
+            if needed:
+                with pytest.raises(click.MissingParameter) as refused:
+                    parse(command)
+                asked[command.name] = refused.value.param.name in [one.name for one in needed]
+    assert all(asked.values()) and {"show", "merge", "export", "trace"} <= asked.keys()
 
 
 def test_help_is_shown_whatever_else_is_wrong(capsys):

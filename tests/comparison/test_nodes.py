@@ -6,7 +6,7 @@ import click
 import msgspec
 import pytest
 
-from opperf.commands.nodes import nodes as command
+from opperf.commands.run_files import nodes as command
 from opperf.comparison.nodes.comparing import compare_nodes
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise

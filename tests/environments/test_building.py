@@ -36,13 +36,13 @@ def silent(text):
 @pytest.fixture
 def commands(monkeypatch):
     """The commands that are run, as they are."""
-    run, kept = subprocess.run, []
+    run, kept = building.run_command, []
 
-    def keep(words, **options):
+    def keep(words, *options):
         kept.append(words)
-        return run(words, **options)
+        return run(words, *options)
 
-    monkeypatch.setattr(building.subprocess, "run", keep)
+    monkeypatch.setattr(building, "run_command", keep)
     return kept
 
 

@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from opperf.commands.run.request import QUICK, quick_settings
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.forecast import (
     CALL_S,
@@ -21,6 +20,7 @@ from opperf.execution.forecast import (
 )
 from opperf.execution.paces import COUNTED, FEWEST_RECORDS, TIMED, Learnt, Paces
 from opperf.model import Record, Status
+from opperf.requests.resolved_run import QUICK, quick_settings
 
 BOTH = ("forward", "backward")
 MILLION = (1000, 1000)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -122,3 +123,10 @@ def test_a_table_of_another_kind_is_not_touched(tmp_path):
         extended(tmp_path, "a,b\n1,2\n", rows)
     with pytest.raises(RunFileError, match=":2: the row has 4 cells below 3 columns"):
         extended(tmp_path, "timestamp,model_name,old\n1,m,2,3\n", rows)
+
+
+def test_metrics_beyond_numbers_have_no_statistics():
+    made = statistics_of(record(metrics={"total_time": TIMES, "loss": [1e308, 1e308, 10**400]}))
+    assert "median_total_time" in made and not any("loss" in name for name in made)
+    with pytest.raises(RunFileError, match="x.csv:2: it is no CSV: field larger than"):
+        extended(Path("x.csv"), f"timestamp,model_name\n1,{'m' * 200_000}\n", [{"new": 1}])

@@ -65,7 +65,7 @@ def test_lines_that_are_cut_off_cost_themselves_alone(tmp_path):
         ({"repeat": True}, "f:1: repeat is true, and not an integer"),
         (
             {"metrics": {"total_time": [1.0, -2.0]}},
-            "f:1: metrics.total_time has -2, and no time is below zero",
+            "f:1: metrics.total_time has -2.0, and no time is below zero",
         ),
     ],
 )
@@ -107,3 +107,19 @@ def test_a_record_without_a_time_has_that_of_its_file_or_of_the_option(tmp_path)
 def test_an_error_is_that_of_the_metrics():
     assert record(metrics={"error": "out of memory"}).error == "out of memory"
     assert record().error is None
+
+
+@pytest.mark.parametrize("time", [1e308, 1e-308, 10**200])
+def test_a_time_whose_square_is_no_number_is_refused(time):
+    line = json.dumps(value(metrics={"total_time": [1.0, time]})).encode()
+    with pytest.raises(RunFileError, match="f:1: metrics.total_time has 1.*, and no time takes so"):
+        list(read_lines("f", [line]))
+
+
+def test_lines_that_are_no_text_cost_themselves_alone(tmp_path):
+    path = tmp_path / "torn.jsonl"
+    whole = json.dumps(value("a")).encode()
+    path.write_bytes(whole + b"\n" + whole.replace(b'"a"', b'"\xff"') + b"\n")
+    warnings = []
+    assert [one.model_name for one in read_file(path, XLA, warnings)] == ["a"]
+    assert warnings == [f"{path}:2: the line is cut off or no JSON, and omitted"]

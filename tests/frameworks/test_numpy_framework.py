@@ -84,7 +84,7 @@ def test_there_is_no_gradient():
 
 def test_there_is_no_native_profiler():
     assert FRAMEWORK.profilers() == {}
-    assert list(find_profilers(FRAMEWORK)) == ["python", "instructions"]
+    assert list(find_profilers(FRAMEWORK)) == ["python"]
 
 
 @pytest.mark.parametrize(

@@ -191,3 +191,8 @@ def test_modules_of_the_user_and_of_the_path_are_listed(tmp_path, monkeypatch):
     assert not any(name.startswith(("_sysconfig", "__mp")) for name in listed)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site-packages"))
     assert "of_site" in {found.name for found in user_modules.users_modules()}
+
+
+@pytest.mark.parametrize("name", ("", ".", "..", "/", "a/b", "a..b", "y" * 5000, "a\0"))
+def test_what_is_no_name_of_a_module_is_no_file(name):
+    assert user_modules.file_here(name) is None

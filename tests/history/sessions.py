@@ -11,15 +11,16 @@ from opperf.comparison.statistics.data import Thresholds
 from opperf.history.model import Commit, CommitsOf, SeriesKey
 from opperf.history.store.verdicts import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
+from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.profilers.summary import summarise
 from opperf.machine.environment import comparability
-from opperf.model import INSTRUCTIONS, Closing, Place, ProcessLine
+from opperf.model import Closing, Place, ProcessLine
 from tests.comparison.ab.sessions import ENVIRONMENT, at, case, ok, session_of
 from tests.history.submissions import DAY, sha
 
 SOFTMAX, CONV = (case(name, ("forward",)) for name in ("softmax", "conv2d"))
 
-COUNTED = case("softmax", ("forward",), profiler=INSTRUCTIONS)
+COUNTED = case("softmax", ("forward",), profiler=CALLGRIND.profiler)
 
 KEY = comparability(ENVIRONMENT)
 """Of the environment of both arms."""
@@ -75,7 +76,7 @@ def write_counts(path, counts):
     with SessionWriter.create(path, session, overwrite=True) as writer:
         for position, (arm, count) in enumerate(zip("AB", counts, strict=True)):
             (planned,) = session.cases_of(arm).values()
-            summaries = {INSTRUCTIONS: summarise([count], INSTRUCTIONS)}
+            summaries = {CALLGRIND.profiler: summarise([count], CALLGRIND.profiler)}
             made = ok(planned, summaries=summaries, samples={}, environment=ENVIRONMENT.id)
             writer.store.environment(planned, ENVIRONMENT)
             writer.store.record(at(made, Place("counts", 0, position, arm, arm)))

@@ -1,12 +1,14 @@
 """The store of a history: what is added is there once, whole, and in order."""
 
 import math
+import re
 import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -21,10 +23,12 @@ from opperf.history.store import adding, opening
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import read_events, read_states, update_events
+from opperf.history.store.figures import Columns, finite
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
     count_figures,
     find_project,
+    read_environments,
     read_failures,
     read_figures,
     read_points,
@@ -363,6 +367,14 @@ def test_verdicts_set_states_once(store):
     assert update.why.startswith("regressed 1.100 (1.090 to 1.110), 8 blocks")
 
 
+@pytest.mark.parametrize("version", ("", "x", "null", "0000", "5"))
+def test_a_version_that_no_store_has_is_damage(name, version):
+    with Store(name) as store, store.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    with pytest.raises(StoreError, match=f"is damaged: '{version}' is no version of its tables"):
+        Store(name)
+
+
 def test_a_store_of_a_newer_version_is_left(name):
     with Store(name) as store:
         add_runs(store, "p", [submission(1, entry())])
@@ -434,3 +446,52 @@ def test_a_file_that_is_no_store_is_left(tmp_path):
     with pytest.raises(UsageError, match="no store is there"):
         Store(str(tmp_path / "none.sqlite"), must_exist=True)
     assert not (tmp_path / "none.sqlite").exists()
+
+
+DAMAGED = {
+    "UPDATE points SET median = 'text'": "'text' is no value of a column FLOAT",
+    "UPDATE points SET median = 9e999": "inf is no value of a column FLOAT",
+    "UPDATE points SET reason = x'ff'": r"b'\\xff' is no value of a column VARCHAR",
+    "UPDATE commits SET position = 'x'": "'x' is no value of a column INTEGER",
+    "UPDATE runs SET labels = '{'": "Input data was truncated",
+    "UPDATE runs SET labels = '[1]'": "Expected `object`, got `array`",
+    "UPDATE environments SET facts = '[1]'": "Expected `object`, got `array`",
+    "UPDATE series SET kind = 'x'": "'x' is not a valid MetricKind",
+    "UPDATE run_figures SET content = x'00'": "buffer size must be a multiple",
+    "UPDATE run_figures SET content = 'x'": "'x' is no value of a column BLOB",
+    "UPDATE run_figures SET content = zeroblob(32)": "figures of a series that is not there",
+}
+"""Changes of a database, of whose columns SQLite does not see to the types, with what is said."""
+
+
+@pytest.mark.parametrize("change", DAMAGED)
+def test_a_damaged_store_is_one_line(tmp_path, change):
+    name = str(tmp_path / "history.sqlite")
+    with Store(name) as store:
+        add_runs(store, "p", [submission(number, entry()) for number in (1, 2)])
+        project = find_project(store)
+        with store.engine.begin() as connection:
+            connection.exec_driver_sql(change)
+        with pytest.raises(StoreError) as caught:
+            list(read_points(store, project))
+            read_history(store, project)
+            read_environments(store)
+    assert str(caught.value).startswith(f"{name}: the store is damaged: ")
+    assert re.search(DAMAGED[change], str(caught.value)) and caught.value.exit_code == 2
+
+
+def test_infinite_figures_are_none_and_infinite_bounds_unknown():
+    inf = math.inf
+    columns = Columns(
+        *map(np.array, ([1, 1, 2], [1, 2, 1], [inf, 2, 3.0], [1, -inf, 2], [1, 3, inf]))
+    )
+    found = finite(columns)
+    assert (found.series.tolist(), found.median.tolist()) == ([1, 2], [2.0, 3.0])
+    assert np.isnan([found.low[0], found.high[1]]).all() and found.low[1] == 2
+
+
+def test_a_store_is_a_database(tmp_path):
+    (tmp_path / "notes").write_text("notes")
+    for path, said in ((tmp_path / "notes", "file is not a database"), ("/dev/zero", "a device")):
+        with pytest.raises(StoreError, match=f"{path} cannot be opened: .*{said}"):
+            Store(str(path))

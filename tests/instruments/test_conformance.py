@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.metrics import BUILT_IN, ORDER, expected_metrics, instruments_of, needs_of
 from opperf.model import Metric, NoteCode, Settings
 
@@ -19,7 +19,9 @@ TOY = Path(__file__).parents[1] / "toy_instrument" / "toy_instrument.py"
 BANDWIDTH = runpy.run_path(str(TOY))["BANDWIDTH"]
 
 EVERY = {instrument.name: instrument for instrument in (*BUILT_IN, BANDWIDTH)}
-TIMED = {name: one for name, one in EVERY.items() if one.measures(Settings())}
+TIMED = {
+    name: one for name, one in EVERY.items() if one in (*instruments_of(Settings()), BANDWIDTH)
+}
 BOTH = ("forward", "backward")
 
 
@@ -95,7 +97,7 @@ def test_it_keeps_nothing_of_what_is_not_its_own(fake, make_case, name):
 def test_one_that_needs_another_machine_says_so_in_a_line(instrument, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     try:
-        instrument.check([Settings()])
+        instrument.check([Settings()], [])
     except OpperfError as error:
         assert "\n" not in str(error)
 

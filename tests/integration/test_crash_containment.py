@@ -51,7 +51,7 @@ def test_a_crash_in_a_fork_is_reported_as_one_in_a_worker():
     crashing = crashing_cases()[0]
     settings = msgspec.structs.replace(crashing.settings, memory=False)
     crashing = msgspec.structs.replace(crashing, settings=settings)
-    with Worker("mxnet", measures_memory=False) as worker:
+    with Worker("mxnet", settings) as worker:
         own = worker.measure(crashing)
         assert worker.begin_process([settings.device])
         forked = worker.measure(crashing)

@@ -273,7 +273,7 @@ def test_the_list_of_operators_is_shown_where_it_cannot_be_kept(shell, disk):
     disk.fill()
     err = shell("list", "add", "--framework", "numpy")
     assert err.startswith("warning: the list of operators is not cached: ") and disk.error in err
-    assert list(disk.folder.rglob("*.json")) == list(disk.folder.rglob("*.tmp")) == []
+    assert list(disk.folder.rglob("*.json")) == list(disk.folder.rglob(".opperf-part-*")) == []
 
 
 def test_coverage_has_nowhere_to_keep_its_records(shell, disk):

@@ -8,12 +8,12 @@ import sys
 import mxnet as mx
 import pytest
 
-from opperf.commands.registry import running as registry_commands
 from opperf.frameworks import scripts
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.worker import client
 from opperf.worker.listing import script
 from tests.integration.mxnet_contents import contents
 
@@ -27,7 +27,7 @@ def test_list_names_operators_and_the_second_time_loads_no_framework(command_her
     assert (name, category) == ("broadcast_add", "binary_broadcast") and int(cases) > 1
     assert rows[-1].startswith("2 operators, ")
     with monkeypatch.context() as without:
-        without.setattr(registry_commands, "Worker", None)
+        without.setattr(client, "Worker", None)
         again, err = command("list", "broadcast_add", "re:^relu$", "--framework", "mxnet")
     assert (again, err) == (first, "")
     (kept,) = command.home.rglob("registry/*.json")

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.model import Case, ScriptTarget, Settings
 from opperf.programs import group
-from opperf.programs.measuring import measure_program
+from opperf.programs.measuring import Programs
 from opperf.suite_results.streams import read_stream
 
 QUICK = Settings(timeout_s=60)
@@ -23,7 +23,7 @@ def run(tmp_path):
         target = {"stop": 10, "observe": observe, **target}
         case = Case(ScriptTarget("bench", str(script), **target), {}, settings, passes=())
         streams = tmp_path / "streams"
-        record = measure_program(case, streams, **({"place": place} if place else {}))
+        record = Programs().measure(case, streams, **({"place": place} if place else {}))
         events = [read_stream(streams / each.stream).events for each in record.processes]
         return record, events
 

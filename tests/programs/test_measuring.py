@@ -183,9 +183,9 @@ def test_the_end_of_the_measuring_process_ends_the_program(tmp_path):
     script.write_text("import time\nprint('up', flush=True)\ntime.sleep(600)")
     (tmp_path / "measuring.py").write_text(
         "from pathlib import Path\n"
-        "from opperf.model import *\nfrom opperf.programs.measuring import measure_program\n"
+        "from opperf.model import *\nfrom opperf.programs.measuring import Programs\n"
         f"case = Case(ScriptTarget('bench', {str(script)!r}), {{}}, passes=())\n"
-        f"measure_program(case, Path({str(tmp_path)!r}, 'streams'))\n"
+        f"Programs().measure(case, Path({str(tmp_path)!r}, 'streams'))\n"
     )
     process = subprocess.Popen([sys.executable, tmp_path / "measuring.py"])
     assert wait_for(lambda: '"up' in streamed(tmp_path))

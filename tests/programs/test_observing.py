@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opperf.model import Case, NoteCode, ScriptTarget, Settings, Status
-from opperf.programs.measuring import measure_program
+from opperf.programs.measuring import Programs
 from tests.programs.scripts import COUNTING, LOOP, data, streamed
 
 
@@ -215,10 +215,10 @@ def test_wrong_input_is_said_in_one_line(run, tmp_path):
         record, _ = run(LOOP, observe)
         assert record.status is Status.FAILED and record.reason.startswith(reason)
     case = Case(ScriptTarget("bench", str(tmp_path / "none.py")), {}, passes=())
-    assert measure_program(case).reason == f"{tmp_path / 'none.py'}: no such script"
+    assert Programs().measure(case).reason == f"{tmp_path / 'none.py'}: no such script"
     (tmp_path / "main.py").write_text("")
     case = Case(ScriptTarget("bench", str(tmp_path / "main.py")), {}, passes=())
-    record = measure_program(case, python=str(tmp_path / "python"))
+    record = Programs().measure(case, python=str(tmp_path / "python"))
     assert record.status is Status.FAILED and "check that it is a Python" in record.reason
 
 

@@ -1,7 +1,6 @@
 """Comments on pull requests: findings first, no longer than GitHub takes, and with a mark."""
 
-from opperf.reports.comments import LONGEST_COMMENT
-from opperf.reports.markdown import write_markdown
+from opperf.reports.markdown import LONGEST_COMMENT, write_markdown
 from opperf.reports.model import Report, Section, Table, names, texts
 
 MARK = "<!-- opperf ab -->"

@@ -80,6 +80,35 @@ def test_without_any_run_the_error_says_what_leaves_one(folders):
         resolve("@last")
 
 
+def test_a_run_is_kept_with_its_profiles_or_as_before(write, monkeypatch):
+    path = write("aa11")
+    kept.profiles_of(path).mkdir()
+    stored = keep(path).path
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(kept, "replace", lambda *_: raise_(KeyboardInterrupt))
+        keep(stored)
+    assert [run.path for run in kept_runs()] == [stored]
+    assert kept.profiles_of(stored).is_dir()
+    again = keep(stored).path
+    assert sorted(runs_folder().iterdir()) == sorted([again, kept.profiles_of(again)])
+
+
+def test_a_removal_that_was_cut_short_can_be_repeated(write, monkeypatch):
+    path = write("aa11")
+    kept.profiles_of(path).mkdir()
+    stored = keep(path).path
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(kept.shutil, "rmtree", lambda *_: raise_(KeyboardInterrupt))
+        kept.remove(stored)
+    assert [run.path for run in kept_runs()] == [stored]
+    kept.remove(stored)
+    assert list(runs_folder().iterdir()) == []
+
+
+def raise_(error):
+    raise error
+
+
 def test_the_oldest_are_removed_and_labels_keep_a_run_for_longer(write, monkeypatch):
     monkeypatch.setattr(kept, "MOST_KEPT", 4)
     monkeypatch.setattr(kept, "MOST_LABELLED", 2)

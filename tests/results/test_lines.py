@@ -250,6 +250,27 @@ def test_a_file_that_is_in_use_is_let_go_of(path: Path) -> None:
         assert path.read_bytes() == HEADER
 
 
+def test_a_file_that_was_replaced_before_it_was_locked_is_in_use(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(HEADER)
+    path.with_name("new").write_bytes(HEADER)
+    monkeypatch.setattr(fcntl, "flock", lambda *_: path.with_name("new").replace(path))
+    with pytest.raises(RunFileError, match="is being written by another opperf"):
+        LineFile.open(path)
+
+
+def test_a_disk_without_links(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    LineFile.create(path, START).close()
+    assert path.read_bytes() == HEADER
+    with pytest.raises(OutputError, match="exists; add --overwrite"):
+        LineFile.create(path, START)
+
+
 def test_a_file_may_be_looked_at_by_several(path: Path) -> None:
     path.write_bytes(HEADER)
     with path.open("rb") as other:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.merge import merge as command
+from opperf.commands.run_files import merge as command
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (

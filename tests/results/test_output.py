@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from opperf.errors import OutputError, UsageError
-from opperf.model import Run
+from opperf.folders import part_folder
+from opperf.model import Header, Run
 from opperf.reports.formats import RUN, formats_of
-from opperf.reports.writing import write
+from opperf.reports.writing import write, write_folder
 from opperf.results import output
+from opperf.results.lines import LineFile
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.output import reason, unwritable
 from opperf.results.runfile import read_run
@@ -70,9 +75,15 @@ def test_check_names_resume_for_a_run_file(tmp_path: Path) -> None:
         output.check_output(tmp_path / "run.jsonl", overwrite=False)
 
 
-def test_a_device_is_never_replaced() -> None:
+def test_a_device_or_a_pipe_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="not a regular file"):
         output.check_output(Path("/dev/full"), overwrite=True)
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    with pytest.raises(OutputError, match="link cannot be written: it is no regular file"):
+        output.replace(link, b"")
+    assert pipe.is_fifo()
 
 
 def test_a_link_is_written_through(tmp_path: Path, run: Run) -> None:
@@ -135,12 +146,6 @@ def test_an_output_and_its_environment_are_written_both_or_neither(
             write(msgspec.structs.replace(run, header=changed), path, format)
         assert (path.read_bytes(), beside.read_bytes()) == old
         assert names_in(tmp_path) == sorted([path.name, beside.name])
-
-
-def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path, run: Run) -> None:
-    (tmp_path / f".out.md.{os.getpid()}.tmp").write_text("half")
-    write(run, tmp_path / "out.md", "md")
-    assert names_in(tmp_path) == ["out.md"]
 
 
 def test_permissions_are_those_of_any_new_file(tmp_path: Path, run: Run) -> None:
@@ -237,3 +242,66 @@ def test_what_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> No
 def test_what_is_wrong_and_what_helps(error, words):
     assert reason(error) == words
     assert str(unwritable(Path("a/file"), error)) == f"a/file cannot be written: {words}"
+
+
+def killed_before(event: str, function: Callable[[], object]) -> None:
+    """Calls a function in a process that is killed right before such a change of files."""
+    child = os.fork()
+    if not child:
+        sys.addaudithook(lambda name, _: os.kill(os.getpid(), 9) if name == event else None)
+        function()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL, "the change is not made so any more"
+
+
+@pytest.mark.parametrize("event", ["os.mkdir", "open", "os.rename"])
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path, event: str) -> None:
+    path, folder, lines = (tmp_path / name for name in ("out.md", "out", "run.jsonl"))
+    path.write_text("old")
+    lines.write_text("old")
+    header = Header(schema=1, started="now", options={})
+    changes = {
+        path: lambda: output.replace(path, b"new"),
+        folder: lambda: write_folder(folder, {"a/b": b"new"}),
+        lines: lambda: LineFile.create(lines, header, overwrite=True).close(),
+    }
+    for change in changes.values():
+        killed_before(event, change)
+    assert path.read_text() == lines.read_text() == "old" and not folder.exists()
+    for change in changes.values():
+        change()
+    assert path.read_text() == "new" and (folder / "a" / "b").read_text() == "new"
+    assert lines.read_bytes().endswith(b"}\n")
+    assert names_in(tmp_path) == ["out", "out.md", "run.jsonl"]
+
+
+def test_resuming_removes_what_was_left_of_the_beginning(tmp_path: Path) -> None:
+    lines = tmp_path / "run.jsonl"
+    # The file has its name, and its first one too.
+    killed_before("os.remove", lambda: LineFile.create(lines))
+    assert len(names_in(tmp_path)) == 2
+    LineFile.open(lines).close()
+    assert names_in(tmp_path) == ["run.jsonl"]
+
+
+def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
+    with part_folder(tmp_path) as theirs:
+        output.replace(tmp_path / "out.md", b"new")
+        assert theirs.is_dir()
+    assert names_in(tmp_path) == ["out.md"]
+
+
+def test_a_folder_that_was_taken_for_abandoned_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+
+    def flock(lock: int, kind: int) -> None:
+        if not taken:
+            (found,) = tmp_path.iterdir()
+            taken.append(found.name)
+            found.rmdir()
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with part_folder(tmp_path) as made:
+        assert made.is_dir() and made.name not in taken

@@ -21,7 +21,13 @@ from tests.results.conftest import summary
     "changed, said",
     [
         ({"min": -3.0}, "summaries.forward.min is -3 ns, which is below zero"),
-        ({"median": -3.0}, "summaries.forward.min is 9, which is above median, -3"),
+        ({"median": -3.0}, "summaries.forward.median is -3 ns, which is below zero"),
+        ({"mean": -3.0}, "summaries.forward.mean is -3 ns, which is below zero"),
+        ({"median": 0.0}, "summaries.forward.median is 0, and min is 9: a median of 0 has a"),
+        (
+            {"median": 0.0, "min": float("nan")},
+            "summaries.forward.median is 0, and min is nan: a median of 0 has a sample of 0",
+        ),
         ({"ci_low": 11.0}, "summaries.forward.ci_low is 11, which is above median, 10"),
         ({"ci_high": 8.0}, "summaries.forward.median is 10, which is above ci_high, 8"),
         ({"max": 8.0}, "summaries.forward.median is 10, which is above max, 8"),
@@ -35,7 +41,7 @@ from tests.results.conftest import summary
 )
 def test_a_figure_that_cannot_be_is_named(changed: dict[str, Any], said: str) -> None:
     found = msgspec.structs.replace(summary(10.0), **changed)
-    assert refused_summaries({"forward": found}) == said
+    assert refused_summaries({"forward": found}).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,8 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Note, NoteCode, Record, Summary
-from opperf.results.units import (
-    Figure,
-    FigureText,
-    Unit,
-    align,
-    choose_unit,
-    figure_of,
-    format_figure,
-)
+from opperf.results.columns import figure_of
+from opperf.results.units import Figure, FigureText, Unit, align, choose_unit, format_figure
 
 MakeRecord = Callable[..., Record]
 

@@ -299,14 +299,17 @@ class TestInputsFor:
         families.operation("relu", "tanh")(
             lambda operation, preset: [{"x": tensor(len(operation.name))}]
         )
-        asked = operator("act", parameter("data"))
+        asked = operator("act", parameter("data"), parameter("kind"))
         uses = {"tanh": use("tanh", "x=data -kind"), "other": use("sigmoid", "x=data -kind")}
-        choice = Choice("kind", {"relu": use("relu", "x=data -kind"), **uses})
+        by_default = use("tanh", "x=data")
+        choice = Choice("kind", {None: by_default, "relu": use("relu", "x=data -kind"), **uses})
         chosen = rules(families, OPERATIONS={"act": choice})
-        assert arguments_of(inputs_for(asked, chosen, DEFAULT, "float32")) == [
-            {"data": TensorSpec((4,), gradient=True), "kind": "relu"},
-            {"data": TensorSpec((4,), gradient=True), "kind": "tanh"},
-        ]
+        first, *others = arguments_of(inputs_for(asked, chosen, DEFAULT, "float32"))
+        assert first == {"data": TensorSpec((4,), gradient=True)}
+        assert others == [{**first, "kind": "relu"}, {**first, "kind": "tanh"}]
+        # An older version without the argument.
+        older = operator("act", parameter("data"))
+        assert arguments_of(inputs_for(older, chosen, DEFAULT, "float32")) == [first]
 
     def test_lines_that_several_operations_share_name_the_choice(self):
         families = Families()
@@ -315,7 +318,8 @@ class TestInputsFor:
         )
         uses = {name: use(name, "x=data -kind") for name in ("relu", "tanh")}
         chosen = rules(families, OPERATIONS={"act": Choice("kind", uses)})
-        made = inputs_for(operator("act", parameter("data")), chosen, DEFAULT, "float32")
+        asked = operator("act", parameter("data"), parameter("kind"))
+        made = inputs_for(asked, chosen, DEFAULT, "float32")
         assert [one.why for one in made] == ["relu: a vector", DISPATCH, "tanh: a vector"]
 
     def test_a_framework_without_gradients(self):

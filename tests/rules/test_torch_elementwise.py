@@ -38,7 +38,8 @@ def test_the_argument_that_is_a_number_gets_one(name, overload, number, value):
 
 
 def test_each_rounding_mode_has_lines_of_its_own_and_one_shows_the_dispatch():
-    one = operator("div", "Scalar_mode", self=Kind.TENSOR, other=Kind.FLOAT)
+    kinds = {"self": Kind.TENSOR, "other": Kind.FLOAT, "rounding_mode": Kind.ENUM}
+    one = operator("div", "Scalar_mode", **kinds)
     made = with_number(one, SMALL)
     assert {arguments["rounding_mode"] for arguments in made} == {"floor", "trunc"}
     whys = [arguments[WHY] for arguments in made]

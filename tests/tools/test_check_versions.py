@@ -10,6 +10,8 @@ from opperf.rules.faults import guarded
 from opperf.rules.registering import NoInputs
 from tools import check_versions
 from tools.check_versions import (
+    BEGIN,
+    END,
     FRAMEWORKS,
     PAGE,
     Checked,
@@ -21,7 +23,7 @@ from tools.check_versions import (
     with_table,
 )
 
-ROW = SweptVersion("numpy", "1.23.0", "3.10.13", 436, 432, 1120, 0, 0, "2026-11-28")
+ROW = SweptVersion("numpy", "oldest", "1.23.0", "3.10.13", 436, 432, 1120, 0, 0, "2026-11-28")
 
 
 def test_the_oldest_is_what_the_project_takes_unless_a_reason_is_given():
@@ -31,6 +33,7 @@ def test_the_oldest_is_what_the_project_takes_unless_a_reason_is_given():
     assert chosen["jax-newest"] == ("jax", "3.13")
     assert chosen["mxnet-newest"][0] == "mxnet==2.0.0b1"
     assert len(chosen) == 2 * len(FRAMEWORKS)
+    assert [one.name for one in installations(["jax:newest"])] == ["jax-newest"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -48,6 +51,24 @@ def test_the_documentation_has_the_table_of_the_package():
     assert (
         with_table(page, [row for name in FRAMEWORKS for row in table.tested_versions(name)])
         == page
+    )
+
+
+def test_written_rows_replace_those_of_the_same_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_versions, "TABLE", tmp_path / "tested.json")
+    monkeypatch.setattr(check_versions, "PAGE", tmp_path / "page.md")
+    jax = msgspec.structs.replace(ROW, framework="jax", version="0.6.0")
+    newest = msgspec.structs.replace(ROW, end="newest", version="2.5.5")
+    check_versions.TABLE.write_bytes(msgspec.json.encode([ROW, newest]))
+    check_versions.PAGE.write_text("before\n" + BEGIN + END + "after\n")
+    later = msgspec.structs.replace(newest, version="2.6.0")
+    check_versions.write([jax, later])
+    written = [ROW, later, jax]
+    assert (
+        msgspec.json.decode(check_versions.TABLE.read_bytes(), type=list[SweptVersion]) == written
+    )
+    assert check_versions.PAGE.read_text() == (
+        f"before\n{BEGIN}\n{markdown(written)}\n{END}after\n"
     )
 
 

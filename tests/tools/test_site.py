@@ -1,8 +1,10 @@
 """The pages of the documentation site: what is in them, and where links lead. `make docs` builds
 it."""
 
+import contextlib
 import importlib
 import inspect
+import keyword
 import re
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from click import Context, Group, Option
 
 import opperf
 from opperf import errors
+from opperf.api.ab import command_line
 from opperf.commands import COMMANDS
 from opperf.metrics import metrics_by_name
 from opperf.model.metrics import NoteCode
@@ -19,7 +22,7 @@ from opperf.reports.formats import BUILT_IN
 from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table
-from tools.site.reference import API, pages
+from tools.site.reference import API, KEYWORDS, RUNNERS, pages
 from tools.site.rewriting import FRAMEWORKS, OUTSIDE, lead_links, make_tabs, name_links, plain_pipes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +81,38 @@ def test_rows_have_as_many_cells_as_titles(texts):
         for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
             counts = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
             assert len(counts) == 1, f"{path}: {block}"
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_the_keywords_that_are_listed_are_those_that_are_taken(texts, name):
+    section = texts["reference/python.md"].partition(f"### Options of {name}\n\n")[2]
+    rows = [
+        re.split(r"(?<!\\) \| ", line.strip("| "))
+        for line in section.partition("\n\n")[0].splitlines()[2:]
+    ]
+    assert all(kind and default and meaning for _, kind, _, default, meaning in rows)
+    listed = {row[0].strip("`") for row in rows}
+    named = inspect.signature(getattr(opperf, name.removeprefix("opperf."))).parameters
+    command, refused = KEYWORDS[name]
+    # An option of None is that which is not set.
+    command_line(command, (), dict.fromkeys(listed), refused)
+    words = {option.lstrip("-").replace("-", "_") for option in options(command)}
+    taken = set()
+    for word in words:
+        with contextlib.suppress(errors.UsageError):
+            command_line(command, (), {word: None}, refused)
+            taken.add(f"{word}_" if keyword.iskeyword(word) else word)
+    assert taken - set(named) <= listed and len(taken) > 50
+    with pytest.raises(errors.UsageError, match="unknown option 'resume'"):
+        command_line(command, (), {"resume": None}, refused)
+
+
+@pytest.mark.parametrize("framework", RUNNERS)
+def test_the_parameters_of_a_runner_are_described(framework):
+    for runner in RUNNERS[framework].values():
+        described = re.findall(r"^(\w+(?:, \w+)*) : ", inspect.getdoc(runner), re.MULTILINE)
+        names = [name for each in described for name in each.split(", ")]
+        assert sorted(names) == sorted([*inspect.signature(runner).parameters, "device"])
 
 
 def test_what_is_no_code_is_no_markup():

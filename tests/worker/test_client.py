@@ -17,6 +17,7 @@ from opperf.execution.workers import Workers
 from opperf.machine import memory_kills as module_of_kills
 from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
+from opperf.processes.children import LOG_TAIL_BYTES
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 from opperf.worker import client, request_process
@@ -216,8 +217,8 @@ def test_last_words_are_one_short_line():
 def test_of_what_a_worker_printed_the_end_is_kept():
     # One of its own: what is in the log comes before what the next process says.
     with Worker("fake") as worker:
-        os.pwrite(worker._log.fileno(), b"x" * request_process.LOG_TAIL_BYTES + b"the end", 0)
-        assert worker.log == "x" * (request_process.LOG_TAIL_BYTES - len("the end")) + "the end"
+        os.pwrite(worker._log.fileno(), b"x" * LOG_TAIL_BYTES + b"the end", 0)
+        assert worker.log == "x" * (LOG_TAIL_BYTES - len("the end")) + "the end"
 
 
 def test_a_process_that_takes_its_time_to_die_does_not_end_the_run(worker, make_case, monkeypatch):
@@ -492,8 +493,8 @@ def test_a_worker_dies_with_its_parent(variables, make_case, name):
 
 def test_options_of_the_framework_hold_for_the_process(variables, make_case):
     options = {"fake.turbo": "true", "fake.stretch": "3"}
-    case = make_case("relu", options=options)
-    with Worker("fake", case.settings, environment=variables, measures_memory=False) as worker:
+    case = make_case("relu", options=options, memory=False)
+    with Worker("fake", case.settings, environment=variables) as worker:
         record = worker.measure(case)
     assert record.samples["forward"] == [1500.0] * 3
     assert record.case.settings.options == options
@@ -507,7 +508,7 @@ def test_options_of_the_framework_hold_for_the_process(variables, make_case):
     ],
 )
 def test_a_wrong_option_of_the_framework_is_refused_at_the_start(variables, options, words):
-    settings = Settings(options=options)
-    worker = Worker("fake", settings, environment=variables, measures_memory=False)
+    settings = Settings(options=options, memory=False)
+    worker = Worker("fake", settings, environment=variables)
     with worker, pytest.raises(UsageError, match=re.escape(words)):
         worker.environment()

@@ -11,12 +11,15 @@ import psutil
 import pytest
 
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec
-from opperf.worker import client, process
+from opperf.processes import children
+from opperf.processes.children import end_like, fork
+from opperf.worker import client
 from opperf.worker.client import Worker
-from opperf.worker.process import end_like, fork
 
 WAIT_S = 60
 """Limit on what a process is about to do, on a busy machine."""
+
+WITHOUT_MEMORY = Settings(memory=False)
 
 CPU = ("cpu(0)",)
 
@@ -30,7 +33,7 @@ def forking(variables):
 @pytest.fixture(scope="module")
 def server(forking):
     """A worker of all tests of the module."""
-    with Worker("fake", environment=forking, measures_memory=False) as made:
+    with Worker("fake", WITHOUT_MEMORY, forking) as made:
         yield made
 
 
@@ -81,7 +84,7 @@ def test_every_fork_is_of_a_process_that_has_run_nothing(server, make_case):
 
 
 def test_a_process_that_has_measured_is_not_forked(forking, make_case):
-    with Worker("fake", environment=forking, measures_memory=False) as worker:
+    with Worker("fake", WITHOUT_MEMORY, forking) as worker:
         assert outputs(worker, make_case) == 1
         used, _ = pids(worker)
         worker.begin_process(CPU)
@@ -90,7 +93,7 @@ def test_a_process_that_has_measured_is_not_forked(forking, make_case):
 
 
 def test_without_support_each_process_is_a_new_one(variables, make_case):
-    with Worker("fake", environment=variables, measures_memory=False) as worker:
+    with Worker("fake", WITHOUT_MEMORY, variables) as worker:
         worker.environment()
         found = []
         for launches in (1, 2, 3):
@@ -115,7 +118,7 @@ def test_numpy_is_forked_with_a_random_state_of_its_own(tmp_path, variables):
         Settings(profiler="python", warmup=0, runs=1, memory=False),
         ("forward",),
     )
-    with Worker("numpy", environment=variables, measures_memory=False) as worker:
+    with Worker("numpy", WITHOUT_MEMORY, variables) as worker:
         lengths = set()
         for _ in range(3):
             assert worker.begin_process(("cpu",))
@@ -207,9 +210,10 @@ def test_a_fork_measures_memory(forking, make_case):
 MANAGER = """
 import sys
 import psutil
+from opperf.model import Settings
 from opperf.worker.client import Worker
 
-worker = Worker("fake", measures_memory=False)
+worker = Worker("fake", Settings(memory=False))
 worker.begin_process(("cpu(0)",))
 parent = psutil.Process(worker._process.pid)
 print(parent.pid, parent.children()[0].pid, flush=True)
@@ -256,7 +260,7 @@ def test_a_fork_ends_with_the_code_of_its_function(run, code):
 
 def test_a_fork_whose_parent_is_gone_runs_nothing(monkeypatch, tmp_path):
     ran = tmp_path / "ran"
-    monkeypatch.setattr(process.os, "getppid", lambda: 1)
+    monkeypatch.setattr(children.os, "getppid", lambda: 1)
     os.waitpid(fork(ran.touch), 0)
     assert not ran.exists()
 

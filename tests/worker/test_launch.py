@@ -11,7 +11,7 @@ import opperf
 from opperf.model import Status
 from opperf.worker.client import Worker
 from opperf.worker.pristine import PristineServer
-from opperf.worker.process import child_variables, module_command
+from opperf.worker.program import child_variables, module_command
 
 PACKAGE = Path(opperf.__file__).parent
 

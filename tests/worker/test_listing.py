@@ -2,11 +2,10 @@
 
 import errno
 import os
-from pathlib import Path
 
 import pytest
 
-from opperf import frameworks
+from opperf import decoding, frameworks
 from opperf.execution import cache
 from opperf.execution.cache import load_listing
 from opperf.frameworks.installed import package_identity
@@ -101,12 +100,12 @@ def test_one_that_may_not_be_read_is_made_again_with_a_warning(asked, monkeypatc
     first, _ = load_listing("fake", asked)
     (path,) = cached(asked)
 
-    def denied(self):
-        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+    def denied(path, most):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     # Root may read everything, so that a mode does not do.
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_bytes", denied)
+        patched.setattr(decoding, "read_bytes", denied)
         again, (warning,) = load_listing("fake", asked)
     assert again == first and "Permission denied" in warning and str(path) in warning
     assert load_listing("fake", asked) == (first, [])

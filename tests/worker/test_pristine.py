@@ -1,6 +1,5 @@
 """Memory measured in a fork of a process that has run nothing."""
 
-import io
 import os
 import signal
 
@@ -13,7 +12,7 @@ from opperf.instruments.prepared import Bound
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.worker import pristine as module
 from opperf.worker.pristine import (
-    Child,
+    PeaksRequest,
     PristineServer,
     is_self_contained,
     pristine_server,
@@ -94,16 +93,26 @@ def test_nothing_is_forked_while_a_case_is_timed(fake, monkeypatch):
         def __init__(self, framework):
             log.append("fork")
 
-        def ask(self, line):
-            log.append(line)
-            return msgspec.json.encode(Peaks(1, None, clean=line == "clean")) + b"\n"
+        channel = property(lambda self: self)
+
+        def ask(self, request):
+            log.append(request.case.target.name)
+            return Peaks(1, None, clean=log[-1] == "clean")
 
         def end(self):
             log.append("end")
 
+    class Asked:
+        def lines(self):
+            for name in ("clean", "keeps", "clean", "keeps"):
+                yield msgspec.json.encode(PeaksRequest(relu(target=name)))
+
+        def send(self, message):
+            pass
+
     monkeypatch.setattr(module, "Fork", Forked)
     monkeypatch.setattr(module.gc, "freeze", lambda: None)
-    module.serve(["clean", "keeps", "clean", "keeps"], io.BytesIO(), fake)
+    module.serve(Asked(), fake)
     assert log == ["fork", "clean", "keeps", "end", "fork", "clean", "keeps", "end"]
 
 
@@ -168,12 +177,13 @@ def test_one_that_hangs_is_ended_in_time_and_replaced():
 def test_a_fork_has_a_quarter_of_the_cases_time(pristine, monkeypatch, timeout_s):
     assert pristine.wait_until_ready()
     given = []
-    monkeypatch.setattr(pristine, "_line", lambda limit_s: given.append(limit_s) or b"null")
+    channel = pristine._process.channel
+    monkeypatch.setattr(channel, "answer", lambda _, limit_s: given.append(limit_s))
     assert pristine.peaks(relu(timeout_s=timeout_s)) is None
     assert given == [timeout_s / 4]
     monkeypatch.undo()
     # The answer that nobody has waited for.
-    assert pristine._line(60.0)
+    assert channel.line(60.0)
 
 
 def test_an_interrupt_while_it_answers_ends_it(monkeypatch):
@@ -184,7 +194,7 @@ def test_an_interrupt_while_it_answers_ends_it(monkeypatch):
 
     assert process.wait_until_ready()
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(process, "_line", interrupted)
+        patched.setattr(process._process.channel, "line", interrupted)
         process.peaks(relu())
     # The next case gets its own answer.
     assert process._process.poll() is not None
@@ -201,7 +211,7 @@ def test_one_that_cannot_import_has_no_peaks():
 
 
 def test_a_fork_of_this_process_needs_no_start(fake, monkeypatch):
-    monkeypatch.setattr(module.subprocess, "Popen", None)
+    monkeypatch.setattr(module, "Child", None)
     process = PristineServer("fake", fake)
     assert process.peaks(relu()).forward == ARRAY
     process.end()
@@ -215,35 +225,6 @@ def test_there_is_one_for_each_framework(fake, monkeypatch):
     process = pristine_server("fake")
     assert begun == {"fake": process} and pristine_server("fake") is process
     process.end()
-
-
-def echo(lines, out):
-    for line in lines:
-        out.write(line)
-        out.flush()
-
-
-def test_a_child_answers_until_it_is_ended():
-    child = Child(echo)
-    for word in (b"one\n", b"two\n"):
-        child.stdin.write(word)
-        child.stdin.flush()
-        assert child.stdout.readline() == word
-    assert child.poll() is None
-    child.kill()
-    child.wait()
-    assert child.poll() == 0 and not psutil.pid_exists(child.pid)
-
-
-def test_a_child_does_not_hold_on_to_its_parents_pipes():
-    reading, writing = os.pipe()
-    child = Child(echo)
-    os.close(writing)
-    # Nobody can write to it any more, so its end is there; a copy of the child's would hide it.
-    assert os.read(reading, 1) == b""
-    child.kill()
-    child.wait()
-    os.close(reading)
 
 
 def test_a_worker_forks_it_without_another_import(worker):

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from opperf.execution.searching import Entry
-from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.peaks import Peaks
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.environment import environment
 from opperf.model import (
     Environment,
@@ -18,6 +18,8 @@ from opperf.model import (
     Status,
     Struct,
 )
+from opperf.processes import channel
+from opperf.processes.channel import Answer, Refusal
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan
 from opperf.sources.resolving import Resolution
@@ -57,6 +59,7 @@ def said(make_case, fake):
         (protocol.ScriptRequest((case,)), ("print()",)),
         (protocol.TraceRequest((case,), "/x/trace.json", ""), {case.id: "no such operator"}),
         (protocol.MeasureRequest(case, reference_work=True), record),
+        (protocol.AlternateRequest((case, case), (None, None), draw="1"), (record, record)),
         (protocol.LoadedRequest((case.target,)), Loaded((file,), "1")),
         (protocol.TryRequest(case), Trial(refusal="no", ended=True)),
         (protocol.ObserveRequest(case, "/x", draw=1), Observed(values)),
@@ -78,28 +81,30 @@ def kinds(module):
 def test_every_request_and_answer_comes_out_as_it_went_in(said):
     asked = {type(request) for request, _ in said}
     results = {protocol.Observed, protocol.Value, Trial, Loaded}
-    own = {protocol.Request, protocol.Answer, protocol.Refusal, protocol.Kept, protocol.Importing}
+    own = {protocol.Kept, protocol.Importing}
     assert asked == kinds(protocol) - own - results
     for request, result in said:
         line = msgspec.json.encode(request)
         assert b"\n" not in line
         assert msgspec.json.decode(line, type=protocol.AnyRequest) == request
-        answer = msgspec.json.decode(protocol.encode_answer(result), type=protocol.Response)
-        assert isinstance(answer, protocol.Answer)
+        answer = msgspec.json.decode(msgspec.json.encode(Answer.of(result)), type=protocol.Response)
+        assert isinstance(answer, Answer)
         assert msgspec.json.decode(answer.result, type=request.answer_type()) == result
 
 
 def test_a_refusal_is_no_answer(fake):
-    line = msgspec.json.encode(protocol.Refusal("UsageError", "no", "trace"))
-    assert isinstance(msgspec.json.decode(line, type=protocol.Response), protocol.Refusal)
-    ready = msgspec.json.decode(protocol.encode_answer(environment(fake)), type=protocol.Response)
+    line = msgspec.json.encode(Refusal("UsageError", "no", "trace"))
+    assert isinstance(msgspec.json.decode(line, type=protocol.Response), Refusal)
+    line = msgspec.json.encode(Answer.of(environment(fake)))
+    ready = msgspec.json.decode(line, type=protocol.Response)
     assert msgspec.json.decode(ready.result, type=Environment) == environment(fake)
 
 
 @pytest.mark.parametrize(
     "kind",
     sorted(
-        kinds(protocol) | {Plan, Selection, Trial, Peaks, Entry}, key=lambda kind: kind.__name__
+        kinds(protocol) | kinds(channel) | {Plan, Selection, Trial, Peaks, Entry},
+        key=lambda kind: kind.__name__,
     ),
 )
 def test_nothing_that_is_handed_on_is_changed_on_the_way(kind):

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from opperf.comparison.ab.blocks import start_together
 from opperf.errors import WorkerError
 from opperf.machine.pinning import Cpus
 from opperf.worker.client import Worker
 from opperf.worker.protocol import ForkRequest
-from opperf.worker.starting import start_together
 
 FORKS = ForkRequest(("cpu(0)",), rehearsed=True)
 
@@ -77,14 +77,14 @@ def test_one_that_ends_before_it_answers_says_so(tmp_path, variables):
 REHEARSED = """
 import sys
 from opperf.frameworks import load
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.visit import Conditions
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.model import Case, Settings, TensorSpec
 from opperf.worker.measure import measure
 from opperf.worker.serve import prepare_forks
 
 framework = load("torch")
-prepare_forks(framework, rehearsed=True)
+prepare_forks(framework, Settings(), rehearsed=True)
 before = set(sys.modules)
 settings = Settings(runs=30, warmup=1, profiler="python", memory=False)
 inputs = {"self": TensorSpec((8, 8), gradient=True)}

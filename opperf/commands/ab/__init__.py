@@ -9,7 +9,7 @@ import click
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
 from opperf.commands.environments import locked_option
-from opperf.commands.run.cluster import address, nodes
+from opperf.commands.options import group_options
 from opperf.defaults import BLOCK_CAP, FAIL_ON
 from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
@@ -33,8 +33,11 @@ from opperf.parameters import (
     sweep,
     weight,
 )
-from opperf.parsing import check_extension, findings_among, parse_share
+from opperf.parsing import check_extension, clicked
 from opperf.reports.formats import SESSION
+from opperf.requests.parsers import findings_among
+from opperf.requests.places import Cluster
+from opperf.shares import read_share
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
 
@@ -46,21 +49,18 @@ ASSIGNED = ", ".join(
 """Settings that an arm can assign like the options of `run`."""
 
 
-def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> object:
+def parse_threads(text: str) -> object:
     """Parses the threads of a session."""
     # Help and completion do without the import.
     from opperf.comparison.ab.arms import read_threads
 
-    try:
-        return read_threads(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
+    return read_threads(text)
 
 
-def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float:
+def parse_sample(text: str) -> float:
     """Parses a share, of which `0%` and `100%` are two."""
     whole = {"0": 0.0, "0%": 0.0, "100%": 1.0}
-    return whole[text] if text in whole else parse_share(ctx, param, text) or 0.0
+    return whole[text] if text in whole else read_share(text)
 
 
 @click.command(
@@ -127,7 +127,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--threads",
     default="1,all",
     show_default=True,
-    callback=parse_threads,
+    callback=clicked(parse_threads),
     metavar="N|all|N,all",
     help="Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
     "adds a coarse look at changes of more than 20 % with all threads, which has no part in the "
@@ -148,7 +148,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--gate-sample",
     default="10%",
     show_default=True,
-    callback=parse_sample,
+    callback=clicked(parse_sample),
     metavar="SHARE",
     help="Share of the cases with the same instructions that are timed all the same, at random, at "
     "least three; 0% for none, 100% for all.",
@@ -156,7 +156,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
 @click.option(
     "--same-within",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Largest change of a time that still counts as the same.  [default: twice the threshold]",
 )
 @click.option(
@@ -245,7 +245,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=findings_among(FINDINGS),
+    callback=clicked(findings_among(FINDINGS)),
     help="What makes the command fail: regressed, improved, different (results) and missing (what "
     "A can and B cannot) with exit code 1, ambiguous with 3; or none.  "
     f"[default: {','.join(FAIL_ON)}]",
@@ -263,8 +263,7 @@ def parse_sample(ctx: click.Context, param: click.Parameter, text: str) -> float
     help="Where the session is measured: on this machine, or ray, one node of a cluster, which has "
     "both arms and nothing else meanwhile.",
 )
-@address
-@nodes
+@group_options(Cluster, "address", "nodes")
 @click.option("--on-node", hidden=True)
 @click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
 @debug
@@ -293,10 +292,10 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     for name in ("address", "nodes"):
         if options[name]:
             raise click.UsageError(f"--{name} has no effect without --executor ray")
+    from opperf.commands.ab.request import with_changed
     from opperf.commands.ab.running import ab_command
-    from opperf.commands.changed import add_changed, interpreters_of_arms
 
     set_here = explicit_options(ctx, options)
-    selected = add_changed(options, interpreters_of_arms(options))
+    selected = with_changed(options)
     if selected is not None:
         ctx.exit(ab_command(selected, set_here))

@@ -20,7 +20,6 @@ from opperf.commands.ab.planning import (
     show_pairs,
 )
 from opperf.commands.ab.request import Request, Work
-from opperf.commands.environments import write_lock
 from opperf.commands.run.keeping import check_axes, check_same, check_selection
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import (
@@ -54,6 +53,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import RunFileError, UsageError
 from opperf.execution.execute import check_comparable, check_environment
+from opperf.metrics import process_settings
 from opperf.model import (
     DECLARED,
     DIFFERENT,
@@ -65,6 +65,7 @@ from opperf.model import (
 )
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
+from opperf.requests.installing import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
 from opperf.shares import share_text
@@ -102,8 +103,9 @@ def starter(
 def _core_count(arms: Mapping[str, ArmSpec], request: Request, threads: int | None) -> int:
     """Returns the most cores that an arm's workers need, so that the arms differ in nothing
     else."""
+    common = Settings(threads=threads)
     return max(
-        request.pinning.core_count(settings_of(arm, Settings(threads=threads)), request.environment)
+        request.pinning.core_count(process_settings(settings_of(arm, common)), request.environment)
         for arm in arms.values()
     )
 

@@ -32,8 +32,8 @@ from opperf.execution.execute import Rounds, execute, find_pending
 from opperf.execution.executor import LOCAL, Task, open_executor
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build, lane_count
-from opperf.instruments.callgrind.valgrind import installed
-from opperf.model import DEFAULTS, INSTRUCTIONS, Case, Closing, Place, Record, Run
+from opperf.metrics import alone_instruments, check_instruments, counts
+from opperf.model import DEFAULTS, Case, Closing, Place, Record, Run, Settings
 from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.results.kept import profile_folder
@@ -45,32 +45,41 @@ COMMON = {name: option for name, option in SETTINGS.items() if name != "profiler
 """Settings that a resumed session has to have; the option or the arms choose the profiler."""
 
 
-def counts_instructions(request: Request) -> bool:
-    """Returns whether the arms count instructions. Raises `UsageError` if only one does, and for
-    options that do not apply to what they measure."""
-    common = request.selection.settings
-    profilers = (settings_of(arm, common).profiler for arm in request.arms.values())
-    found = {profiler == INSTRUCTIONS for profiler in profilers}
-    if len(found) > 1:
-        raise UsageError("one arm counts instructions and the other measures times: set both")
-    counts = found.pop()
-    if counts and request.only_checks:
+def is_counted(request: Request) -> bool:
+    """Returns whether the arms measure what is the same on every run. Raises `UsageError` if only
+    one does, and for options that do not apply to what they measure."""
+    profilers = dict.fromkeys(settings.profiler for settings in _settings(request))
+    alone = next((profiler for profiler in profilers if profiler in alone_instruments()), "")
+    if alone and len(profilers) > 1:
+        raise UsageError(f"one arm counts {alone} and the other measures times: set both")
+    if alone and not counts(alone):
         raise UsageError(
-            "--check compares results alone, and --profiler instructions compares them beside the "
+            f"ab compares times, or what is the same on every run, and --profiler {alone} measures "
+            "neither: compare the files of two runs"
+        )
+    if alone and request.only_checks:
+        raise UsageError(
+            f"--check compares results alone, and --profiler {alone} compares them beside the "
             "counts; give only one"
         )
-    if counts and request.node:
+    if alone and request.node:
         raise UsageError(
-            "--profiler instructions counts on this machine, where nothing disturbs a count: omit "
+            f"--profiler {alone} counts on this machine, where nothing disturbs a count: omit "
             "--executor ray"
         )
-    check_options(request, counts)
-    return counts
+    check_options(request, counted=bool(alone))
+    return bool(alone)
 
 
-def check_options(request: Request, counts: bool) -> None:
+def _settings(request: Request) -> list[Settings]:
+    """Returns the settings of each arm."""
+    common = request.selection.settings
+    return [settings_of(arm, common) for arm in request.arms.values()]
+
+
+def check_options(request: Request, counted: bool) -> None:
     """Raises `UsageError` for options of times for counts, and of counts for times."""
-    if not counts:
+    if not counted:
         if "tolerances" in request.given:
             raise UsageError(
                 "--tolerance is for counts: set --threshold for times, or count with --profiler "
@@ -94,7 +103,7 @@ def begin_counts(request: Request) -> SessionWriter | None:
     if it cannot; an existing file is then unchanged."""
     if not request.dry_run:
         # Before anything is planned.
-        installed()
+        check_instruments(_settings(request))
     threads = request.threads.number if "threads" in request.given else DEFAULTS["threads"]
     common = with_threads(request.selection, threads)
     with ExitStack() as stack:
@@ -147,8 +156,8 @@ def _unprofiled(arm: ArmSpec, request: Request, threads: int | None) -> Worker:
 def resume_counts(request: Request, session: Session) -> SessionWriter | None:
     """Resumes a session of counts; its file, or None for a dry run. Raises `RunFileError`."""
     if not request.dry_run:
-        installed()
-    check_options(request, counts=True)
+        check_instruments([case.settings for case in session.cases.values()])
+    check_options(request, counted=True)
     check_common(session, request, COMMON)
     if "threads" in request.given:
         threads = session.selection.settings.threads
@@ -216,8 +225,8 @@ def count(writer: SessionWriter, request: Request) -> None:
                     shown,
                 )
     if session.closing is None:
-        counts = Counter(record.status.value for record in schedule.records.values())
-        writer.close_session(Closing(utc_now(), time.monotonic() - begun, dict(counts)))
+        statuses = Counter(record.status.value for record in schedule.records.values())
+        writer.close_session(Closing(utc_now(), time.monotonic() - begun, dict(statuses)))
 
 
 def _counted(schedule: Counts) -> str:

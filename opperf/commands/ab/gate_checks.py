@@ -11,7 +11,7 @@ from opperf.comparison.ab.pairs import Pair
 from opperf.errors import UsageError
 from opperf.instruments.callgrind.counter import CODE
 from opperf.instruments.callgrind.valgrind import installed
-from opperf.model import INSTRUCTIONS
+from opperf.metrics import counts
 from opperf.plurals import pluralize
 
 WITHOUT = "omit --gate to time all cases"
@@ -34,12 +34,13 @@ def check_gate(request: Request) -> None:
     """Raises `UsageError` for a gate that the session's options contradict."""
     if request.gate is None:
         return
-    profilers = {arm.settings.get("profiler") for arm in request.arms.values()}
-    if INSTRUCTIONS in {request.selection.settings.profiler, *profilers}:
-        raise UsageError(
-            "--gate counts instructions and then times: omit --profiler instructions, or omit "
-            "--gate to count alone"
-        )
+    common = request.selection.settings.profiler
+    for profiler in (common, *(arm.settings.get("profiler") for arm in request.arms.values())):
+        if profiler and counts(profiler):
+            raise UsageError(
+                f"--gate counts instructions and then times: omit --profiler {profiler}, or omit "
+                "--gate to count alone"
+            )
     if request.node:
         raise UsageError(
             "--gate counts and times on this machine: omit --executor ray, or omit --gate"

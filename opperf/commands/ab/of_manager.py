@@ -10,12 +10,11 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.ab.request import read_request
+from opperf.commands.ab.request import read_request, with_changed
 from opperf.commands.ab.running import measure_session, open_session
-from opperf.commands.changed import add_changed, interpreters_of_arms
 from opperf.errors import INTERRUPTED
 from opperf.execution.fleet.node_command import NodeFile
-from opperf.worker.process import end_with_parent
+from opperf.terminating import end_with_parent
 
 
 def measure_for_manager(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -33,7 +32,7 @@ def measure_for_manager(given: Mapping[str, Any], changed: Mapping[str, Any]) ->
         # The outputs are on the manager's machine.
         **{"overwrite": False, "output_files": (), "output_formats": ()},
     }
-    selected = add_changed({**given, **own}, interpreters_of_arms(given))
+    selected = with_changed({**given, **own})
     if selected is None:
         return 0
     request = read_request(selected, {**changed, "report": own["report"]})

@@ -24,7 +24,6 @@ from opperf.commands.ab.keeping import (
 from opperf.commands.ab.request import repeated_arguments
 from opperf.commands.ab.running import from_ab
 from opperf.commands.ab.session_copy import SessionCopy
-from opperf.commands.environments import write_lock
 from opperf.comparison.ab.session_file import read_session
 from opperf.comparison.weighted import check_format
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, WorkerError, one_line
@@ -33,6 +32,7 @@ from opperf.execution.fleet.node_command import NodeCommand, NodeFile, Written
 from opperf.execution.fleet.nodes import NAME, Node, choose
 from opperf.execution.fleet.options import FleetOptions
 from opperf.machine.pinning import cpus_arguments
+from opperf.requests.installing import write_lock
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, check_output, outputs_from

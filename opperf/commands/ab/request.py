@@ -14,16 +14,9 @@ import msgspec
 
 from opperf import defaults
 from opperf.commands.ab.keeping import can_make_room, locate_report
-from opperf.commands.environments import install_arm, read_locked
-from opperf.commands.frameworks import FrameworkChoice, read_choice
-from opperf.commands.run.request import (
-    build_choice,
-    build_common_settings,
-    check_rule_options,
-    check_shape_options,
-    split_sources,
-)
-from opperf.comparison.ab.arms import ArmSpec, Threads, name_arms, option_of, read_arms
+from opperf.commands.options import take
+from opperf.commands.run.request import build_choice, build_common_settings
+from opperf.comparison.ab.arms import ArmSpec, Threads, arm_spec, name_arms, option_of, read_arms
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
@@ -32,9 +25,15 @@ from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.weighted import check_format
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
+from opperf.frameworks.mentioned import FrameworkChoice, read_choice
+from opperf.instruments.instructions import CALLGRIND
 from opperf.machine.pinning import Pinning
-from opperf.model import DECLARED, DIFFERENT, INSTRUCTIONS, SESSION_AXES, Tolerance
+from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
 from opperf.parameters import spelling
+from opperf.requests.changed import add_changed
+from opperf.requests.installing import install_arm, read_locked
+from opperf.requests.operators import Changed, Operators
+from opperf.requests.selecting import check_rule_options, check_shape_options, split_sources
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, outputs_from
 from opperf.shares import share_text
@@ -260,6 +259,31 @@ def repeated_arguments(given: Mapping[str, Any], changed: Mapping[str, Any]) -> 
                 yield from (option, str(value))
 
 
+def with_changed(given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns the options with the operators of `--changed-since` among the names. None, also said,
+    where nothing is left to measure. Raises as `add_changed` and `install_arm` do."""
+    if given["changed_since"] is not None and given["resume"] is not None:
+        raise UsageError("--changed-since selects what begins; what is resumed has its own cases")
+    pythons: dict[str, None] = {}
+    say = (lambda text: None) if given["quiet"] else tell
+    if given["changed_since"] is not None:
+        locked = read_locked(given["locked"])
+        named = name_arms(given["a"], given["b"], given["arm"])
+        arms = (arm_spec(settings, option) for option, settings in named.values())
+        pythons = dict.fromkeys(install_arm(arm, locked, tell).python for arm in arms)
+    selected = add_changed(
+        take(Changed, given),
+        take(Operators, given),
+        given["framework"],
+        pythons,
+        say,
+        has_inputs=bool(given["input_function"]),
+        config=given["config"],
+        are_builds=True,
+    )
+    return None if selected is None else {**given, "names": selected.names}
+
+
 def _files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[SourceFile, ...]:
     """Returns the files among the names, opened. Raises `UsageError` for operators beside them, and
     for options that do not apply to their cases."""
@@ -297,7 +321,10 @@ def _arms_from(given: Mapping[str, Any], files: Sequence[SourceFile]) -> dict[st
 
 def _check_takes_several(given: Mapping[str, Any]) -> None:
     """Raises `UsageError` for options of a session of two arms."""
-    named = {"--gate": given["gate"], "--profiler instructions": given["profiler"] == INSTRUCTIONS}
+    named = {
+        "--gate": given["gate"],
+        "--profiler instructions": given["profiler"] == CALLGRIND.profiler,
+    }
     for option, is_set in named.items():
         if is_set:
             raise UsageError(

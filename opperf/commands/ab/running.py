@@ -17,14 +17,13 @@ from opperf.commands.ab.counting import (
     begin_counts,
     compare_counts,
     count,
-    counts_instructions,
+    is_counted,
     resume_counts,
 )
 from opperf.commands.ab.gate_checks import check_gate
 from opperf.commands.ab.gating import count_first
 from opperf.commands.ab.keeping import keep_finished, keep_interrupted, resume_words
 from opperf.commands.ab.request import Request, Work, read_request
-from opperf.commands.frameworks import report_choice
 from opperf.comparison.ab.blocks import AlternatingProcesses, ArmProcesses, Blocks
 from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.forecast import (
@@ -52,6 +51,7 @@ from opperf.errors import INTERRUPTED, OpperfError, RunFileError, UsageError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Pace
 from opperf.execution.run_header import utc_now
+from opperf.frameworks.mentioned import report_choice
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import Closing
 from opperf.plurals import pluralize
@@ -113,7 +113,7 @@ def open_session(request: Request) -> SessionWriter | None:
     if not request.resume:
         check_gate(request)
         report_choice(request.choice, request.say)
-        return (begin_counts if counts_instructions(request) else begin)(request)
+        return (begin_counts if is_counted(request) else begin)(request)
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")
     session, warnings = read_session(request.report)

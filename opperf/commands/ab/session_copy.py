@@ -9,6 +9,7 @@ from opperf.commands.ab.keeping import can_make_room, make_room
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import UsageError
+from opperf.reading import open_file
 from opperf.results.lines import LineFile
 from opperf.results.messages import tell
 from opperf.results.output import check_output
@@ -35,7 +36,8 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
                 raise UsageError(f"{path}: there is no session to resume; run without --resume")
             self._file = LineFile.open(path)
             self.earlier, _ = read_session(path)
-            self.content = path.read_bytes()[: kept_size(path)]
+            with open_file(path) as file:
+                self.content = file.read(kept_size(path))
         else:
             check_output(path, overwrite or (is_default and can_make_room(path)))
         self.size = len(self.content)
@@ -51,15 +53,16 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
         if not lines:
             return
         if self._file is None:
-            self._file = self._create()
-        # Behind a closing line, or what an interruption left of a line.
-        self._file.cut(self.size)
-        self._file.append_encoded(lines)
+            self._file = self._create(lines)
+        else:
+            # Behind a closing line, or what an interruption left of a line.
+            self._file.cut(self.size)
+            self._file.append_encoded(lines)
         self.size += len(lines)
         self.has_new = True
 
-    def _create(self) -> LineFile:
+    def _create(self, lines: bytes) -> LineFile:
         if self._is_default and not self._overwrite:
             for line in make_room(self.path):
                 tell(line)
-        return LineFile.create(self.path, overwrite=self._overwrite)
+        return LineFile.create_encoded(self.path, lines, self._overwrite)

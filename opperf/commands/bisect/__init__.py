@@ -33,7 +33,8 @@ from opperf.parameters import (
     size,
     sweep,
 )
-from opperf.parsing import parse_share
+from opperf.parsing import clicked
+from opperf.shares import read_share
 
 
 @click.command(
@@ -84,7 +85,7 @@ from opperf.parsing import parse_share
     "--threads",
     default="1",
     show_default=True,
-    callback=parse_threads,
+    callback=clicked(parse_threads),
     metavar="N|all",
     help="Number of compute threads, or all: the framework's own choice.",
 )
@@ -95,7 +96,7 @@ from opperf.parsing import parse_share
 @click.option(
     "--same-within",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Largest change of a time between GOOD and BAD that still counts as the same.  [default: "
     "twice the threshold]",
 )
@@ -123,7 +124,7 @@ from opperf.parsing import parse_share
     default="95%",
     show_default=True,
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Probability of a commit at which the search ends.",
 )
 @count_option(

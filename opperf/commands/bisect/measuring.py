@@ -16,7 +16,6 @@ from opperf.commands.ab.counting import judge_counts
 from opperf.commands.ab.request import CAP_FACTOR, OF_TIMES, Request, read_request
 from opperf.commands.ab.running import measure_session, open_session
 from opperf.commands.bisect.watching import watch_of
-from opperf.commands.run.request import split_sources
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.missing import missing_figures
@@ -33,8 +32,11 @@ from opperf.errors import UsageError
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
 from opperf.history.bisection.results import Failure, Figure, Kind, Step
 from opperf.history.builds import Build
-from opperf.model import INSTRUCTIONS, Role
+from opperf.instruments.instructions import CALLGRIND
+from opperf.metrics import counts, expected_metrics
+from opperf.model import Role
 from opperf.reports.model import Report
+from opperf.requests.selecting import split_sources
 from opperf.results.runfile import read_run
 
 Given = Mapping[str, Any]
@@ -125,7 +127,7 @@ class Sessions:
             "report": self._folder / name,
             # Cases of files are those of the file: their ids are of another interpreter there.
             "ids": given["ids"] if in_files else ask.cases or given["ids"],
-            "profiler": INSTRUCTIONS if kind == "counts" else _of_times(given["profiler"]),
+            "profiler": _profiler(given["profiler"], kind),
         }
         of_kind = {*OF_TIMES, "threads"} if kind == "counts" else {"tolerances"}
         changed = {
@@ -174,8 +176,12 @@ SHOWN = 8
 """Functions in a report, of those that changed most."""
 
 
-def _of_times(profiler: Any) -> Any:
-    return None if profiler == INSTRUCTIONS else profiler
+def _profiler(given: str | None, kind: Kind) -> str | None:
+    """Returns the profiler of a step: that of the bisection, where it measures what the step is
+    to."""
+    if counts(given or "") == (kind == "counts"):
+        return given
+    return CALLGRIND.profiler if kind == "counts" else None
 
 
 def _thresholds(request: Request, ask: Ask) -> Any:
@@ -248,10 +254,11 @@ def _counted(session: Session, request: Request) -> Step:
     group_of = {case: group.id for group in session.plan.groups for case in group.cases}
     pairs = {pair.id: pair for pair in session.pairs}
     compared = judge_counts(request.report, (), request.limits, None)
+    metrics = {name for pair in session.pairs for name in expected_metrics(pair.a)}
 
     def figures() -> Iterator[Figure]:
         for row in compared.rows:
-            if row.ratio is not None and row.metric.startswith(INSTRUCTIONS):
+            if row.ratio is not None and row.metric in metrics:
                 pair, effect = group_of[row.id], math.log(row.ratio)
                 yield Figure(
                     id=f"{usual_id(pairs[pair].a)} {row.metric}",

@@ -16,6 +16,7 @@ from opperf.commands.bisect.measuring import Sessions
 from opperf.commands.commit_builds import read_recipe
 from opperf.comparison.weighted import check_format
 from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, OutputError, UsageError
+from opperf.folders import part_folder
 from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
 from opperf.history.bisection.report import report_for
 from opperf.history.bisection.results import (
@@ -31,7 +32,8 @@ from opperf.history.bisection.results import (
 from opperf.history.builds import Build, Builder
 from opperf.history.worktrees import Commit, Repository
 from opperf.instruments.callgrind.valgrind import installed
-from opperf.model import INSTRUCTIONS
+from opperf.metrics import check_instruments, counts
+from opperf.model import Settings
 from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
@@ -56,6 +58,7 @@ def bisect_command(
     """Bisects commits, and reports that; the exit code. `arguments` are the words of the command.
     Raises `OpperfError` if it cannot."""
     folder: Path = given["folder"]
+    _restore_earlier(folder)
     outputs = outputs_from(given)
     for output in outputs:
         check_format(None, output.format, "bisect")
@@ -111,9 +114,10 @@ def _begun(given: Given, arguments: tuple[str, ...]) -> State:
     good, bad = map(repository.commit, (given["good"], given["bad"]))
     commits = repository.between(good, bad, given["all_parents"])
     recipe = msgspec.structs.replace(read_recipe(given), keeps_worktrees=given["keep"])
-    kind: Kind = "counts" if given["profiler"] == INSTRUCTIONS else "times"
+    profiler = given["profiler"] or ""
+    kind: Kind = "counts" if counts(profiler) else "times"
     if kind == "counts":
-        installed()
+        check_instruments([Settings(profiler=profiler)])
     return State(
         VERSION, str(repository.path), (good, *commits), recipe, arguments=arguments, kind=kind
     )
@@ -150,19 +154,40 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
             )
 
 
+def _earlier(folder: Path) -> Path:
+    """Returns where a bisection is until the one that replaces it has made a step."""
+    return folder.with_name(f"{folder.name}.earlier")
+
+
+def _restore_earlier(folder: Path) -> None:
+    """Puts an earlier bisection back, if the one in its place was killed before it was there."""
+    try:
+        if (_earlier(folder) / STATE).exists() and not (folder / STATE).exists():
+            _earlier(folder).rename(folder)
+        elif _earlier(folder).is_dir():
+            shutil.rmtree(_earlier(folder))
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
 @contextmanager
 def _new_folder(folder: Path, state: State) -> Iterator[None]:
     """Makes the folder of a new bisection, in place of an earlier one. An error before the first
     step leaves what was there."""
-    earlier = folder.with_name(f"{folder.name}.earlier") if (folder / STATE).exists() else None
+    earlier = _earlier(folder) if (folder / STATE).exists() else None
     try:
-        if earlier is not None:
-            folder.rename(earlier)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with part_folder(folder.parent) as part:
+            made = part / folder.name
+            made.mkdir()
+            write_state(made, state)
+            if earlier is not None:
+                folder.rename(earlier)
+            # An empty folder is replaced.
+            made.rename(folder)
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        write_state(folder, state)
         yield
     except OpperfError:
         if not (folder / STATE).exists() or not read_state(folder).steps:

@@ -18,7 +18,8 @@ from opperf.parameters import (
     report_outputs,
     weight,
 )
-from opperf.parsing import KeptPath, SessionPath, Words, findings_among, words_among
+from opperf.parsing import KeptPath, SessionPath, clicked
+from opperf.requests.parsers import Words, findings_among, words_among
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
 
@@ -86,7 +87,7 @@ class MetricOption(click.Option):
     cls=MetricOption,
     multiple=True,
     metavar="METRICS",
-    callback=words_among(metric_names, OWN_NAMES),
+    callback=clicked(words_among(metric_names, OWN_NAMES)),
 )
 @limits
 @names_option(
@@ -101,7 +102,7 @@ class MetricOption(click.Option):
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=findings_among((*FINDINGS, SESSION_FINDING)),
+    callback=clicked(findings_among((*FINDINGS, SESSION_FINDING))),
     help="Exit with 1 on any of these: regressed (more memory or instructions), improved, "
     "suspect (probably slower), missing (a case, or a metric of one, that only BASE has), of what "
     "`opperf ab` measured different (results), and of --from-ab ambiguous; or none. Exit with 3 if "

@@ -15,6 +15,7 @@ from opperf.commands.experiment.options import (
     runner_options,
     selection_of_models,
 )
+from opperf.commands.options import group_options
 from opperf.parameters import (
     case_ids,
     columns,
@@ -23,10 +24,10 @@ from opperf.parameters import (
     explicit_options,
     output_format,
     output_options,
-    partition_options,
     setting_options,
 )
 from opperf.reports.formats import RUN
+from opperf.requests.operators import Partition
 
 
 @command(
@@ -68,7 +69,7 @@ from opperf.reports.formats import RUN
 @dump_options
 @plan_options
 @case_ids
-@partition_options
+@group_options(Partition)
 @debug
 @frameworks
 @click.pass_context

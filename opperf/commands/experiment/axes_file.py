@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from opperf.decoding import read_toml
 from opperf.errors import UsageError, one_line, suggest
 from opperf.extras import load_extra
 from opperf.model import MAPPINGS
 from opperf.reading import read_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from opperf.suite_files.reading import parse
 
 YAML = (".yaml", ".yml")
 
@@ -97,17 +93,11 @@ def _read(path: Path) -> str:
 def _parse(path: Path, text: str) -> Any:
     if path.suffix.lower() not in YAML:
         try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            return read_toml(text)
+        except ValueError as error:
             raise UsageError(f"{path} is no TOML: {one_line(str(error))}") from error
-    yaml = load_extra("yaml", f"{path}: a file of YAML", "write it as TOML")
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f"{path}:{mark.line + 1}" if mark else f"{path}"
-        problem = getattr(error, "problem", "") or "it cannot be parsed"
-        raise UsageError(f"{at} is no YAML: {problem}") from error
+    load_extra("yaml", f"{path}: a file of YAML", "write it as TOML")
+    return parse(text, str(path)).plain()
 
 
 def _place(path: Path, text: str, *keys: object) -> str:

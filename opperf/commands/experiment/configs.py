@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from opperf.errors import UsageError, suggest
+from opperf.decoding import read_json
+from opperf.errors import UsageError, one_line, suggest
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
 from opperf.reading import read_text
 
@@ -66,9 +67,11 @@ def _read(name: str, text: str) -> Mapping[str, Any]:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{where}: neither an object of JSON nor a file of one") from error
     try:
-        value = json.loads(text)
+        value = read_json(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"{where}: it is no JSON: line {error.lineno}: {error.msg}") from error
+    except ValueError as error:
+        raise UsageError(f"{where}: it is no JSON: {one_line(str(error))}") from error
     if not isinstance(value, dict):
         raise UsageError(f"{where}: it is no object of JSON")
     for key in value:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from opperf.commands.experiment.axes_file import read_axes
-from opperf.commands.run.cluster import cluster_options
+from opperf.commands.options import group_options
 from opperf.errors import UsageError
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
 from opperf.parameters import (
@@ -19,10 +19,13 @@ from opperf.parameters import (
     labels,
     names_option,
     resolve_framework,
-    resumption,
+    setting_options,
     shuffle,
 )
-from opperf.parsing import split_commas, words_among
+from opperf.parsing import clicked
+from opperf.requests.parsers import split_commas, words_among
+from opperf.requests.places import Cluster
+from opperf.requests.resuming import Resumption
 from opperf.suites.base import SIZES
 
 Words = tuple[str, ...]
@@ -48,7 +51,7 @@ model_words = click.argument("names", nargs=-1, metavar="[MODEL]...", callback=s
 
 
 def _frameworks(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    named = split_commas(ctx, param, values)
+    named = clicked(split_commas)(ctx, param, values)
     if named:
         return tuple(dict.fromkeys(named))
     if any(ctx.params.get(name) for name in (*RUNNERS_AXES, "experiment_config")):
@@ -105,14 +108,14 @@ selection_of_models = combine(
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-    return words_among(lambda: SIZES)(ctx, param, values) or ("default",)
+    return clicked(words_among(lambda: SIZES))(ctx, param, values) or ("default",)
 
 
 def _batch_sizes(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> tuple[int | None, ...]:
     found: dict[int, None] = {}
-    for word in split_commas(ctx, param, values):
+    for word in clicked(split_commas)(ctx, param, values):
         if not word.isdecimal() or int(word) < 1:
             raise click.BadParameter(f"{word!r} is not a number of examples of at least 1")
         found[int(word)] = None
@@ -153,7 +156,7 @@ RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2
 
 def _words_of(axis: str) -> Any:
     def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Any:
-        split = values if axis == "xla_flags" else split_commas(ctx, param, values)
+        split = values if axis == "xla_flags" else clicked(split_commas)(ctx, param, values)
         try:
             return read_values(axis, split)
         except UsageError as error:
@@ -328,7 +331,8 @@ plan_options = combine(
         help="What measures the cases: isolated, a process for each; local, processes that many "
         "share; ray, the nodes of a cluster; or another package's.",
     ),
-    cluster_options,
+    group_options(Cluster),
+    setting_options("node"),
     count_option(
         "--rounds",
         default=1,
@@ -346,5 +350,5 @@ plan_options = combine(
         help="Check all options, print the command that measures each case alone, and measure "
         "nothing.",
     ),
-    resumption,
+    group_options(Resumption),
 )

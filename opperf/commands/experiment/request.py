@@ -11,10 +11,8 @@ from typing import Any
 from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES, TEXT
-from opperf.commands.frameworks import FrameworkChoice
-from opperf.commands.run.cluster import read_cluster
-from opperf.commands.run.output_options import read_output, read_resume
-from opperf.commands.run.request import Request, build_axes, read_partition, split_sources
+from opperf.commands.options import take
+from opperf.commands.run.request import build_axes
 from opperf.errors import UsageError
 from opperf.execution.dumps import (
     COUNTERS,
@@ -30,8 +28,14 @@ from opperf.execution.dumps import (
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
-from opperf.frameworks.mentioned import mentioned_framework
+from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, Settings, Status
+from opperf.requests.declaring import check_excluded, declared
+from opperf.requests.operators import Partition
+from opperf.requests.places import Cluster
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.resuming import Resumption, named_output
+from opperf.requests.selecting import split_sources
 from opperf.sources.base import check_own_settings, open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.selecting import Selection
@@ -73,14 +77,21 @@ TRACED = (*PROFILES, "insides")
 """Options with which there is a trace."""
 
 
-def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> ResolvedRun:
     """Returns the request of the options, of which the user set those of `set_here`. Raises
     `UsageError` for contradictory ones, the errors of files of cases, and `InstallationError`."""
     options = with_aliases(with_configs(dict(options)), set_here)
     explicit = frozenset(set_here) | {name for name in ALIASES.values() if name in options["set"]}
-    resume = read_resume(options)
-    output, output_format, is_default = read_output(
-        options, explicit, resume, options["frameworks"][0], STEM
+    resumption = take(Resumption, options)
+    check_excluded({**declared(Resumption), **declared(Cluster)}, explicit)
+    resume = resumption.run_file()
+    output, output_format, is_default = named_output(
+        options["output_file"],
+        options["output_format"] if "output_format" in explicit else "",
+        resumption,
+        options["frameworks"][0],
+        "jsonl",
+        STEM,
     )
     models, names = read_words(options)
     operators, paths = split_sources(names)
@@ -98,7 +109,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
     for path, source in files:
         check_own_settings(path, source, explicit)
     mention = None if "frameworks" in set_here else mentioned_framework(set_here)
-    return Request(
+    return ResolvedRun(
         framework=FrameworkChoice(
             options["frameworks"][0], "frameworks" in set_here, "python" in set_here, mention
         ),
@@ -115,7 +126,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Req
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),
         executor=options["executor"],
-        cluster=read_cluster(options, explicit),
+        cluster=take(Cluster, options).options(options["executor"], explicit),
         command=shlex.join(["opperf", *sys.argv[1:]]),
         dumps=read_dumps(options),
         traced_s=(options["profile_xla_duration_ms"] or 0.0) / MS_PER_S,
@@ -290,6 +301,6 @@ def build_selection(options: Mapping[str, Any], operators: tuple[str, ...]) -> S
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         dtype_given=bool(options["dtype"]),
-        partition=read_partition(options),
+        partition=take(Partition, options).part,
         settings=Settings(**plain),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,9 @@ from opperf.commands.command import command
 from opperf.commands.history.options import project, store
 from opperf.errors import FOUND
 from opperf.parameters import choice_option, debug, report_outputs
-from opperf.parsing import parse_share
+from opperf.parsing import clicked
+from opperf.processes.commands import run_command
+from opperf.shares import read_share
 
 if TYPE_CHECKING:
     from opperf.history.events import Event, Update
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Smallest change of interest.",
 )
 @choice_option(
@@ -193,17 +194,9 @@ def _notify(command: str, report: Report) -> None:
 
     events = [event for event in report.data["events"] if event["is_new"]]
     message = json.dumps({**report.data, "headline": report.headline, "events": events})
-    try:
-        ended = subprocess.run(
-            command, shell=True, input=message, text=True, timeout=NOTIFYING_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        why = f"has not ended after {NOTIFYING_S} s"
-    else:
-        if not ended.returncode:
-            return
-        why = f"ended with {ended.returncode}"
-    tell(f"warning: --notify: {command!r} {why}")
+    done = run_command(command, given=message, output=None, timeout_s=NOTIFYING_S)
+    if done.problem:
+        tell(f"warning: --notify: {command!r} {done.problem}")
 
 
 def _after(events: list[Event], updates: list[Update]) -> list[Event]:

@@ -10,7 +10,8 @@ import click
 from opperf.commands.command import command
 from opperf.commands.history.options import project, store
 from opperf.parameters import debug
-from opperf.parsing import parse_moment
+from opperf.parsing import clicked
+from opperf.requests.parsers import parse_moment
 
 
 @command(
@@ -25,7 +26,7 @@ from opperf.parsing import parse_moment
 @click.option(
     "--until",
     metavar="DATE",
-    callback=parse_moment,
+    callback=clicked(parse_moment),
     help="Only runs until then: 2026-01-31, or 30d for days ago.",
 )
 @click.option(

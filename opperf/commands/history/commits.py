@@ -18,8 +18,6 @@ from opperf.commands.history.adding import read_commits_of
 from opperf.commands.history.one_commit import OneCommit, Place
 from opperf.commands.run import run as run_command
 from opperf.commands.run.experiments import FAILURES
-from opperf.commands.run.request import Request as RunRequest
-from opperf.commands.run.request import read_request
 from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, UsageError, one_line
 from opperf.execution.executor import LOCAL
 from opperf.frameworks.user_modules import SEARCHED
@@ -46,9 +44,11 @@ from opperf.history.store.opening import Store, default_store, display
 from opperf.history.worktrees import ALL, Repository
 from opperf.machine.environment import comparability
 from opperf.model.base import ID_LENGTH, digest
-from opperf.parameters import explicit_options, spelling
 from opperf.programs.environment import program_environment
 from opperf.reports.writing import write_reports
+from opperf.requests.declaring import declared
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.run import RunRequest
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
 from opperf.sources.traces.replays import digest_of
@@ -56,7 +56,7 @@ from opperf.suite_files import SUFFIXES
 
 REFUSED = (
     *("changed_since", "git_folder", "output_file", "output_format", "columns", "list_only"),
-    *("resume", "retry", "overwrite", "dry_run", "python", "requirements", "locked"),
+    *("resume", "retry", "overwrite", "dry_run", "interpreters", "requirements", "locked"),
     *("executor", "address", "nodes", "node", "every_node", "worker_cpus", "worker_gpus"),
     *("workers_per_node", "ncu", "nsys", "batch_cmd", "et", "profile"),
 )
@@ -186,26 +186,28 @@ def _branch(repository: Repository, text: str) -> str:
     return end
 
 
-def read_what(words: Sequence[str]) -> RunRequest:
+def read_what(words: Sequence[str]) -> ResolvedRun:
     """Returns what is measured of each commit, by the words of `opperf run`. Raises `UsageError`
     for an option that has no meaning here."""
     try:
         context = run_command.make_context("opperf run", list(words))
     except click.UsageError as error:
         raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
-    given = explicit_options(context, context.params)
+    request = run_command.request_of(context)
     for name in REFUSED:
-        if name in given:
+        if name in request.given:
+            option = declared(RunRequest)[name].shown
             raise UsageError(
-                f"{spelling(name)} is of opperf run alone; opperf history run measures each commit "
-                "by the interpreter of its build, into the history"
+                f"{option} is of opperf run alone; opperf history run measures each commit by "
+                "the interpreter of its build, into the history"
             )
-    for name in context.params["names"]:
+    for name in request.operators.names:
         if name.endswith(SUFFIXES):
             raise UsageError(f"{name}: suites are run by opperf suite run")
-    request = read_request(context.params, given)
     # As a run of the same words, whose series it goes on with.
-    return replace(request, executor=LOCAL, command=shlex.join(["opperf", "run", *words]))
+    resolved = request.resolve(tell, shlex.join(["opperf", "run", *words]))
+    assert resolved is not None
+    return replace(resolved, executor=LOCAL)
 
 
 def keys_of(words: Sequence[str], recipe: Recipe) -> Keys:

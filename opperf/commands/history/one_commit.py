@@ -16,7 +16,6 @@ import msgspec
 from opperf.commands.history.adding import read_submissions
 from opperf.commands.run.experiments import FAILURES
 from opperf.commands.run.finishing import nothing_measured
-from opperf.commands.run.request import Request
 from opperf.commands.run.running import Work, measure_work, plan_work, show_compiling
 from opperf.errors import (
     BrokenModuleError,
@@ -52,6 +51,7 @@ from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
+from opperf.requests.resolved_run import ResolvedRun
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
@@ -116,7 +116,7 @@ class OneCommit:
         self,
         place: Place,
         builder: Builder,
-        what: Request,
+        what: ResolvedRun,
         is_shallow: bool,
         say: Callable[[str], None],
     ) -> None:
@@ -274,7 +274,7 @@ class OneCommit:
         return found
 
 
-def plan(workers: Workers, request: Request, say: Callable[[str], None]) -> Planned:
+def plan(workers: Workers, request: ResolvedRun, say: Callable[[str], None]) -> Planned:
     """Returns the work of a commit, without the names that it does not have or that cannot be
     loaded. Raises the other errors of `plan_work`."""
     try:

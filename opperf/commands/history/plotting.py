@@ -56,7 +56,7 @@ def _plot(
     from opperf.plurals import pluralize
     from opperf.results.messages import tell
     from opperf.results.output import replace
-    from opperf.results.plots.command import TEXT_WIDTH, check_image
+    from opperf.results.plots.drawing import TEXT_WIDTH, check_image
     from opperf.results.plots.images import WRITERS
     from opperf.results.plots.text import plot_text
     from opperf.results.text import terminal_width

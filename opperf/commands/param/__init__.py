@@ -9,9 +9,10 @@ import click
 
 import opperf
 from opperf.commands.command import command
-from opperf.commands.run import run
-from opperf.commands.run.wrapping import without_program, wrapping_options
-from opperf.parameters import debug, explicit_options, spelling
+from opperf.commands.options import group_options, take
+from opperf.parameters import debug
+from opperf.requests.declaring import declared
+from opperf.requests.profiling import ProfilingPrograms
 
 Decorated = Callable[..., object]
 
@@ -110,7 +111,7 @@ def without_effect(function: Decorated) -> Decorated:
 @click.option("--pt2-model", is_flag=True, help="Compile the operator with torch.compile.")
 @click.option("-p", "--profile", is_flag=True, help="Write a Chrome trace beside the results.")
 @click.option("--et", is_flag=True, help="Write an execution trace beside the results.")
-@wrapping_options
+@group_options(ProfilingPrograms)
 @click.option("--ncu-batch", type=click.IntRange(min=1), hidden=True)
 @click.option(
     "-l",
@@ -128,8 +129,6 @@ def param(ctx: click.Context, /, **options: object) -> None:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
     from opperf.commands.param.running import param_command, read_request
-    from opperf.commands.run.request import Request as RunRequest
-    from opperf.commands.run.request import read_request as read_run_request
 
     if options["version"]:
         print(f"opperf {opperf.__version__}")
@@ -142,14 +141,11 @@ def param(ctx: click.Context, /, **options: object) -> None:
     names = [*WITHOUT_EFFECT, *SWITCHES_WITHOUT_EFFECT]
     given = [f"--{name}" for name in names if options.pop(name.replace("-", "_"))]
     # Scripts may have them for runs with a program and without.
-    for name, _ in without_program(options):
-        given.append(spelling(name))
-        options[name] = None
+    for name, _ in take(ProfilingPrograms, options).without_effect():
+        field = declared(ProfilingPrograms)[name]
+        given.append(field.shown)
+        options[name] = field.default
     if given:
         click.echo(f"opperf: no effect here: {', '.join(given)}", err=True)
 
-    def parse(words: list[str]) -> RunRequest:
-        inner = run.make_context("run", words)
-        return read_run_request(inner.params, explicit_options(inner, inner.params))
-
-    ctx.exit(param_command(read_request(options), parse))
+    ctx.exit(param_command(read_request(options)))

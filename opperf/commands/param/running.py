@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,12 +15,16 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.run.request import Request as RunRequest
+from opperf.commands.options import take
 from opperf.commands.run.running import run_command
-from opperf.commands.run.wrapping import words_of
-from opperf.errors import UsageError, suggest
+from opperf.errors import OutputError, UsageError, suggest
 from opperf.execution.workers import Workers
 from opperf.model import Case, Settings
+from opperf.reading import READ_WHOLE, read_bytes
+from opperf.requests.declaring import build, declared
+from opperf.requests.profiling import ProfilingPrograms
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.run import RunRequest
 from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.output import replace as replace_file
@@ -31,7 +37,7 @@ from opperf.sources.varying import with_settings
 QUIET = ("WARNING", "ERROR", "CRITICAL")
 """Log levels at which only errors are printed."""
 
-THREADS = "1"
+THREADS = 1
 """Compute threads, as PARAM sets them for steadier times."""
 
 MODES = {"pt2_model": "compile", "cuda_graph": "graph"}
@@ -57,8 +63,8 @@ class Request:
     profile: bool
     et: bool
     log_level: str
-    profiling: tuple[str, ...]
-    """Words of the options of programs that the cases are profiled under."""
+    profiling: ProfilingPrograms
+    """Programs that the cases are profiled under."""
 
     @property
     def is_quiet(self) -> bool:
@@ -75,7 +81,7 @@ def read_request(options: Mapping[str, Any]) -> Request:
     each other or cannot be used."""
     if options["config"] is None:
         raise UsageError("name the configuration: -c FILE")
-    options = {**options, "profiling": tuple(words_of(options))}
+    options = {**options, "profiling": take(ProfilingPrograms, options)}
     request = Request(**{field.name: options[field.name] for field in fields(Request)})
     if not request.config.is_file():
         raise UsageError(f"{request.config}: no such file")
@@ -96,27 +102,37 @@ def output_path(prefix: str) -> Path:
     return Path(f"{prefix}_{os.getpid()}_{int(time.time())}.json")
 
 
-def run_words(request: Request, path: Path) -> list[str]:
-    """Returns the words of `opperf run`, without the file, that do what PARAM's options say."""
+def run_request(request: Request, path: Path) -> RunRequest:
+    """Returns the request to measure, without the file, that does what PARAM's options say."""
     device = device_named(request.device, "-d")
     is_gpu = device.startswith("gpu")
     # PARAM times calls by the clock, and on a GPU by events if it is asked to.
     by_events = is_gpu and request.exec_mode == "continuous_events"
-    words = ["-f", "param", "-o", str(path), "--overwrite"]
-    words += ["-w", str(request.warmup), "-r", str(request.iteration), "--ctx", device]
-    words += ["--profiler", "events" if by_events else "python", "--threads", THREADS]
-    words += [] if request.backward else ["--no-backward"]
-    words += ["--cache", "cold"] if is_gpu and request.cuda_l2_cache == "off" else []
-    for name, mode in MODES.items():
-        words += ["--mode", mode] if getattr(request, name) else []
-    words += ["--quiet"] if request.is_quiet else []
-    return [*words, *request.profiling]
+    modes = tuple(mode for name, mode in MODES.items() if getattr(request, name))
+    programs = {
+        name: getattr(request.profiling, name)
+        for name, field in declared(ProfilingPrograms).items()
+        if getattr(request.profiling, name) != field.default
+    }
+    values = {
+        "output_format": "param",
+        "output_file": path,
+        "overwrite": True,
+        "warmup": request.warmup,
+        "runs": request.iteration,
+        "device": (device,),
+        "profiler": ("events" if by_events else "python",),
+        "threads": (THREADS,),
+        "no_backward": not request.backward,
+        "quiet": request.is_quiet,
+        **({"cache": ("cold",)} if is_gpu and request.cuda_l2_cache == "off" else {}),
+        **({"mode": modes} if modes else {}),
+        **programs,
+    }
+    return build(RunRequest, values)
 
 
-Parse = Callable[[list[str]], RunRequest]
-
-
-def param_command(request: Request, parse: Parse) -> int:
+def param_command(request: Request) -> int:
     """Runs the command; the exit code. Raises `UsageError` for a file that is no configuration."""
     config = request.config
     source = open_source(config)
@@ -125,9 +141,9 @@ def param_command(request: Request, parse: Parse) -> int:
     cases = select_cases(list(source.cases()), request.resume_id, request.stop_id)
     path = output_path(request.output_prefix)
     if not request.measures:
-        _write(path, _expanded(request, cases), request.append)
+        _write(path, _expanded(request, cases).encode(), request.append)
         return 0
-    return _measure(request, parse, SourceFile(config, source), cases, path)
+    return _measure(request, SourceFile(config, source), cases, path)
 
 
 def select_cases(cases: Sequence[Case], begin: str | None, end: str | None) -> list[Case]:
@@ -153,12 +169,12 @@ def _place(cases: Sequence[Case], wanted: str, option: str, first: int) -> int:
     return place
 
 
-def _measure(
-    request: Request, parse: Parse, file: SourceFile, cases: Sequence[Case], path: Path
-) -> int:
+def _measure(request: Request, file: SourceFile, cases: Sequence[Case], path: Path) -> int:
     # The folder of what profiling programs write has its name.
     target = path.with_name(f"{path.stem}_{os.getpid()}.json") if request.append else path
-    run = replace(parse(run_words(request, target)), files=(file,))
+    resolved = run_request(request, target).resolve(tell, shlex.join(["opperf", *sys.argv[1:]]))
+    assert resolved is not None
+    run = replace(resolved, files=(file,))
     if request.resume_id or request.stop_id:
         ids = tuple(case.source_id for case in cases)
         run = replace(run, selection=msgspec.structs.replace(run.selection, ids=ids))
@@ -166,13 +182,13 @@ def _measure(
     if target.exists() and (request.profile or request.et):
         _trace(request, run, cases, path, target)
     if request.append and target.exists():
-        _write(path, target.read_text(encoding="utf-8"), append=True)
+        _write(path, _content(target), append=True)
         target.unlink()
     return code
 
 
 def _trace(
-    request: Request, run: RunRequest, cases: Sequence[Case], path: Path, target: Path
+    request: Request, run: ResolvedRun, cases: Sequence[Case], path: Path, target: Path
 ) -> None:
     """Writes the traces beside the output file, and names them in the results."""
     traces = (("trace_file", "trace", request.profile), ("et_file", "et", request.et))
@@ -196,7 +212,7 @@ def _trace(
     for reason in dict.fromkeys(failed.values()):
         tell(f"not traced: {reason}")
     lines = "".join(f"{json.dumps({key: file})}\n" for key, file in files.items())
-    _write(target, lines, append=True)
+    _write(target, lines.encode(), append=True)
     if not request.is_quiet:
         print(f"traces written to {', '.join(files.values())}")
 
@@ -206,11 +222,18 @@ OF_TRACES = ("device", "threads", "mode")
 TRACED = "torch"
 
 
-def _write(path: Path, text: str, append: bool) -> None:
+def _write(path: Path, content: bytes, append: bool) -> None:
     """Writes a text, after what the file has if it is to be appended. Raises `OutputError`."""
     check_output(path, overwrite=True)
-    before = path.read_text(encoding="utf-8") if append and path.exists() else ""
-    replace_file(path, f"{before}{text}".encode())
+    before = _content(path) if append and path.exists() else b""
+    replace_file(path, before + content)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bytes(path, READ_WHOLE)
+    except OSError as error:
+        raise OutputError(f"{path} cannot be appended to: {error.strerror}") from error
 
 
 def _expanded(request: Request, cases: Sequence[Case]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from opperf.parameters import (
     no_backward,
     setting_option,
 )
-
-CALLABLE = re.compile(r".+\.py:[\w.]+|[\w.]+:[\w.]+")
-"""A function or class of a file or module: `model.py:GPT`, `package.models:GPT`."""
+from opperf.requests.parsers import CALLABLE
 
 
 def parse_steps(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.record import CALLABLE
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.recording.models import Inputs
 from opperf.recording.output import EXTENSION
 from opperf.recording.programs import Script
 from opperf.recording.steps import StepRange
+from opperf.requests.parsers import CALLABLE
 from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from opperf.commands.run.request import Request
 from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers
 from opperf.model import BenchFacts, Header
+from opperf.requests.resolved_run import ResolvedRun
 from opperf.sources.registry import Plan
 from opperf.sources.varying import vary
 from opperf.suite_runs.planning import SuiteRun, plan_suite
 
 
 def plan_benches(
-    workers: Workers, request: Request, suite: SuiteRun, say: Callable[[str], None]
+    workers: Workers, request: ResolvedRun, suite: SuiteRun, say: Callable[[str], None]
 ) -> tuple[Plan, Header]:
     """Returns the plan of a suite, and the first line of its run file. Raises as `plan_suite`."""
     plan, benches = plan_suite(workers, suite, request.selection, say)

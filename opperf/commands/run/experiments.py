@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 import msgspec
 
 from opperf.commands.run.keeping import check_same
-from opperf.commands.run.request import Request
 from opperf.errors import RunFileError
 from opperf.execution.dumps import write_dumps
 from opperf.execution.execute import plan_visits
@@ -19,6 +18,7 @@ from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import command_of_case
 from opperf.model import Case, Header, Run, Status
 from opperf.parameters import spelling
+from opperf.requests.resolved_run import ResolvedRun
 from opperf.results.output import STDOUT
 from opperf.sources.registry import Plan
 
@@ -30,7 +30,7 @@ rule removed."""
 
 
 def plan_matrix(
-    workers: Workers, request: Request, matrix: Matrix, say: Callable[[str], None]
+    workers: Workers, request: ResolvedRun, matrix: Matrix, say: Callable[[str], None]
 ) -> tuple[Plan, Header]:
     """Returns the plan of new experiments, and the first line of their run file. Raises as
     `plan_experiments`."""
@@ -49,7 +49,7 @@ def plan_matrix(
     return plan, head
 
 
-def visits_of(plan: Plan, request: Request) -> tuple[Case, ...]:
+def visits_of(plan: Plan, request: ResolvedRun) -> tuple[Case, ...]:
     """Returns the cases in the order of their measurement: that of the product, unless one process
     measures many."""
     selection = request.selection
@@ -66,7 +66,7 @@ def repeating(run: Run) -> Iterator[str]:
         yield f"{command_of_case(record.case, run.header.interpreters)}  # {record.status.value}"
 
 
-def dump(workers: Workers, run: Run, request: Request) -> Iterator[str]:
+def dump(workers: Workers, run: Run, request: ResolvedRun) -> Iterator[str]:
     """Writes what the cases do inside, if that is asked for, and yields lines on it."""
     if request.dumps:
         name = "stdout" if request.output == STDOUT else request.output.name

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from opperf.commands.environments import write_lock
 from opperf.commands.run.experiments import (
     FAILURES,
     repeating,
@@ -16,7 +15,6 @@ from opperf.commands.run.experiments import (
 from opperf.commands.run.keeping import (
     keep_finished,
 )
-from opperf.commands.run.request import Request
 from opperf.errors import FOUND, OutputError
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import Record, Run, Status
@@ -25,6 +23,8 @@ from opperf.reports.replays import replayed
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.reports.text import write_text
+from opperf.requests.installing import write_lock
+from opperf.requests.resolved_run import ResolvedRun
 from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, streams_of, wrapped_profiles_of
@@ -36,7 +36,7 @@ TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
 
 
-def resume_advice(run_file: Path, request: Request) -> str:
+def resume_advice(run_file: Path, request: ResolvedRun) -> str:
     """Returns where the records of a run that was cut short are, and what resumes it."""
     if request.suite is not None:
         # Its file and options say which benches there are.
@@ -58,7 +58,7 @@ def resume_advice(run_file: Path, request: Request) -> str:
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 
-def finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> tuple[int, Path]:
+def finish(result: Run, run_file: Path, request: ResolvedRun, elapsed_s: float) -> tuple[int, Path]:
     """Writes the output and prints what was measured; the exit code, and where the run file is."""
     if request.output != run_file:
         try:
@@ -102,7 +102,7 @@ def finish(result: Run, run_file: Path, request: Request, elapsed_s: float) -> t
     return FOUND if request.strict and failed else 0, written
 
 
-def _tables(result: Run, request: Request, elapsed_s: float) -> Iterator[str]:
+def _tables(result: Run, request: ResolvedRun, elapsed_s: float) -> Iterator[str]:
     """Yields the tables of a run's results, and the summary."""
     records, width = result.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
@@ -122,7 +122,7 @@ def nothing_measured(records: Sequence[Record]) -> str:
     return f"opperf: nothing was measured: {statuses}{reason and f'; e.g. {reason}'}"
 
 
-def print_line(request: Request, text: str, error: bool = False) -> None:
+def print_line(request: ResolvedRun, text: str, error: bool = False) -> None:
     """Prints a line of output, unless quiet, or an error; to standard error beside results."""
     if error or not request.quiet:
         for_results = request.output == output.STDOUT or request.lists_lines

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from opperf.commands.run.request import Request
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
 from opperf.parameters import spelling
+from opperf.requests.resolved_run import ResolvedRun
 from opperf.results import run_files
 from opperf.results.kept import (
     BESIDE,
@@ -33,7 +33,7 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
 
-def choose_run_file(request: Request) -> Path:
+def choose_run_file(request: ResolvedRun) -> Path:
     """Returns the run file of a run: that of its output. Without a named output it is one of its
     own in the cache, so that it is in no other's way; such a run resumes the latest."""
     if request.resume:
@@ -58,7 +58,7 @@ def _written(path: Path) -> float:
         return 0.0
 
 
-def may_replace(request: Request) -> bool:
+def may_replace(request: ResolvedRun) -> bool:
     """Returns whether the output has the default name and is as an earlier run wrote it, or is a
     run file that was cut short, which can be kept."""
     path = request.output
@@ -71,7 +71,7 @@ def _is_cut_short(path: Path) -> bool:
     return bool(id_of(path)) and not read_facts(path).is_finished
 
 
-def keep_replaced(run_file: Path, request: Request) -> Iterable[str]:
+def keep_replaced(run_file: Path, request: ResolvedRun) -> Iterable[str]:
     """Keeps the run file that was cut short where the default output is to be, unless it is of this
     run, and yields a line about it. Raises `OutputError` if that fails: records would be lost."""
     path = request.output
@@ -83,7 +83,7 @@ def keep_replaced(run_file: Path, request: Request) -> Iterable[str]:
         )
 
 
-def keep_finished(run_file: Path, request: Request) -> tuple[KeptRun | None, str]:
+def keep_finished(run_file: Path, request: ResolvedRun) -> tuple[KeptRun | None, str]:
     """Keeps the run file of a finished run, and removes it if it was in the cache. Returns the kept
     run, or None, and a line if something failed: no run ends for it."""
     kept, problem = try_to_keep(run_file)
@@ -118,7 +118,7 @@ def try_to_keep(file: Path) -> tuple[KeptRun | None, str]:
         return None, f"warning: this run is not kept: {error}; {DATA} names another folder"
 
 
-def read_unfinished(run_file: Path, request: Request) -> tuple[Run, list[str]]:
+def read_unfinished(run_file: Path, request: ResolvedRun) -> tuple[Run, list[str]]:
     """Returns the run to resume, and warnings about its file. Raises `RunFileError`."""
     if not run_file.exists():
         path = request.resume or request.output

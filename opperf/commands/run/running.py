@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from opperf.commands.frameworks import report_choice
 from opperf.commands.run.announcement import announcement, cases_table, profiled_text
 from opperf.commands.run.benches import plan_benches
-from opperf.commands.run.cluster import on_every_node
 from opperf.commands.run.experiments import (
     check_matrix,
     dump,
@@ -33,7 +31,6 @@ from opperf.commands.run.keeping import (
     read_unfinished,
 )
 from opperf.commands.run.replay import write_traces
-from opperf.commands.run.request import Request, quick_settings
 from opperf.environments.restoring import restore
 from opperf.errors import INTERRUPTED, OutputError, UsageError
 from opperf.execution.ahead import compile_ahead
@@ -47,13 +44,15 @@ from opperf.execution.progress import Progress, make_progress
 from opperf.execution.run_header import make_header, read_selection
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.experiments.repeating import command_of_case
+from opperf.frameworks.mentioned import report_choice
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning
-from opperf.metrics import metrics_by_name
+from opperf.metrics import metrics_by_name, process_settings
 from opperf.model import PROGRAM, Case, Closing, Header, Run, Wrapping
 from opperf.reports import writing
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import runfile_text
+from opperf.requests.resolved_run import ResolvedRun, quick_settings
 from opperf.results import output
 from opperf.results.kept import display, profile_folder, wrapped_profiles_of
 from opperf.results.lines import check_free
@@ -83,14 +82,14 @@ Finished = Callable[[Path], int]
 """Is given the run file of a run that ended, whose output is written; an exit code."""
 
 
-def run_command(request: Request, finished: Finished | None = None) -> int:
+def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
     """Does what is asked for; the exit code, the higher one of its own and that of `finished`.
     Raises `OpperfError` if the run cannot start."""
     started = time.monotonic()
     # What is broken in another package has to fail before hours are spent, not after.
     metrics_by_name()
     check_executor(request.executor)
-    request = on_every_node(request)
+    request = request.on_every_node()
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
@@ -189,7 +188,7 @@ def run_command(request: Request, finished: Finished | None = None) -> int:
     return code if finished is None else max(code, finished(written))
 
 
-def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
+def _keep_empty(work: Work, run_file: Path, request: ResolvedRun) -> int:
     """Writes the run file of a part without cases, which is joined with the others', and returns
     the exit code."""
     written = ""
@@ -203,7 +202,7 @@ def _keep_empty(work: Work, run_file: Path, request: Request) -> int:
     return 0
 
 
-def plan_work(workers: Workers, request: Request, say: Callable[[str], None]) -> Work:
+def plan_work(workers: Workers, request: ResolvedRun, say: Callable[[str], None]) -> Work:
     """Returns the plan of a new run. Raises `UsageError` if it has no case."""
     selection = request.selection
     if request.matrix is not None:
@@ -258,7 +257,12 @@ def _check_plan(plan: Plan) -> None:
 
 
 def measure_work(
-    work: Work, run_file: Path, request: Request, workers: Workers, pinning: Pinning, started: float
+    work: Work,
+    run_file: Path,
+    request: ResolvedRun,
+    workers: Workers,
+    pinning: Pinning,
+    started: float,
 ) -> Run:
     """Measures what remains, writes each record as it is made, and returns the file's content.
     `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
@@ -295,17 +299,16 @@ def measure_work(
 def _describe_cores(executor: str, cases: Sequence[Case], pinning: Pinning) -> str:
     if executor not in OWN:
         return f"executor {executor}"
-    if executor == ISOLATED:
-        own = "a process for each case"
-        cores = pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
-        return f"{own}; {cores}" if cores else own
-    number = lane_count(cases, pinning)
+    own = "a process for each case" if executor == ISOLATED else ""
+    number = 1 if own else lane_count(cases, pinning)
     if number > 1:
         return f"{number} workers side by side"
-    return pinning.describe({pinning.core_count(case.settings, os.environ) for case in cases})
+    processes = map(process_settings, (case.settings for case in cases))
+    cores = pinning.describe({pinning.core_count(process, os.environ) for process in processes})
+    return "; ".join(filter(None, [own, cores]))
 
 
-def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
+def _resume_work(run: Run, workers: Workers, request: ResolvedRun) -> Work:
     """Returns the plan and the remaining cases of an unfinished run. Raises `RunFileError`."""
     explicit = request.explicit
     frameworks = dict.fromkeys(case.target.framework for case in run.cases)
@@ -340,7 +343,7 @@ def _resume_work(run: Run, workers: Workers, request: Request) -> Work:
     return Work(plan, remaining, before.rounds, run)
 
 
-def _refused_output(run_file: Path, request: Request) -> OutputError | None:
+def _refused_output(run_file: Path, request: ResolvedRun) -> OutputError | None:
     """Returns the error of an output that could not be written after the run, or that would replace
     an unfinished run; None if there is none."""
     if request.list_only or (request.resuming and request.output == run_file):
@@ -361,17 +364,17 @@ def _refused_output(run_file: Path, request: Request) -> OutputError | None:
     return None
 
 
-def _keep_cut_short(run_file: Path, request: Request) -> None:
+def _keep_cut_short(run_file: Path, request: ResolvedRun) -> None:
     problem = keep_cut_short(run_file)
     if problem:
         print_line(request, problem, error=True)
 
 
-def show_compiling(request: Request, total: int) -> Progress:
+def show_compiling(request: ResolvedRun, total: int) -> Progress:
     """Returns what shows how many cases are compiled before the first is measured."""
     return make_progress(sys.stderr, total, request.quiet, bar=request.bar, title="compiled ")
 
 
-def _log(request: Request, text: str) -> None:
+def _log(request: ResolvedRun, text: str) -> None:
     if not request.quiet:
         tell(text)

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from opperf.commands.environments import read_locked
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.showing import find_bench
 from opperf.environments.locks import lock_text
 from opperf.environments.specification import Installed
-from opperf.errors import FOUND, InstallationError, one_line
+from opperf.errors import FOUND, InstallationError
 from opperf.plurals import pluralize
+from opperf.processes.commands import run_command
+from opperf.requests.installing import read_locked
 from opperf.results.messages import tell
 from opperf.results.output import replace
 from opperf.suite_files.bench import Bench
@@ -125,14 +125,12 @@ def _run(bench: Bench, command: list[str], folder: Path, variables: dict[str, st
     """Returns whether a command ended well; its output is the terminal's."""
     for name in FOLDERS:
         Path(variables[f"MILABENCH_DIR_{name.upper()}"]).mkdir(parents=True, exist_ok=True)
-    try:
-        code = subprocess.run(command, cwd=folder, env={**os.environ, **variables}).returncode
-    except OSError as error:
-        tell(f"{bench.name}: {command[0]} cannot be run: {one_line(str(error))}")
-        return False
-    if code:
-        tell(f"{bench.name}: not prepared: its script ended with exit code {code}")
-    return code == 0
+    done = run_command(command, folder, {**os.environ, **variables}, given=None, output=None)
+    if not done.started:
+        tell(f"{bench.name}: {command[0]} {done.problem}")
+    elif done.problem:
+        tell(f"{bench.name}: not prepared: its script ended with exit code {done.code}")
+    return not done.problem
 
 
 def bench_variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:

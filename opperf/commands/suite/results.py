@@ -11,7 +11,9 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import choice_option, debug, names_option, report_outputs
-from opperf.parsing import findings_among, parse_share
+from opperf.parsing import clicked
+from opperf.requests.parsers import findings_among
+from opperf.shares import read_share
 
 AS = ("opperf", "milabench")
 
@@ -61,7 +63,7 @@ by = names_option(
 scatter = click.option(
     "--scatter",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Standard deviation of a program's speed from one start to the next, which is assumed of "
     "benches that were run once, and as much again of a single observation.  [default: 5%]",
 )
@@ -152,13 +154,13 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
 @click.option(
     "--threshold",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="Smallest change of interest.  [default: 2%]",
 )
 @click.option(
     "--same-within",
     metavar="SHARE",
-    callback=parse_share,
+    callback=clicked(read_share),
     help="A bench is the same if its change is shown to be smaller.  [default: twice --threshold]",
 )
 @scatter
@@ -166,7 +168,7 @@ def report(ctx: click.Context, /, debug: bool, **options: Any) -> None:
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=findings_among(FINDINGS),
+    callback=clicked(findings_among(FINDINGS)),
     help="Exit with 1 on any of these: regressed, improved, missing (worked in BASE and fails in "
     "NEW); or none. Exit with 3 if the runs cannot decide.  [default: regressed,missing]",
 )

@@ -6,7 +6,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.commands.environments import environment_options
-from opperf.commands.run.cluster import cluster_options
+from opperf.commands.options import group_options
 from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
     case_ids,
@@ -18,11 +18,12 @@ from opperf.parameters import (
     labels,
     output_format,
     output_options,
-    partition_options,
-    resumption,
     setting_options,
 )
 from opperf.reports.formats import RUN
+from opperf.requests.operators import Partition
+from opperf.requests.places import Cluster
+from opperf.requests.resuming import Resumption
 
 bench_options = combine(
     suite_files,
@@ -47,7 +48,8 @@ measuring_options = combine(
         metavar="NAME",
         help="What measures the benches: local, isolated, ray, or another package's.",
     ),
-    cluster_options,
+    group_options(Cluster),
+    setting_options("node"),
     labels,
     click.option("--list", "list_only", is_flag=True, help="Print the cases, and measure nothing."),
     click.option("--dry-run", is_flag=True, help="Check all, and measure nothing."),
@@ -78,9 +80,9 @@ measuring_options = combine(
     RUN,
 )
 @measuring_options
-@resumption
+@group_options(Resumption)
 @case_ids
-@partition_options
+@group_options(Partition)
 @debug
 @click.pass_context
 def run(ctx: click.Context, /, **options: object) -> None:

@@ -11,11 +11,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.commands.environments import read_locked
-from opperf.commands.frameworks import FrameworkChoice
-from opperf.commands.run.cluster import read_cluster
-from opperf.commands.run.output_options import read_output, read_resume
-from opperf.commands.run.request import Request, read_partition
+from opperf.commands.options import take
 from opperf.commands.run.running import run_command
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
@@ -23,9 +19,16 @@ from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
 from opperf.execution.executor import RAY
 from opperf.execution.fleet.counting import NodeCounts, count_nodes
+from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Settings, Status
-from opperf.parameters import spelling
 from opperf.reports.writing import write_reports
+from opperf.requests.declaring import check_excluded, declared, value_of
+from opperf.requests.installing import read_locked
+from opperf.requests.operators import Partition
+from opperf.requests.places import Cluster
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.resuming import Resumption, named_output
+from opperf.requests.run import RunRequest
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
@@ -88,30 +91,28 @@ RUNS_OPTIONS = (
 """Options of `opperf run` that a suite file has a use for."""
 
 
-def options_of_run(
-    options: Mapping[str, Any], set_here: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def options_of_run(request: RunRequest) -> dict[str, Any] | None:
     """Returns the options of `suite run` for those of `opperf run` on suite files; None if it is of
     no such file. Raises `UsageError` for what does not go with one."""
-    files = [name for name in options["names"] if is_suite_file(Path(name))]
+    words = request.operators.names
+    files = [name for name in words if is_suite_file(Path(name))]
     if not files:
         return None
-    for name in options["names"]:
+    for name in words:
         if name not in files:
             raise UsageError(f"{files[0]} is a suite, which is run alone; omit {name}")
-    for name in set_here:
+    fields = declared(RunRequest)
+    for name in request.given:
         if name not in RUNS_OPTIONS:
             raise UsageError(
-                f"{spelling(name)} does not apply to {files[0]}, whose benches have settings of "
-                "their own; omit it"
+                f"{fields[name].shown} does not apply to {files[0]}, whose benches have settings "
+                "of their own; omit it"
             )
-    output_format = options["output_format"] if "output_format" in set_here else "jsonl"
-    own = {name: options[name] for name in RUNS_OPTIONS if name in options}
+    own = {name: value_of(request, name) for name in RUNS_OPTIONS if name in fields}
     return {
         **own,
         "files": tuple(files),
-        "output_format": output_format,
-        "repeat": options["rounds"],
+        "repeat": request.rounds,
         "select": (),
         "exclude": (),
         "overrides": (),
@@ -132,12 +133,23 @@ def report_run(run: LoadedRun, quiet: bool) -> int:
     return FOUND if found.failures else 0
 
 
-def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Request:
+def read_request(
+    suite: Suite, options: Mapping[str, Any], set_here: Mapping[str, Any]
+) -> ResolvedRun:
     """Returns the request to run a suite under the options, of which the user set those of
     `set_here`. Raises `UsageError` for contradictory ones."""
-    resume = read_resume(options)
-    output, output_format, is_default = read_output(options, set_here, resume, "", STEM)
-    cluster = read_cluster(options, set_here)
+    resumption = take(Resumption, options)
+    check_excluded({**declared(Resumption), **declared(Cluster)}, set_here)
+    resume = resumption.run_file()
+    output, output_format, is_default = named_output(
+        options["output_file"],
+        options["output_format"] if "output_format" in set_here else "",
+        resumption,
+        "",
+        "jsonl",
+        STEM,
+    )
+    cluster = take(Cluster, options).options(options["executor"], frozenset(set_here))
     nodes = count_nodes(cluster) if options["executor"] == RAY else ()
     there: Mapping[str, Mapping[str, Bench]] = {}
     if nodes:
@@ -153,12 +165,12 @@ def read_request(suite: Suite, options: Mapping[str, Any], set_here: Mapping[str
         nodes,
         there,
     )
-    return Request(
+    return ResolvedRun(
         framework=FrameworkChoice("", False, False, None),
         selection=Selection(
             ids=options["ids"],
             rounds=options["repeat"],
-            partition=read_partition(options),
+            partition=take(Partition, options).part,
             settings=Settings(warmup=options["warmup"], seed=options["seed"]),
         ),
         axes={"node": options["node"]} if options["node"] else {},

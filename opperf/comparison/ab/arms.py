@@ -23,9 +23,9 @@ from opperf.machine.pinning import NOT_PINNED, Cpus
 from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct
 from opperf.model.declaring import ALL, read_thread_count
 from opperf.plurals import pluralize
+from opperf.processes.commands import find_program
 from opperf.sources.selecting import REGEX, Selection
 from opperf.worker.client import Worker
-from opperf.worker.process import find_program
 
 
 class ArmSpec(Struct, frozen=True):
@@ -272,7 +272,7 @@ def worker_of(
 ) -> Worker:
     """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`. With
     `own_modules` it imports nothing from the working directory."""
-    settings = settings_of(arm, Settings(threads=threads))
+    settings = settings_of(arm, Settings(threads=threads, memory=False))
     return Worker(
         framework,
         settings,
@@ -280,7 +280,6 @@ def worker_of(
         arm.python,
         reference_work,
         cpus=cpus,
-        measures_memory=False,
         own_modules=own_modules,
     )
 

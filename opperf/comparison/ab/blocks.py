@@ -31,7 +31,7 @@ from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
-from opperf.instruments.instrument import FewCalls, KeptResults
+from opperf.instruments.visit import FewCalls, KeptResults
 from opperf.model import (
     DEFAULTS,
     PASSES,
@@ -44,7 +44,6 @@ from opperf.model import (
 )
 from opperf.worker.client import Worker
 from opperf.worker.protocol import ForkRequest, Observed
-from opperf.worker.starting import start_together
 
 ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
@@ -406,3 +405,20 @@ def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
         cases = _planned(stage, session, arm)
         lost = {**session.coarse_lost, **{name: why for name, why in lost.items() if why.ended}}
     return select_cases(cases, stage.figures or timed_figures(session), lost)
+
+
+def start_together(workers: Sequence[Worker], forks: Sequence[ForkRequest]) -> None:
+    """Starts workers at the same time, which prepare their forks, and waits for all: an import
+    takes a core more than a second, and nothing is measured yet. While something is, no worker
+    starts: an import on another core makes operators slower by a percent, and their scatter larger
+    by half (`benchmarks/import_beside.py`). The first starts on its own cores, each further one on
+    others if as many are left. Raises `WorkerError` for one that cannot start."""
+    taken = frozenset[int]()
+    for worker, asked in zip(workers, forks, strict=True):
+        own, usable = worker.cpus
+        free = sorted(usable - taken - own, reverse=True)[: len(own)]
+        place = own if not own & taken else frozenset(free) if len(free) == len(own) else own
+        taken |= place
+        worker.launch(place, [msgspec.json.encode(asked).decode()])
+    for worker in workers:
+        worker.environment()

@@ -19,9 +19,9 @@ import msgspec
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.session import Session, key, pair_of
 from opperf.frameworks.base import CPU
+from opperf.instruments.instructions import CALLGRIND
 from opperf.model import (
     DEFAULTS,
-    INSTRUCTIONS,
     WITHOUT_FIGURE,
     Case,
     NoteCode,
@@ -46,7 +46,7 @@ METRICS: Mapping[Pass, str] = {"forward": "instructions", "backward": "instructi
 
 def as_counted(case: Case) -> Case:
     """Returns the case whose instructions are counted."""
-    settings = msgspec.structs.replace(case.settings, profiler=INSTRUCTIONS, verify=False)
+    settings = msgspec.structs.replace(case.settings, profiler=CALLGRIND.profiler, verify=False)
     return msgspec.structs.replace(case, settings=settings)
 
 

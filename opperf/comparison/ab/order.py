@@ -9,7 +9,7 @@ from typing import Literal
 from opperf.comparison.ab.arms import ArmSpec, settings_of
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.errors import UsageError
-from opperf.model import process_settings
+from opperf.metrics import process_settings
 from opperf.sources.selecting import Selection
 
 Order = Literal["alternate", "block"]

@@ -10,7 +10,7 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -169,6 +169,8 @@ class Session:
             plan = msgspec.convert(run.header.session, SessionPlan)
         except msgspec.ValidationError as error:
             raise RunFileError(f"its plan is not valid: {error}") from error
+        for fault in _faults(plan, run):
+            raise RunFileError(f"its plan is not valid: {fault}")
         session = cls(
             run.header,
             plan,
@@ -185,7 +187,10 @@ class Session:
                 of_place.setdefault(record.place, []).append(record)
         # One that was measured again, by another node, has two lines.
         for line in {line.place: line for line in run.processes}.values():
-            session.add(line, of_place.get(line.place, []))
+            records = of_place.get(line.place, [])
+            if not {record.id for record in records} <= session.group_of.keys():
+                raise RunFileError(f"a record of {line.place} is of a case that no group has")
+            session.add(line, records)
         return session
 
     def add(self, line: ProcessLine, records: Iterable[Record]) -> None:
@@ -447,6 +452,29 @@ def _with_ratios(process: Process, base: Process) -> dict[str, float]:
             logs = [math.log(new / old) for new, old in zip(ours, theirs, strict=True)]
             found[name] = base.values[name] + statistics.median(logs)
     return found
+
+
+def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
+    """Yields what a plan names, and its file does not have."""
+    arms = [arm.name for arm in plan.arms]
+    if len(arms) < 2:
+        yield "it has fewer than two arms"
+    for name in (name for name, number in Counter(arms).items() if number > 1):
+        yield f"it has several arms {name}"
+    for arm, id in plan.environments.items():
+        if id not in run.environments:
+            yield f"the environment of {arm} is {id}, which the file does not have"
+    if run.processes and plan.environments.keys() != set(arms):
+        yield f"it has environments of {', '.join(plan.environments) or 'no arm'}"
+    cases = {case.id for case in run.cases}
+    for group in plan.groups:
+        if len(group.cases) != len(arms):
+            yield f"the group {group.id} has not one case of each arm"
+        for id in set(group.cases) - cases:
+            yield f"the group {group.id} has the case {id}, which the file does not have"
+    for place in (line.place for line in run.processes):
+        if place.phase not in (*PHASES, "coarse") or place.role not in arms:
+            yield f"a process is of the phase {place.phase!r} and the arm {place.role!r}"
 
 
 def _block(process: Process) -> tuple[str, int]:

@@ -28,7 +28,8 @@ from opperf.comparison.ab.differences import (
 from opperf.comparison.ab.pairs import Pair, with_contents_of_a
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.session import Session
-from opperf.instruments.instrument import KeptResults
+from opperf.decoding import read_as
+from opperf.instruments.visit import KeptResults
 from opperf.model import DIFFERENT, Case, Check, Difference, Place, Tolerance
 from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed, Value
 
@@ -108,7 +109,7 @@ class TimedResults(AbstractContextManager["TimedResults"]):
             cases = self._cases[arm]
             folder = self._of(arm, group)
             if group in cases and (folder / OBSERVED).exists():
-                observed = msgspec.json.decode((folder / OBSERVED).read_bytes(), type=Observed)
+                observed = read_as(folder / OBSERVED, Observed)
                 yield arm, Side(cases[group], observed, folder)
 
     def _first_calls(self, observe: Observe) -> Callable[[str, Side, int], Side]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
 from opperf.results.opperf_json import VERIFICATION, source_of
 from opperf.results.output import sidecar
-from opperf.results.possible import NOT_NEGATIVE
+from opperf.results.possible import NOT_NEGATIVE, refused_order
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
@@ -314,7 +314,7 @@ def _entry(
 def _wrong_in(result: dict[str, Any]) -> str:
     """Returns why a result by operator is wrong; empty unless it is."""
     found = result.get(VERIFICATION)
-    if not isinstance(found, dict) or found.get("code") not in {code.value for code in WRONG}:
+    if not isinstance(found, dict) or found.get("code") not in [code.value for code in WRONG]:
         return ""
     return one_line(f"wrong result: {found.get('failed', '')}: {found.get('reason', '')}")
 
@@ -327,16 +327,28 @@ def details_key(details: Any) -> str:
 def _average_figures(path: Path, operator: str, result: dict[str, Any]) -> dict[str, Figure]:
     """The figures by metric; for memory, that of the device with the largest peak."""
     found: dict[str, Figure] = {}
+    ranks: dict[str, dict[str, tuple[float, str]]] = {}
     for name, value in result.items():
         source = source_of(name, operator)
-        if source is None or not isinstance(value, int | float):
+        if source is None or type(value) not in (int, float):
             continue
         metric, statistic = source
-        if statistic != "mean" and not metric.is_steady:
-            continue
         measured = value * unit_of(metric.unit).size
+        ranks.setdefault(metric.name, {})[statistic] = measured, name
         if metric.kind in NOT_NEGATIVE and measured < 0:
             raise RunFileError(f"{path}: {operator}: {name} is {value:g}, which is below zero")
+        if statistic != "mean" and not metric.is_steady:
+            continue
         if metric.name not in found or found[metric.name].mean < measured:
             found[metric.name] = Figure(metric.unit, measured, measured)
+    for by_rank in ranks.values():
+        known = [by_rank[rank] for rank in RANKS if rank in by_rank]
+        for (below, low), (above, high) in pairwise(known):
+            why = refused_order(low, below, high, above)
+            if why:
+                raise RunFileError(f"{path}: {operator}: {why}")
     return found
+
+
+RANKS = ("median", "p90", "p99")
+"""Statistics of which none is above a later one."""

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opperf.errors import WorkerError, one_line
-from opperf.execution.fleet.nodes import Node, alive
+from opperf.decoding import is_writable
+from opperf.errors import UsageError, WorkerError, one_line
+from opperf.execution.fleet.nodes import Node, alive, choose
 from opperf.execution.fleet.options import FleetOptions
 from opperf.extras import load_extra
 
@@ -42,6 +43,8 @@ def connect(options: FleetOptions) -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     address = options.address or os.environ.get("RAY_ADDRESS", "")
+    if not is_writable(address):
+        raise UsageError("the address of the Ray cluster is no text in UTF-8; set RAY_ADDRESS anew")
     check_answers(address)
     quiet = {"logging_level": "CRITICAL", "log_to_driver": False}
     try:
@@ -51,7 +54,8 @@ def connect(options: FleetOptions) -> tuple[Any, bool]:
             for name, value in QUIET.items():
                 os.environ.setdefault(name, value)
             ray.init(address="local", include_dashboard=False, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:
+        # Ray raises what its parts raise: also `Exception` itself, and assertions on an address.
         reason = one_line(str(error), 200)
         where = f"no Ray cluster answers at {address}" if address else "Ray does not start here"
         raise WorkerError(f"{where}: {reason}; {START if address else 'see --address'}") from error
@@ -66,7 +70,8 @@ def check_answers(address: str) -> None:
         return
     try:
         socket.create_connection((host, int(port)), ANSWER_S).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
+        # The last one is of a host that no name server takes.
         why = getattr(error, "strerror", None) or str(error)
         raise WorkerError(f"no Ray cluster answers at {address} ({why}); {START}") from error
 
@@ -121,3 +126,13 @@ def list_nodes(ray: Any) -> tuple[Node, ...]:
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         reason = one_line(str(error), 200)
         raise WorkerError(f"the Ray cluster answers no more: {reason}") from error
+
+
+def measuring_nodes(options: FleetOptions) -> tuple[str, ...]:
+    """Returns the names of the cluster's nodes that measure. Raises as `connect` and `choose`
+    do."""
+    # It stays connected for the executor.
+    ray, _ = connect(options)
+    # A head often has no cores, so that it does nothing else.
+    measuring = [node for node in list_nodes(ray) if node.cpus]
+    return tuple(node.name for node in choose(measuring, options.labels))

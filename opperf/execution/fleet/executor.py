@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -60,14 +60,6 @@ class Worker:
     actor: Any
     started: Any
     """Reference of its first answer while it starts; None once it is ready."""
-
-
-class Visit(NamedTuple):
-    """The answer of the worker that a case was given to."""
-
-    measured: Measured
-    files: dict[str, bytes]
-    given: Given
 
 
 class Fleet:
@@ -124,10 +116,10 @@ class Fleet:
             self._end(worker)
 
     def environment(self, case: Case) -> Environment:
-        visit, lost = self._visit(case, "environment")
-        if visit is None or visit.measured.environment is None:
+        measured, _, lost = self._visit(case, "environment")
+        if measured is None or measured.environment is None:
             raise WorkerError(f"{self._reason(case, lost)}; {NO_WORKER}")
-        return visit.measured.environment
+        return measured.environment
 
     def measure(self, case: Case) -> Record:
         return self.measure_at(case, lambda node, environment: "")
@@ -135,16 +127,16 @@ class Fleet:
     def measure_at(self, case: Case, arrive: Arrive) -> Record:
         if isinstance(case.target, ScriptTarget) and case.target.nodes > 1:
             return self._measure_together(case, case.target.nodes, arrive)
-        visit, lost = self._visit(case, "measure")
-        if visit is None:
+        measured, given, lost = self._visit(case, "measure")
+        if measured is None:
             status = Status.SKIPPED if case.settings.node in self._small else Status.CRASHED
             reason = self._reason(case, lost)
             return Record(case=case, id=case.id, status=status, reason=reason)
-        record, environment = visit.measured.record, visit.measured.environment
-        assert record is not None and environment is not None and visit.given.slot is not None
-        node = visit.given.slot.node
-        self._keep(visit.files)
-        moved = _moved(node, lost, visit.given.parted)
+        record, environment = measured.record, measured.environment
+        assert record is not None and environment is not None and given.slot is not None
+        node = given.slot.node
+        self._keep(measured.files)
+        moved = _moved(node, lost, given.parted)
         return msgspec.structs.replace(
             record,
             node=node,
@@ -184,8 +176,10 @@ class Fleet:
                 self._release(worker)
             else:
                 self._restart(worker, part.error)
-            self._keep(part.files)
-            if part.measured is not None and part.measured.environment is not None:
+            if part.measured is None:
+                continue
+            self._keep(part.measured.files)
+            if part.measured.environment is not None:
                 environments.append(arrive(worker.node.name, part.measured.environment))
         record = join_parts(case, [part.record for part in found.parts], found.culprit)
         return msgspec.structs.replace(
@@ -209,20 +203,21 @@ class Fleet:
             )
         return f"node {case.settings.node} has ended; measure it again with --retry crashed"
 
-    def _visit(self, case: Case, method: str) -> tuple[Visit | None, list[str]]:
-        """Returns the answer of a worker, and the nodes of those that have ended instead; None if
-        no further one is to be asked. Raises `WorkerError` if there is none at all."""
+    def _visit(self, case: Case, method: str) -> tuple[Measured | None, Given, list[str]]:
+        """Returns the answer of a worker, its place, and the nodes of those that have ended
+        instead; no answer if no further one is to be asked. Raises `WorkerError` if there is none
+        at all."""
         wanted = Wanted(case.settings.node, pair_key(case))
-        asked, lost = msgspec.json.encode(case), list[str]()
+        given, lost = Given(None), list[str]()
         errors = self._ray.exceptions
         while len(lost) < ATTEMPTS:
             given = self._ask(wanted)
             if given.slot is None:
                 self._check_workers()
-                return None, lost
+                break
             worker = self._workers[given.slot]
             try:
-                answer, files = self._ray.get(getattr(worker.actor, method).remote(asked))
+                measured: Measured = self._ray.get(getattr(worker.actor, method).remote(case))
             except errors.RayTaskError as error:
                 self._release(worker)
                 cause = one_line(f"{type(error.cause).__name__}: {error.cause}")
@@ -232,12 +227,11 @@ class Fleet:
                 lost.append(worker.node.name)
                 self._restart(worker, error)
                 continue
-            measured = msgspec.json.decode(answer, type=Measured)
             if not measured.refusal:
                 self._release(worker)
-                return Visit(measured, files, given), lost
+                return measured, given, lost
             self._drop(worker, measured.refusal)
-        return None, lost
+        return None, given, lost
 
     def _ask(self, wanted: Wanted) -> Given:
         future: Future[Given] = Future()

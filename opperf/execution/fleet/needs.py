@@ -10,6 +10,7 @@ from opperf.execution.fleet.nodes import Node
 from opperf.execution.fleet.options import FleetOptions
 from opperf.frameworks.base import CPU
 from opperf.machine.pinning import thread_count
+from opperf.metrics import process_settings
 from opperf.model import Case, DType, ScriptTarget, display_argument
 from opperf.model.base import digest
 
@@ -26,7 +27,7 @@ def reserve(cases: Sequence[Case], node: Node, options: FleetOptions) -> Reserve
     """Returns the reservation of the workers of a node; None if it has too few cores or GPUs. A
     program has the whole node, and a case without a number of threads all cores."""
     programs = any(isinstance(case.target, ScriptTarget) for case in cases)
-    threads = [thread_count(case.settings, {}) for case in cases]
+    threads = [thread_count(process_settings(case.settings), {}) for case in cases]
     counts = [count for count in threads if count is not None]
     takes_all = programs or len(counts) < len(threads)
     cpus = options.worker_cpus or (node.cpus if takes_all else max(counts, default=1))

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ import msgspec
 import opperf
 from opperf.execution.fleet.node_worker import RAY_THREADS
 from opperf.model import Struct
+from opperf.processes.children import Child, Log
 
 END_S = 20.0
 """Seconds that an interrupted command has to end its workers."""
@@ -56,7 +57,7 @@ class NodeCommand:
         self._folder = tempfile.TemporaryDirectory(prefix="opperf-")
         self._file = Path(self._folder.name) / "session.jsonl"
         self._log = Path(self._folder.name) / "messages.txt"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
 
     def version(self) -> str:
         """Returns opperf's version on this node."""
@@ -75,19 +76,11 @@ class NodeCommand:
         if variables.get(RAY_THREADS) == str(cpus):
             # The arms have the threads that they are given, as on a machine without Ray.
             del variables[RAY_THREADS]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "opperf", *words),
-                    *(OPTION, msgspec.json.encode(asked).decode()),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                env=variables,
-                cwd=folder if Path(folder).is_dir() else None,
-                start_new_session=True,
-            )
+        command = [sys.executable, "-m", "opperf", *words]
+        given = [OPTION, msgspec.json.encode(asked).decode()]
+        there = Path(folder) if Path(folder).is_dir() else None
+        with closing(Log(self._log)) as log:
+            self._process = Child([*command, *given], variables, stderr=log, cwd=there)
 
     def written(self, messages: int, content: int) -> Written:
         """Returns what there is behind this many bytes of its messages and of its file."""
@@ -101,16 +94,12 @@ class NodeCommand:
         """Ends the command as Ctrl-C does, or kills it if that takes too long."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
+        self._process.end(END_S)
 
     def close(self) -> None:
         """Kills the command if it runs, with which its workers end, and removes its files."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            self._process.end()
         self._folder.cleanup()
 
 

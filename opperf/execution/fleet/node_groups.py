@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -38,7 +38,6 @@ class PartResult(NamedTuple):
     record: Record
     measured: Measured | None = None
     """None if its worker has ended."""
-    files: Mapping[str, bytes] = {}
     error: Exception | None = None
     """That of a worker that has ended."""
 
@@ -64,7 +63,6 @@ class NodeGroup:
 
     def run(self) -> Results:
         """Returns the results of all parts, once the last one has ended."""
-        asked = msgspec.json.encode(self._case)
         try:
             address, port = self._ray.get(self._parts[0].actor.meeting_place.remote())
         except self._ray.exceptions.RayError as error:
@@ -76,7 +74,7 @@ class NodeGroup:
                 self._results.setdefault(rank, PartResult(self._record(rank, reason)))
                 continue
             place = Place(rank, part.node, address, port, held=True)
-            self._answers[part.actor.measure.remote(asked, tuple(place))] = rank
+            self._answers[part.actor.measure.remote(self._case, place)] = rank
         while self._answers:
             ready, _ = self._ray.wait(list(self._answers), timeout=POLL_S)
             for answer in ready:
@@ -91,20 +89,19 @@ class NodeGroup:
     def _take(self, answer: Any) -> None:
         rank = self._answers.pop(answer)
         try:
-            content, files = self._ray.get(answer)
+            measured: Measured = self._ray.get(answer)
         except self._ray.exceptions.RayTaskError:
             self._call("end", f"ended: node {self._parts[rank].node} failed")
             raise
         except self._ray.exceptions.RayError as error:
             self._lose(rank, error)
             return
-        measured = msgspec.json.decode(content, type=Measured)
         node = self._parts[rank].node
         record = measured.record
         if record is None:
             record = self._record(rank, f"node {node}: {measured.refusal}", Status.SKIPPED)
         record = msgspec.structs.replace(record, node=node)
-        self._results[rank] = PartResult(record, measured, files)
+        self._results[rank] = PartResult(record, measured)
         if has_failed(record) and self._culprit is None:
             reason = one_line(f"node {node}: {record.reason}")
             self._culprit = msgspec.structs.replace(record, reason=reason)

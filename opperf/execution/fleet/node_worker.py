@@ -50,10 +50,13 @@ class Measured(Struct, frozen=True):
     refusal: str = ""
     """Why the node can measure no such case, as one without the framework; then there is no
     record."""
+    files: dict[str, bytes] = {}
+    """The files that were written beside the record, by name."""
 
 
 class NodeWorker:
-    """Measures cases on a node. It takes and returns JSON, like the processes of workers."""
+    """Measures cases on a node, once its version is known to be that of who asks. Its set-up, which
+    comes before that, is JSON."""
 
     def __init__(self, setup: bytes) -> None:
         made = msgspec.json.decode(setup, type=Setup)
@@ -77,14 +80,12 @@ class NodeWorker:
         """Returns opperf's version on this node."""
         return opperf.__version__
 
-    def environment(self, case: bytes) -> tuple[bytes, dict[str, bytes]]:
-        """Returns the environment of the process that measures a case, and no files."""
-        asked = msgspec.json.decode(case, type=Case)
+    def environment(self, case: Case) -> Measured:
+        """Returns the environment of the process that measures a case, and no record."""
         try:
-            made = Measured(environment=self._workers.environment(asked))
+            return Measured(environment=self._workers.environment(case))
         except OpperfError as error:
-            made = Measured(refusal=str(error))
-        return msgspec.json.encode(made), {}
+            return Measured(refusal=str(error))
 
     def meeting_place(self) -> tuple[str, int]:
         """Returns the address of this node in the cluster, and a free port of it, where the
@@ -108,19 +109,14 @@ class NodeWorker:
         """Ends the program for a reason."""
         self._workers.programs.end(reason)
 
-    def measure(
-        self, case: bytes, place: tuple[int, str, str, int, bool] = ALONE
-    ) -> tuple[bytes, dict[str, bytes]]:
-        """Returns what was measured, and the files that were written beside it, by name. `place` is
-        that of this node among those of a program."""
-        asked = msgspec.json.decode(case, type=Case)
+    def measure(self, case: Case, place: Place = ALONE) -> Measured:
+        """Returns what was measured. `place` is that of this node among those of a program."""
         try:
-            where = self._workers.environment(asked)
-            there = Place(*place)._replace(name=self._node)
-            made = Measured(self._workers.measure(asked, there), where)
+            where = self._workers.environment(case)
+            record = self._workers.measure(case, place._replace(name=self._node))
         except OpperfError as error:
-            made = Measured(refusal=str(error))
-        return msgspec.json.encode(made), self._take_files()
+            return Measured(refusal=str(error), files=self._take_files())
+        return Measured(record, where, files=self._take_files())
 
     def _take_files(self) -> dict[str, bytes]:
         if self._folder is None:

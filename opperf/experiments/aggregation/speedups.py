@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from opperf.errors import FOUND, OpperfError
 from opperf.experiments.backends import backend_of
 from opperf.experiments.records import ModelRecord, is_wrong
 from opperf.experiments.times import METRICS, Estimate
+from opperf.plurals import pluralize
 
 PERCENTILES = (95, 50, 5)
 """Percentiles over models, in the order of their columns."""
@@ -43,6 +44,28 @@ class Times:
     """Number of records that failed, or have too few repeats."""
     wrong: tuple[ModelRecord, ...] = ()
     """Records with a time of a wrong result, which is no speed-up."""
+
+    def omitted(self) -> Iterator[str]:
+        """Yields messages about the records that no comparison has."""
+        if self.without_backend:
+            first = self.without_backend[0]
+            yield (
+                f"warning: {pluralize(len(self.without_backend), 'record')} of a runtime without a "
+                f"backend here (xla XRT, torch_xla2, or another dynamo) omitted; the first is "
+                f"{first.place}: xla {first.xla}, dynamo {first.dynamo}, torch_xla2 "
+                f"{first.torch_xla2}"
+            )
+        if self.wrong:
+            first = self.wrong[0]
+            yield (
+                f"warning: {pluralize(len(self.wrong), 'record')} of a wrong result (verification "
+                f"FAIL) not compared; the first is {first.place}: {first.model_name}"
+            )
+        if self.without_time:
+            yield (
+                f"{pluralize(self.without_time, 'record')} without a result, or with too few "
+                "repeats, not compared"
+            )
 
 
 class Speedups(NamedTuple):

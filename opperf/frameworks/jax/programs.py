@@ -249,7 +249,8 @@ def _analysis_of(stage: Any) -> Mapping[str, float]:
         return {}
     # Older versions have a list, with an entry for each program.
     found = found[0] if isinstance(found, list) and found else found
-    return dict(found or {})
+    # XLA has -1 of what it does not know.
+    return {name: value for name, value in (found or {}).items() if value >= 0}
 
 
 OPAQUE = re.compile(r" (while|custom-call|conditional)\(")

@@ -44,13 +44,13 @@ EXCLUDED: Mapping[str, str] = {
             "lax.reduce_window_shape_tuple lax.conv_general_shape_tuple lax.conv_shape_tuple "
             "lax.conv_transpose_shape_tuple"
         ),
-        _STATE: "random.key_impl random.default_prng_impl",
+        _STATE: "random.key_impl random.default_prng_impl random.Key random.key_dtype",
         _MAPPED: (
             "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast "
             "lax.pmax lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter "
             "lax.pswapaxes lax.pvary lax.ragged_all_to_all lax.all_gather_invariant "
             "lax.all_gather_reduced lax.unreduced_psum lax.unreduced_psum_scatter lax.psend "
-            "lax.precv"
+            "lax.precv lax.psum_scatter_start"
         ),
         _MAKES_FUNCTION: (
             "jnp.frompyfunc jnp.vectorize lax.composite nn.get_scaled_dot_general_config"

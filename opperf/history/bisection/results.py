@@ -9,12 +9,12 @@ from typing import Any, Literal
 import msgspec
 
 from opperf.comparison.statistics.data import Verdict
+from opperf.decoding import read_as
 from opperf.errors import RunFileError
 from opperf.history.bisection.posterior import Estimate
 from opperf.history.builds import Recipe
 from opperf.history.worktrees import Commit
 from opperf.model import Struct
-from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace
 
 VERSION = 1
@@ -170,13 +170,11 @@ def read_state(folder: Path) -> State:
     """Returns the state in a bisection's folder. Raises `RunFileError` if there is none."""
     path = folder / STATE
     try:
-        data = read_bytes(path, READ_WHOLE)
+        found = read_as(path, State)
     except OSError as error:
         raise RunFileError(
             f"{folder} has no bisection to resume: {path.name}: {error.strerror}"
         ) from error
-    try:
-        found = msgspec.json.decode(data, type=State)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path} is not the state of a bisection: {error}") from error
     if found.version > VERSION:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
 from opperf.history.model import OK, Entry, SeriesFacts, SeriesKey
-from opperf.history.store.opening import Store
+from opperf.history.store.opening import Store, StoreError
 from opperf.history.store.reading import (
     StoredEnvironment,
     read_environments,
@@ -115,7 +115,9 @@ def collect(
         raise unknown("environment", environment, keys, project.name)
     entries: dict[int, dict[SeriesKey, Entry]] = {found.id: {} for found in runs}
     for number, of, point in read_points(store, project):
-        stored = series[number]
+        stored = series.get(number)
+        if stored is None:
+            raise StoreError(f"{project.name}: the store is damaged: a figure is of no series")
         if of in entries and stored.key.environment.startswith(environment):
             entries[of][stored.key] = Entry(stored.key, stored.facts, point)
     kept = tuple(

@@ -4,7 +4,6 @@ and the key path of what is wrong."""
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from pathlib import Path
@@ -25,12 +24,6 @@ SHA = re.compile(r"[0-9a-fA-F]{4,64}")
 LAST_SECOND = datetime.datetime.max.replace(tzinfo=datetime.timezone.utc).timestamp()
 """Seconds of the latest time that has a date."""
 
-DIGITS = 19
-"""Of the largest integers of 64 bits."""
-
-HALF_PAIR = rb"\ud"
-"""Beginning of the escaped halves of characters beyond 16 bits."""
-
 LONGEST_LABEL = 400
 """Characters of a name that are kept for tables; the id of its case is of the whole name."""
 
@@ -47,18 +40,9 @@ def parse(text: bytes, path: Path) -> Any:
     """Returns the value of a text of JSON, which may have NaN. Raises `RunFileError` with the line
     and column of what is wrong."""
     try:
-        value = read_json(text, parse_int=_integer)
-        if HALF_PAIR in text.lower():
-            # Half of a pair is no character, and no database has it.
-            json.dumps(value, ensure_ascii=False).encode()
+        return read_json(text)
     except ValueError as error:
         raise RunFileError(f"{path} is no whole JSON: {one_line(str(error))}") from error
-    return value
-
-
-def _integer(digits: str) -> int | float:
-    """Returns an integer, as a float if it may be too large for 64 bits."""
-    return int(digits) if len(digits) < DIGITS else float(digits)
 
 
 def as_form(value: Any, form: type[T], path: Path, at: str = "") -> T:

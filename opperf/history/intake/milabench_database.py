@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from msgspec import field
+
 from opperf.errors import RunFileError, one_line
-from opperf.history.intake.documents import as_form, parse, read_seconds
+from opperf.history.intake.documents import as_form, parse, read_seconds, wrong
 from opperf.history.intake.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
@@ -30,10 +32,8 @@ from opperf.history.intake.milabench import SOURCE, machine_of_meta
 from opperf.history.model import Entry, Point, Submission
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
+from opperf.reading import check_database
 from opperf.suite_results.warmup import warmup_of
-
-BEGINNING = b"SQLite format 3\0"
-"""Of every file of SQLite."""
 
 TABLES = {"execs", "packs", "metrics"}
 
@@ -64,6 +64,24 @@ class Config(Struct, frozen=True):
     voir: Voir = Voir()
 
 
+class ExecRow(Struct, frozen=True):
+    """A run in a database, of whose columns SQLite does not see to the types."""
+
+    id: int = field(name="_id")
+    name: str | None = None
+    created_time: float | str | None = None
+    meta: str | None = None
+
+
+class PackRow(Struct, frozen=True):
+    """A process in a database; early ones have no `status`."""
+
+    id: int = field(name="_id")
+    name: str
+    config: str | None = None
+    status: str | None = None
+
+
 class Pack(NamedTuple):
     """A process of a benchmark."""
 
@@ -77,16 +95,12 @@ class Pack(NamedTuple):
 
 def recognise(path: Path) -> bool:
     """Whether a file is a database of milabench's."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        if file.read(len(BEGINNING)) != BEGINNING:
-            return False
     try:
+        check_database(path)
         with closing(_open(path)) as database:
             found = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             return {name for (name,) in found} >= TABLES
-    except sqlite3.Error:
+    except (OSError, sqlite3.Error):
         return False
 
 
@@ -96,8 +110,11 @@ def read(path: Path, given: Given) -> Intake:
     try:
         with closing(_open(path)) as database:
             rows = database.execute("SELECT * FROM execs ORDER BY _id").fetchall()
-            runs = tuple(_run(database, row, path, given, warnings) for row in rows)
-    except sqlite3.Error as error:
+            runs = tuple(
+                _run(database, as_form(dict(row), ExecRow, path, "execs"), path, given, warnings)
+                for row in rows
+            )
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise RunFileError(
             f"{path} is no database of milabench's: {one_line(str(error))}"
         ) from error
@@ -112,21 +129,21 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _run(
     database: sqlite3.Connection,
-    row: sqlite3.Row,
+    row: ExecRow,
     path: Path,
     given: Given,
     warnings: list[str],
 ) -> Submission:
     commit = commit_of(path, given)
-    at = f"execs[{row['_id']}]"
-    machine = machine_of_meta(_object(row["meta"], path, f"{at}.meta"), given)
+    at = f"execs[{row.id}]"
+    machine = machine_of_meta(_object(row.meta, path, f"{at}.meta"), given)
     if says_nothing(machine):
         warnings.append(UNKNOWN_MACHINE.format(path))
-    created = row["created_time"]
+    created = row.created_time
     packs: dict[str, list[Pack]] = {}
     query = "SELECT * FROM packs WHERE exec_id = ? ORDER BY _id"
-    for found in database.execute(query, (row["_id"],)).fetchall():
-        pack = _pack(database, found, path)
+    for found in database.execute(query, (row.id,)).fetchall():
+        pack = _pack(database, as_form(dict(found), PackRow, path, "packs"), path)
         packs.setdefault(pack.name, []).append(pack)
     entries: list[Entry] = []
     for name, members in packs.items():
@@ -141,7 +158,7 @@ def _run(
             )
     return submit(
         SOURCE,
-        [commit.sha, row["name"], created],
+        [commit.sha, row.name, created],
         path,
         commit,
         given.branch,
@@ -157,37 +174,37 @@ def _object(text: str | None, path: Path, at: str) -> Mapping[str, Any]:
     return as_form(value or {}, dict[str, Any], path, at)
 
 
-def _pack(database: sqlite3.Connection, row: sqlite3.Row, path: Path) -> Pack:
-    at = f"packs[{row['_id']}]"
-    config = as_form(_object(row["config"], path, f"{at}.config"), Config, path, f"{at}.config")
+def _pack(database: sqlite3.Connection, row: PackRow, path: Path) -> Pack:
+    at = f"packs[{row.id}]"
+    config = as_form(_object(row.config, path, f"{at}.config"), Config, path, f"{at}.config")
     options = config.voir.options
-    reported = list(_numbers(database.execute(RATES, (row["_id"],))))
+    reported = _numbers(database.execute(RATES, (row.id,)), path, f"{at}.rate")
+    if reported and min(reported) < 0:
+        raise wrong(path, f"{at}.rate", f"{min(reported):g} is below zero, as no rate is")
     rates = tuple(rate for rate in reported if rate > 0)
     warmup = warmup_of(rates, options.skip or 0)
     return Pack(
-        row["name"],
+        row.name,
         config,
-        _failure(row, _numbers(database.execute(CODES, (row["_id"],))))
+        _failure(row, _numbers(database.execute(CODES, (row.id,)), path, f"{at}.return_code"))
         or ("none of its rates is above 0" if reported and not rates else ""),
         rates[warmup:][: options.stop or None],
     )
 
 
-def _numbers(rows: Iterable[sqlite3.Row]) -> Iterator[float]:
-    """Yields the values that are finite numbers."""
-    for (value,) in rows:
-        if isinstance(value, (int, float)) and math.isfinite(value):
-            yield float(value)
+def _numbers(rows: Iterable[sqlite3.Row], path: Path, at: str) -> list[float]:
+    """Returns the values that are finite. Raises `RunFileError` for one that is no number."""
+    values = as_form([value for (value,) in rows], list[float | None], path, at)
+    return [value for value in values if value is not None and math.isfinite(value)]
 
 
-def _failure(row: sqlite3.Row, codes: Iterable[float]) -> str:
+def _failure(row: PackRow, codes: Iterable[float]) -> str:
     """Returns why a process failed: by its state, which early databases do not have, and by its
     exit code."""
-    status = row["status"] if "status" in row.keys() else ""  # noqa: SIM118
-    if status and status not in SUCCEEDED:
-        return f"its status is {status}"
+    if row.status and row.status not in SUCCEEDED:
+        return f"its status is {row.status}"
     code = next((code for code in codes if code), 0.0)
-    return f"exit code {code:.0f}" if code and status != "early_stop" else ""
+    return f"exit code {code:.0f}" if code and row.status != "early_stop" else ""
 
 
 def _rate(packs: Sequence[Pack]) -> Point:

@@ -167,7 +167,8 @@ def _update(
 
 
 def set_state(store: Store, event: Event, state: State, why: str, who: str = "") -> None:
-    """Sets the state of an event, by the user unless another one is named."""
+    """Sets the state of an event, by the user unless another one is named; what was said last is
+    not said twice: a command that was killed after it may be repeated."""
     now = time.time()
     with store.writing() as connection:
         events = schema.events
@@ -175,7 +176,12 @@ def set_state(store: Store, event: Event, state: State, why: str, who: str = "")
         _lock(connection, connection.execute(find).scalar_one())
         values = {"state": state.value, "updated": now}
         connection.execute(update(events).where(events.c.id == event.id).values(values))
-        _add_state(connection, event.id, state, who or user_name(), why, now)
+        states = schema.states.c
+        said = select(states.state, states.who, states.why).where(states.event_id == event.id)
+        last = connection.execute(said.order_by(states.id.desc()).limit(1)).first()
+        who = who or user_name()
+        if last is None or tuple(last) != (state.value, who, why):
+            _add_state(connection, event.id, state, who, why, now)
 
 
 def _add_state(

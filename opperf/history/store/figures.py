@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, delete, select
+from sqlalchemy import Connection, Select, delete, func, select
 
 from opperf.history.store import schema
+from opperf.history.store.opening import DamagedError
 
 Array = np.ndarray[Any, Any]
 
@@ -55,11 +56,25 @@ def read_packed(connection: Connection, project: int) -> Columns:
     )
     rows = READERS[connection.dialect.name](connection, query)
     found = np.frombuffer(b"".join(content for _, content in rows), FIGURE)
+    last = connection.execute(select(func.max(schema.series.c.id))).scalar() or 0
+    if found.size and not 0 < found["series"].min() <= found["series"].max() <= last:
+        raise DamagedError(f"figures of a series that is not there; the last is {last}")
     sizes = [len(content) // FIGURE.itemsize for _, content in rows]
     run = np.repeat(np.array([number for number, _ in rows], np.int64), sizes)
     order = _sort(found["series"])
     figures = (found[name][order] for name in ("median", "low", "high"))
-    return Columns(found["series"][order], run[order], *figures)
+    return finite(Columns(found["series"][order], run[order], *figures))
+
+
+def finite(columns: Columns) -> Columns:
+    """Returns the figures whose median is a number, with bounds that are one or unknown: what
+    opperf did not write may be infinite."""
+    found = columns
+    if not np.isfinite(columns.median).all():
+        kept = np.isfinite(columns.median)
+        found = Columns(*(column[kept] for column in columns))
+    bounds = (np.where(np.isinf(bound), np.nan, bound) for bound in (found.low, found.high))
+    return Columns(*found[:3], *bounds)
 
 
 def _sort(series: Array) -> Array:

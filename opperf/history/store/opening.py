@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.extras import load_extra
 from opperf.folders import data_folder
+from opperf.reading import check_database
 
 VARIABLE = "OPPERF_HISTORY"
 """Environment variable with the URL or the path of the store."""
@@ -36,6 +39,10 @@ MIGRATIONS = "opperf.history.store:migrations"
 
 class StoreError(OpperfError):
     """A store that cannot be opened, read or written."""
+
+
+class DamagedError(ValueError):
+    """A value of a store that opperf did not write."""
 
 
 def default_store() -> str:
@@ -79,11 +86,15 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
         raise _missing(str(path))
     if path.is_dir():
         raise UsageError(f"{path} is a folder; a store is a file in it, as {path}/history.sqlite")
-    if not must_exist:
-        try:
+    try:
+        if path.exists():
+            check_database(path)
+        elif not must_exist:
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+    except OSError as error:
+        verb = "opened" if path.exists() else "made"
+        reason = f"{error.strerror}{_advice(str(error.strerror))}"
+        raise StoreError(f"{path} cannot be {verb}: {reason}") from error
     url = sqlalchemy.engine.URL.create("sqlite", database=str(path))
     engine = sqlalchemy.create_engine(url, connect_args={"timeout": WAIT_S})
 
@@ -91,7 +102,10 @@ def _sqlite(sqlalchemy: Any, path: Path, must_exist: bool) -> Any:
         # Transactions begin below, and not before the first write as Python's module has it.
         connection.isolation_level = None
         # A reader and a writer do not wait for each other, and a kill loses no commit.
-        connection.execute("PRAGMA journal_mode=WAL")
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("its schema is no text in UTF-8") from error
         connection.execute("PRAGMA foreign_keys=ON")
 
     def begin(connection: Any) -> None:
@@ -137,9 +151,10 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Any]:
         """A connection that sees one state of the store."""
-        # What reads without SQLAlchemy has the driver's own errors.
-        driver = self.engine.dialect.dbapi.Error
-        with said_of(self.name, driver), self.engine.connect() as connection:
+        # What reads without SQLAlchemy has the driver's own errors, and what is read may be no
+        # value of its type: SQLite keeps any in any column.
+        others = self.engine.dialect.dbapi.Error, ValueError, msgspec.MsgspecError
+        with said_of(self.name, *others), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -155,10 +170,12 @@ def said_of(store: str, *others: type[Exception]) -> Iterator[None]:
     sqlalchemy = load_extra("sqlalchemy")
     try:
         yield
-    except (sqlalchemy.exc.SQLAlchemyError, *others) as error:
+    except (sqlalchemy.exc.SQLAlchemyError, DamagedError, *others) as error:
         cause = getattr(error, "orig", None) or error
+        is_damaged = isinstance(error, (ValueError, msgspec.MsgspecError))
+        damaged = "the store is damaged: " if is_damaged else ""
         raise StoreError(
-            f"{display(store)}: {one_line(str(cause))}{_advice(str(cause))}"
+            f"{display(store)}: {damaged}{one_line(str(cause))}{_advice(str(cause))}"
         ) from error
 
 
@@ -183,7 +200,8 @@ def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
     tables of a newer opperf, which it leaves, and `UsageError` without tables that have to be."""
     from opperf.history.store.schema import VERSION
 
-    with said_of(store):
+    # A URL may have a host that no name server takes.
+    with said_of(store, UnicodeError):
         # One that needs nothing does not wait for writers.
         with engine.connect() as connection:
             version = _version(connection)
@@ -191,26 +209,33 @@ def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
             return
         if version is None and must_exist:
             raise _missing(display(store))
-        if version is not None and version > VERSION:
-            raise _newer(store, version)
+        _check_version(store, version)
         locking = engine.execution_options(sqlite_begin="IMMEDIATE")
         with locking.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
             version = _version(connection)
-            if version is not None and version > VERSION:
-                raise _newer(store, version)
+            _check_version(store, version)
             if version != VERSION:
                 _upgrade(connection)
 
 
-def _newer(store: str, version: str) -> StoreError:
+def _check_version(store: str, version: str | None) -> None:
+    """Raises `StoreError` for the version of a newer opperf's tables, and for none of any."""
     from opperf.history.store.schema import VERSION
 
-    return StoreError(
-        f"{display(store)} is of a newer opperf (version {version} of its tables, this one knows "
-        f"{VERSION}); upgrade opperf, nothing was changed"
-    )
+    if version is None:
+        return
+    if not re.fullmatch("[0-9]{4}", version) or version == "0000":
+        raise StoreError(
+            f"{display(store)} is damaged: {one_line(repr(version), 40)} is no version of its "
+            "tables; restore it from a copy"
+        )
+    if version > VERSION:
+        raise StoreError(
+            f"{display(store)} is of a newer opperf (version {version} of its tables, this one "
+            f"knows {VERSION}); upgrade opperf, nothing was changed"
+        )
 
 
 def _version(connection: Any) -> str | None:

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from sqlalchemy import Row, and_, func, select
 
+from opperf.decoding import decode_as
 from opperf.errors import UsageError, unknown
 from opperf.history.model import Commit, CommitsOf, Point, SeriesKey
 from opperf.history.store import schema
 from opperf.history.store.aliases import read_aliases
-from opperf.history.store.figures import Columns, read_packed
+from opperf.history.store.figures import Columns, finite, read_packed
 from opperf.history.store.numbers import read_numbers
 from opperf.history.store.opening import Store, display
 from opperf.history.store.rows import (
@@ -139,7 +139,7 @@ def read_figures(store: Store, project: Project, series: Collection[int] | None 
         )
         found = read_numbers(connection, query)
     ids = found[:, :2].astype(np.int64)
-    return Columns(ids[:, 0], ids[:, 1], *found[:, 2:].T)
+    return finite(Columns(ids[:, 0], ids[:, 1], *found[:, 2:].T))
 
 
 def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Point]]:
@@ -214,7 +214,7 @@ def read_environments(store: Store) -> dict[str, StoredEnvironment]:
     """Returns the environments by their keys."""
     with store.reading() as connection:
         return {
-            row.key: StoredEnvironment(row.label, msgspec.json.decode(row.facts))
+            row.key: StoredEnvironment(row.label, decode_as(row.facts.encode(), dict[str, Any]))
             for row in connection.execute(select(schema.environments))
         }
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from opperf.decoding import decode_as
 from opperf.history.model import Commit, CommitsOf, Point, SeriesFacts, SeriesKey
 from opperf.model import MetricKind
 
@@ -117,7 +118,7 @@ def run_of(row: Any) -> StoredRun:
         row.added,
         row.source,
         row.command,
-        msgspec.json.decode(row.labels),
+        decode_as(row.labels.encode(), dict[str, str]),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, ClassVar
+
 from sqlalchemy import (
     Boolean,
     Column,
@@ -16,11 +19,55 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
+from sqlalchemy.types import TypeDecorator
+
+from opperf.errors import one_line
+from opperf.history.store.opening import DamagedError
 
 VERSION = "0005"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
+
+
+class Checked(TypeDecorator[Any]):
+    """A type whose values are of it, which SQLite does not see to. Reading another one raises
+    `DamagedError`."""
+
+    kinds: ClassVar[tuple[type, ...]]
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        if value is None or (isinstance(value, self.kinds) and value not in NOT_FINITE):
+            return value
+        raise DamagedError(f"{one_line(repr(value), 40)} is no value of a column {self.impl}")
+
+
+NOT_FINITE = (math.inf, -math.inf)
+
+
+class Text(Checked):
+    """A text."""
+
+    impl, kinds, cache_ok = String, (str,), True
+
+
+class Number(Checked):
+    """A finite number."""
+
+    impl, kinds, cache_ok = Float, (float, int), True
+
+
+class Bytes(Checked):
+    """Bytes."""
+
+    impl, kinds, cache_ok = LargeBinary, (bytes,), True
+
+
+class Whole(Checked):
+    """An integer."""
+
+    impl, kinds, cache_ok = Integer, (int,), True
+
 
 WITHOUT_FIGURE = text("status != 'ok'")
 """Points that are outcomes without a figure. In these words, and without a parameter, a query finds
@@ -30,9 +77,9 @@ projects = Table(
     "projects",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("name", String, nullable=False, unique=True),
-    Column("commits_of", String, nullable=False),
-    Column("created", Float, nullable=False),
+    Column("name", Text, nullable=False, unique=True),
+    Column("commits_of", Text, nullable=False),
+    Column("created", Number, nullable=False),
 )
 
 
@@ -45,12 +92,12 @@ commits = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("sha", String, nullable=False),
-    Column("parent", String, nullable=False),
-    Column("position", Integer),
-    Column("time", Float),
-    Column("author", String, nullable=False),
-    Column("subject", String, nullable=False),
+    Column("sha", Text, nullable=False),
+    Column("parent", Text, nullable=False),
+    Column("position", Whole),
+    Column("time", Number),
+    Column("author", Text, nullable=False),
+    Column("subject", Text, nullable=False),
     UniqueConstraint("project", "sha"),
 )
 
@@ -58,9 +105,9 @@ environments = Table(
     "environments",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("key", String, nullable=False, unique=True),
-    Column("label", String, nullable=False),
-    Column("facts", String, nullable=False),
+    Column("key", Text, nullable=False, unique=True),
+    Column("label", Text, nullable=False),
+    Column("facts", Text, nullable=False),
 )
 
 runs = Table(
@@ -68,15 +115,15 @@ runs = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("identity", String, nullable=False),
+    Column("identity", Text, nullable=False),
     Column("commit_id", ForeignKey("commits.id"), nullable=False),
-    Column("branch", String, nullable=False),
+    Column("branch", Text, nullable=False),
     Column("is_dirty", Boolean, nullable=False),
-    Column("started", Float, nullable=False),
-    Column("added", Float, nullable=False),
-    Column("source", String, nullable=False),
-    Column("command", String, nullable=False),
-    Column("labels", String, nullable=False),
+    Column("started", Number, nullable=False),
+    Column("added", Number, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("labels", Text, nullable=False),
     UniqueConstraint("project", "identity"),
 )
 
@@ -85,20 +132,20 @@ series = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("case_id", String, nullable=False),
-    Column("metric", String, nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("metric", Text, nullable=False),
     Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    Column("name", String, nullable=False),
-    Column("unit", String, nullable=False),
-    Column("kind", String, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("kind", Text, nullable=False),
     Column("lower_is_better", Boolean, nullable=False),
-    Column("relative_tolerance", Float, nullable=False),
-    Column("absolute_tolerance", Float, nullable=False),
-    Column("inputs", String, nullable=False),
-    Column("settings", String, nullable=False),
-    Column("category", String, nullable=False),
-    Column("framework", String, nullable=False),
-    Column("command", String, nullable=False),
+    Column("relative_tolerance", Number, nullable=False),
+    Column("absolute_tolerance", Number, nullable=False),
+    Column("inputs", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("framework", Text, nullable=False),
+    Column("command", Text, nullable=False),
     UniqueConstraint("project", "case_id", "metric", "environment_id"),
 )
 
@@ -107,14 +154,14 @@ points = Table(
     METADATA,
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("status", String, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("n", Integer, nullable=False),
-    Column("median", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("q25", Float),
-    Column("q75", Float),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("n", Whole, nullable=False),
+    Column("median", Number),
+    Column("low", Number),
+    Column("high", Number),
+    Column("q25", Number),
+    Column("q75", Number),
     Index("points_by_run", "run_id"),
     Index(
         "points_without_figure",
@@ -131,7 +178,7 @@ samples = Table(
     METADATA,
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    Column("content", Bytes, nullable=False),
     Index("samples_by_run", "run_id"),
 )
 """Apart from the points, which are read without them: numbers of 64 bits, little-endian."""
@@ -140,7 +187,7 @@ run_figures = Table(
     "run_figures",
     METADATA,
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    Column("content", Bytes, nullable=False),
 )
 """The figures of a run's points once more, as one value: see `opperf.history.store.figures`."""
 
@@ -149,11 +196,11 @@ aliases = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("old", String, nullable=False),
-    Column("new", String, nullable=False),
-    Column("who", String, nullable=False),
-    Column("why", String, nullable=False),
-    Column("time", Float, nullable=False),
+    Column("old", Text, nullable=False),
+    Column("new", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("time", Number, nullable=False),
     UniqueConstraint("project", "old"),
 )
 """Cases that go on under another id, as after a rename."""
@@ -163,24 +210,24 @@ events = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("branch", String, nullable=False),
+    Column("branch", Text, nullable=False),
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE")),
     Column("environment_id", ForeignKey("environments.id")),
-    Column("kind", String, nullable=False),
-    Column("last_good", String, nullable=False),
-    Column("first_bad", String, nullable=False),
-    Column("before", Float),
-    Column("after", Float),
-    Column("ratio", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("p", Float),
-    Column("method", String, nullable=False),
-    Column("state", String, nullable=False),
-    Column("count", Integer, nullable=False),
-    Column("settings", String, nullable=False, server_default=""),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("last_good", Text, nullable=False),
+    Column("first_bad", Text, nullable=False),
+    Column("before", Number),
+    Column("after", Number),
+    Column("ratio", Number),
+    Column("low", Number),
+    Column("high", Number),
+    Column("p", Number),
+    Column("method", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("count", Whole, nullable=False),
+    Column("settings", Text, nullable=False, server_default=""),
+    Column("created", Number, nullable=False),
+    Column("updated", Number, nullable=False),
     Index("events_of_project", "project", "branch"),
 )
 """Changes that were detected: of a series, or of an environment whose series changed together."""
@@ -190,10 +237,10 @@ states = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("event_id", ForeignKey("events.id", ondelete="CASCADE"), nullable=False),
-    Column("state", String, nullable=False),
-    Column("who", String, nullable=False),
-    Column("why", String, nullable=False),
-    Column("time", Float, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("time", Number, nullable=False),
     Index("states_of_event", "event_id"),
 )
 """Every state that an event had, by whom, and why."""
@@ -203,22 +250,22 @@ verdicts = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     _project(),
-    Column("session", String, nullable=False),
-    Column("case_id", String, nullable=False),
-    Column("metric", String, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("case_id", Text, nullable=False),
+    Column("metric", Text, nullable=False),
     Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    Column("name", String, nullable=False),
-    Column("inputs", String, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("inputs", Text, nullable=False),
     Column("a_id", ForeignKey("commits.id"), nullable=False),
     Column("b_id", ForeignKey("commits.id"), nullable=False),
-    Column("verdict", String, nullable=False),
-    Column("ratio", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("blocks", Integer, nullable=False),
-    Column("all_threads", String, nullable=False),
-    Column("started", Float, nullable=False),
-    Column("added", Float, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("ratio", Number),
+    Column("low", Number),
+    Column("high", Number),
+    Column("blocks", Whole, nullable=False),
+    Column("all_threads", Text, nullable=False),
+    Column("started", Number, nullable=False),
+    Column("added", Number, nullable=False),
     UniqueConstraint("project", "session", "case_id", "metric"),
 )
 """Figures of two commits that a session measured in turn. Of a case, metric and environment, and

@@ -22,7 +22,7 @@ from opperf.history.store.adding import (
 )
 from opperf.history.store.aliases import read_aliases
 from opperf.history.store.events import update_events
-from opperf.history.store.opening import Store
+from opperf.history.store.opening import DamagedError, Store
 from opperf.history.store.reading import (
     newest_series,
     read_commits,
@@ -120,10 +120,12 @@ def read_verdicts(store: Store, project: Project) -> list[SessionVerdict]:
         # Not by their numbers, of which a query takes so many only.
         of = select(commits).where(commits.c.project == project.id)
         known = {row.id: commit_of(row) for row in connection.execute(of)}
-    return [
-        _verdict(row, names.get(row.case_id, row.case_id), known[row.a_id], known[row.b_id])
-        for row in rows
-    ]
+        if not {id for row in rows for id in (row.a_id, row.b_id)} <= known.keys():
+            raise DamagedError("a verdict is of a commit that is not there")
+        return [
+            _verdict(row, names.get(row.case_id, row.case_id), known[row.a_id], known[row.b_id])
+            for row in rows
+        ]
 
 
 def _verdict(row: Any, case: str, a: Commit, b: Commit) -> SessionVerdict:

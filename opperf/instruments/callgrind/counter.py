@@ -160,7 +160,7 @@ class Requests:
 
 Phase = Callable[[], object]
 
-INSTRUCTIONS = "Ir"
+EXECUTED = "Ir"
 
 SETTLING_CALLS, SETTLING_S = 100, 0.5
 """Calls before the first that is counted, and the limit on their seconds: allocators adapt their
@@ -271,13 +271,13 @@ class Counter:
         wanted = samples or (effort.samples if loops > 1 else effort.singles)
         loop = Loop(before, last, self._synchronize, loops)
         empty = self._empty[loops, bool(before)]
-        overhead = f" overhead={empty[INSTRUCTIONS] * loops:.0f}"
+        overhead = f" overhead={empty[EXECUTED] * loops:.0f}"
         self._requests.describe(f"opperf calls={loops}{overhead}")
         for _ in range(effort.unused if loops > 1 else 0):
             self._sample(loop).unlink()
         found = [self._sample(loop) for _ in range(wanted)]
         counted = [totals(dump) for dump in found]
-        order = sorted(range(wanted), key=lambda number: counted[number][INSTRUCTIONS])
+        order = sorted(range(wanted), key=lambda number: counted[number][EXECUTED])
         # The first has more in the sums of its functions: see `totals`.
         later = [number for number in order if number] or order
         middle = found.pop(later[len(later) // 2])
@@ -288,7 +288,7 @@ class Counter:
                 event: [max(0.0, counts[event] / loops - empty[event]) for counts in counted]
                 for event in empty
             },
-            empty[INSTRUCTIONS],
+            empty[EXECUTED],
             loops,
             middle,
         )
@@ -315,7 +315,7 @@ class Counter:
         begun = time.process_time()
         dump = self._sample(single)
         call_s = time.process_time() - begun
-        instructions = totals(dump)[INSTRUCTIONS]
+        instructions = totals(dump)[EXECUTED]
         dump.unlink()
         return choose_effort(instructions, call_s)
 

@@ -9,12 +9,11 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 from opperf.errors import one_line
-from opperf.folders import cache_folder
+from opperf.folders import cache_folder, part_folder
+from opperf.processes.commands import run_command
 
 SOURCE = Path(__file__).with_name("heap.c")
 
@@ -57,24 +56,18 @@ def library() -> Path:
         if not made.is_file():
             made.parent.mkdir(parents=True, exist_ok=True)
             _compile(command, made)
-    except (OSError, subprocess.SubprocessError) as error:
+    except OSError as error:
         raise HeapError(one_line(str(error))) from error
     return made
 
 
 def _compile(command: list[str], made: Path) -> None:
     """Makes the library, of which another process never sees a part."""
-    with tempfile.TemporaryDirectory(dir=made.parent) as folder:
-        part = Path(folder) / made.name
-        done = subprocess.run(
-            [*command, "-o", str(part), str(SOURCE)],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise HeapError(f"{command[0]} ended with {done.returncode}: {one_line(done.stderr)}")
+    with part_folder(made.parent) as folder:
+        part = folder / made.name
+        done = run_command([*command, "-o", str(part), str(SOURCE)], timeout_s=TIMEOUT_S)
+        if done.problem:
+            raise HeapError(f"{command[0]} {done.problem}: {one_line(done.errors)}")
         part.replace(made)
 
 

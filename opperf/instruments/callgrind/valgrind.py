@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from opperf.frameworks import package_of
 from opperf.instruments.callgrind import heap
 from opperf.instruments.callgrind.counter import DUMPS
 from opperf.model import Settings
+from opperf.processes.commands import run_command
 
 INSTALL = "apt-get install valgrind"
 
@@ -26,7 +26,7 @@ STEADY = {"PYTHONHASHSEED": "0", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=12
 many cached blocks as glibc allows where its allocator is used."""
 
 TIMEOUT_S = 10.0
-"""Limit on a program's answer to --version."""
+"""Limit on programs that take some milliseconds."""
 
 
 class Valgrind:
@@ -37,13 +37,12 @@ class Valgrind:
         if found is None:
             raise UsageError(f"--profiler instructions needs Valgrind; install it: {INSTALL}")
         self.path = found
-        asked = subprocess.run(
-            [found, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-        self.version = asked.stdout.strip()
+        asked = run_command([found, "--version"], timeout_s=TIMEOUT_S)
+        self.version = asked.output.strip()
         match = re.match(r"valgrind-(\d+)\.(\d+)", self.version)
         if match is None:
-            raise UsageError(f"{found} is not Valgrind: --version printed {self.version!r}")
+            said = asked.problem or f"printed {self.version!r}"
+            raise UsageError(f"{found} is not Valgrind: --version {said}")
         if tuple(map(int, match.groups())) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
             raise UsageError(
@@ -91,8 +90,7 @@ def _without_random_addresses() -> tuple[str, ...]:
     words = ("setarch", "-R")
     if shutil.which(words[0]) is None:
         return ()
-    tried = subprocess.run([*words, "true"], capture_output=True, check=False)
-    return words if tried.returncode == 0 else ()
+    return () if run_command([*words, "true"], timeout_s=TIMEOUT_S).problem else words
 
 
 class CallgrindLauncher:

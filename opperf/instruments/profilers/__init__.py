@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint
 
 from opperf.declared import declared
-from opperf.errors import UnsupportedError, UsageError, one_line, unknown
+from opperf.errors import UsageError, one_line, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import Profiler, ProfilerFactory
 from opperf.instruments.profilers.events import EventProfiler
 from opperf.instruments.profilers.python import PythonTimer, QueueTimer, idle_wait
-from opperf.model import INSTRUCTIONS
 
 GROUP = "opperf.profilers"
 """Entry points of other packages, each a callable that returns a `Profiler` for a framework and a
@@ -58,12 +57,6 @@ def _wall_clock(framework: Framework, device: str) -> Profiler:
     return PythonTimer(synchronize) if framework.has_queue(device) else PythonTimer()
 
 
-def _not_a_timer(device: str) -> Profiler:
-    raise UnsupportedError(
-        f"{INSTRUCTIONS} counts and times nothing; use it where a case is measured alone"
-    )
-
-
 EVENTS = "events"
 
 
@@ -74,15 +67,16 @@ def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
         common.setdefault(EVENTS, partial(EventProfiler, framework))
-    common[INSTRUCTIONS] = _not_a_timer
     added = {entry.name: AddedProfiler(entry, framework) for entry in declared(GROUP)}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
 
 
-def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
+def find_profiler(name: str, framework: Framework, others: Sequence[str] = ()) -> ProfilerFactory:
     """Returns the factory of the profiler of that name. Raises `UsageError` for an unknown name,
-    for events where no device has some, and for a profiler whose package is broken."""
-    known = find_profilers(framework)
+    for events where no device has some, and for a profiler whose package is broken. `others` are
+    values of the option that time nothing, for the messages."""
+    factories = find_profilers(framework)
+    known = (*factories, *others)
     if name == EVENTS and name not in known:
         raise UsageError(
             f"profiler {EVENTS} needs a device that records events, as GPUs do; {framework.name} "
@@ -90,7 +84,7 @@ def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
         )
     if name not in known:
         raise unknown("profiler", name, known, framework.name)
-    factory = known[name]
+    factory = factories[name]
     if isinstance(factory, AddedProfiler):
         factory.load()
     return factory

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 
 from opperf.errors import UsageError
 from opperf.instruments.instrument import Instrument, Needs
-from opperf.model import (
-    INSTRUCTIONS,
-    Metric,
-    MetricKind,
-    Settings,
-)
+from opperf.model import Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 MEAN_ERROR, MAX_ERROR = (
     Metric(
@@ -43,15 +38,16 @@ class Verifier(Instrument):
     needs = Needs(last=True)
 
     def measures(self, settings: Settings) -> bool:
-        return settings.verify and settings.profiler != INSTRUCTIONS
+        return settings.verify
 
     def effort(self, settings: Settings) -> list[str]:
         return ["results verified"]
 
-    def check(self, settings: Sequence[Settings]) -> None:
-        if any(own.verify and own.profiler == INSTRUCTIONS for own in settings):
+    def check(self, measured: Sequence[Settings], others: Sequence[Settings]) -> None:
+        wrong = next((own for own in others if own.verify), None)
+        if wrong is not None:
             raise UsageError(
-                "--verify runs beside times, and --profiler instructions measures none; use "
+                f"--verify runs beside times, and --profiler {wrong.profiler} measures none; use "
                 "--profiler python, or omit --verify"
             )
 

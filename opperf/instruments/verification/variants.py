@@ -20,7 +20,6 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.prepared import Bound, PreparedCase
-from opperf.instruments.times import BACKWARD
 from opperf.instruments.verification.arrays import Array
 from opperf.instruments.verification.judging import Results
 from opperf.model import Argument, Case, DType, TensorSpec
@@ -54,7 +53,6 @@ class DoubleCase(PreparedCase):
 
     def __init__(self, case: Case, rounded: Case, framework: Framework, bound: Bound) -> None:
         self._rounded = rounded
-        self._converted: dict[int, Any] = {}
         super().__init__(case, framework, bound)
 
     def _value(self, place: str, argument: Argument) -> Any:
@@ -111,7 +109,7 @@ def results_of(prepared: PreparedCase) -> Results:
         return _read(framework, found)
     results = CallResults(prepared, case.settings.seed)
     read = _read(framework, results.outputs())
-    if BACKWARD.name in case.passes:
+    if "backward" in case.passes:
         try:
             read |= _read(framework, results.gradients())
         except NoGradientError:

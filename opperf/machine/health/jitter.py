@@ -153,3 +153,12 @@ def jitter_finding(found: Jitter | None) -> Finding:
         f"worst {found.largest_ns / NS_PER_MS:.2f} ms"
     )
     return Finding("jitter", state, level, JITTER_EXPLAINED, BUSIEST if noisy else "")
+
+
+class Health(msgspec.Struct, frozen=True):
+    """The state of a machine, as `doctor --json` has it."""
+
+    findings: list[Finding]
+    timer: Timer
+    jitter: Jitter | None
+    """None if it was not tested."""

@@ -85,8 +85,9 @@ def bernoulli_numbers(last: int) -> Array:
 
 
 SAME_NAME = (
-    "betainc betaln erfc erfcx exp1 expi expn fresnel gammainc gammaincc gammasgn hyp1f1 hyp2f1 "
-    "i0e i1 i1e log_ndtr logit ndtr ndtri poch spence xlog1py xlogy zeta"
+    "betainc betaln boxcox boxcox1p dawsn erfc erfcinv erfcx exp1 expi expn fresnel gammainc "
+    "gammaincc gammasgn hyp1f1 hyp2f1 i0e i1 i1e log_ndtr logit ndtr ndtri owens_t poch sici "
+    "spence wofz xlog1py xlogy zeta"
 )
 """Functions that have SciPy's name."""
 
@@ -97,6 +98,7 @@ REFERENCES: Functions = {
     "airy_ai": lambda x: special.airy(x)[0],
     "bessel_j_up_to": lambda x, order: np.stack([special.jv(i, x) for i in range(order + 1)]),
     "beta_function": special.beta,
+    "comb": lambda x, y: special.comb(x, y),
     "entropy_term": lambda x: -special.xlogy(x, x),
     "factorial": lambda x: special.gamma(x + 1),
     "kl_divergence_term": special.kl_div,

@@ -16,8 +16,9 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 FAILED = 1
 """Exit code of Python after an exception."""
@@ -27,6 +28,16 @@ PACKAGES = ("torch", "jax", "tensorflow", "numpy", "transformers", "voir")
 
 FOLDER = __file__.rpartition(os.sep)[0]
 """Without `pathlib`, as the time of each import is a program's cost."""
+
+
+class Options(NamedTuple):
+    """`HookOptions` of the process that starts this one, which omits those at their defaults."""
+
+    observe: list[tuple[str, str, str]]
+    voir: str = ""
+    voirfiles: Sequence[str] = ()
+    control: int = -1
+    cpus: Sequence[int] = ()
 
 
 class Stopped(SystemExit):
@@ -95,7 +106,7 @@ def run_script(script: str, hooks: Any, channel: Any) -> None:
     exec(code, module.__dict__)
 
 
-def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel: Any) -> None:
+def run_voir(options: Options, script: str, arguments: list[str], channel: Any) -> None:
     """Runs a script under voir, which has the phases itself."""
     try:
         from voir import cli
@@ -105,7 +116,7 @@ def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel
             f"a voirfile needs voir ({error}): {sys.executable} -m pip install 'voir<0.3'"
         ) from None
 
-    files = options["voirfiles"]
+    files = options.voirfiles
     go_on = Overseer._on_instrument_error
 
     def failed(overseer: Any, error: BaseException) -> None:
@@ -124,12 +135,12 @@ def run_voir(options: dict[str, Any], script: str, arguments: list[str], channel
     os.environ.pop("VOIRFILE", None)
     cli.find_voirfiles = lambda folder: files
     try:
-        cli.main(["--config", options["voir"], script, *arguments])
+        cli.main(["--config", options.voir, script, *arguments])
     except Exception as error:
         raise (early or [error])[0] from None
 
 
-def place_in(files: list[str], error: BaseException) -> str:
+def place_in(files: Sequence[str], error: BaseException) -> str:
     """Returns the last line of files that an error has come through, `voirfile.py:3: `; empty
     without one."""
     place = ""
@@ -154,7 +165,7 @@ def stop_class_of_voir() -> Any:
     return Stop
 
 
-def report(channel: Any, error: BaseException, files: list[str]) -> None:
+def report(channel: Any, error: BaseException, files: Sequence[str]) -> None:
     """Writes an error as Python does, without the frames above the program, and as an event, with
     its place in voirfiles."""
     import traceback
@@ -191,25 +202,25 @@ def memory_peak() -> int | None:
 
 def main() -> None:
     """Runs the program of the command line."""
-    options: dict[str, Any] = json.loads(sys.argv[1])
+    options = Options(**json.loads(sys.argv[1]))
     script, arguments = sys.argv[2], sys.argv[3:]
     steps_module, hooks_module = load("steps"), load("hooks")
     channel = steps_module.Channel(int(os.environ["DATA_FD"]))
-    is_voir = bool(options["voir"])
+    is_voir = bool(options.voir)
     if not is_voir:
         channel.event("phase", {"name": "init"})
-    if options["cpus"]:
+    if options.cpus:
         # A control group may have lost some of them.
         with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, options["cpus"])
+            os.sched_setaffinity(0, options.cpus)
     steps = steps_module.Steps(channel)
     hooks = hooks_module.Hooks(
-        options["observe"],
+        options.observe,
         steps,
         steps_module.item_count,
         lambda *given: load("rewriting").rewrite(*given),
     )
-    await_stop(options["control"], stop_class_of_voir if is_voir else lambda: Stopped)
+    await_stop(options.control, stop_class_of_voir if is_voir else lambda: Stopped)
     if not is_voir:
         channel.event("phase", {"name": "parse_args"})
     sys.argv[:] = [script, *arguments]
@@ -226,7 +237,7 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        report(channel, error, options["voirfiles"])
+        report(channel, error, options.voirfiles)
         sys.exit(FAILED)
     finally:
         if not is_voir:
@@ -246,7 +257,7 @@ def finish(channel: Any, steps: Any, hooks: Any) -> None:
         channel.event("message", missing)
     peak = memory_peak()
     if peak is not None:
-        channel.write({"task": "main", "memory_peak": peak})
+        channel.write(task="main", memory_peak=peak)
 
 
 if __name__ == "__main__":

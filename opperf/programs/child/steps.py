@@ -36,8 +36,8 @@ class Channel:
         self._owner = os.getpid()
         self._pipe = _file(self._descriptor)
 
-    def write(self, *events: dict[str, Any]) -> None:
-        self.write_lines([json.dumps(event) + "\n" for event in events])
+    def write(self, **event: Any) -> None:
+        self.write_lines([json.dumps(event) + "\n"])
 
     def write_lines(self, lines: list[str]) -> None:
         """Writes events that are lines of JSON already."""
@@ -53,7 +53,7 @@ class Channel:
             return
 
     def event(self, name: str, data: Any) -> None:
-        self.write({"$event": name, "$data": data})
+        self.write(**{"$event": name, "$data": data})
 
 
 def _file(descriptor: int) -> tuple[int, int] | None:

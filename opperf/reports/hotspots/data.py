@@ -33,9 +33,10 @@ from opperf.reports.hotspots.times import (
     recorded_time,
 )
 from opperf.results import projection
+from opperf.results.columns import figure_of
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
-from opperf.results.units import Figure, figure_of
+from opperf.results.units import Figure
 from opperf.results.verifications import WRONG, is_wrong
 
 UNFINISHED = "the run was not finished"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from opperf.instruments.recorded import RECORDED
 from opperf.model import PASSES, Case, Record, Run, Status
-from opperf.results.units import WIDE, Figure, figure_of
+from opperf.results.columns import figure_of
+from opperf.results.units import WIDE, Figure
 from opperf.results.verifications import is_wrong
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from opperf.instruments.times import FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
@@ -96,16 +96,7 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
         )
         for own, case in missing
     ]
-    noun = noun_of(cases)
-    headings = (
-        Heading(noun.capitalize(), "name"),
-        Heading("Inputs", "text"),
-        *(Heading(title, "text", is_filter=title != "Sweep") for title in shown),
-        *([Heading("Run", "text", is_filter=True)] if are_several else []),
-        Heading("Status", "status", is_filter=True),
-        *calls,
-        *(_heading(column) for column in columns),
-    )
+    headings = _headings(cases, columns, shown, calls, are_several)
     figures = [place for place, one in enumerate(headings) if one.kind == "figure"]
     # A time, if there is one, and else the number of calls.
     first = next((place for place in figures if headings[place] is not COUNT), None)
@@ -116,6 +107,26 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
         tuple(rows),
         None if order is None else (order, True),
         legend=tuple(legend([record for _, record in found], columns)) if columns else (),
+    )
+
+
+def _headings(
+    cases: Sequence[Case],
+    columns: Sequence[FigureColumn],
+    shown: Iterable[str],
+    calls: Sequence[Heading],
+    are_several: bool,
+) -> tuple[Heading, ...]:
+    """Returns the headings of the table, in the order of a row's cells."""
+    noun = noun_of(cases)
+    return (
+        Heading(noun.capitalize(), "name"),
+        Heading("Inputs", "text"),
+        *(Heading(title, "text", is_filter=title != "Sweep") for title in shown),
+        *([Heading("Run", "text", is_filter=True)] if are_several else []),
+        Heading("Status", "status", is_filter=True),
+        *calls,
+        *(_heading(column) for column in columns),
     )
 
 

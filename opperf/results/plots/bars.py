@@ -9,12 +9,12 @@ from typing import NamedTuple
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results import projection
-from opperf.results.columns import BANDWIDTH, bandwidth_figure
+from opperf.results.columns import BANDWIDTH, bandwidth_figure, figure_of
 from opperf.results.plots import dimensions
 from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
-from opperf.results.units import Figure, Unit, choose_unit, figure_of
+from opperf.results.units import Figure, Unit, choose_unit
 
 MOST_ROWS = 120
 """Most rows that are drawn unless more are asked for: they fill a page, in three columns."""

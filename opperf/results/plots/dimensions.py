@@ -114,6 +114,9 @@ def value_of(metric: Metric, record: Record) -> Value | None:
 ROUND = (1, 2, 5)
 """First digits of round numbers."""
 
+LARGEST = 1e300
+"""Axes are labelled at their ends alone beyond it, where a multiple may be no number any more."""
+
 LARGE = 100_000
 """Sizes from here on are written with a prefix, in three digits: 1.05M for 2**20."""
 
@@ -142,6 +145,8 @@ def ticks_of(sizes: Sequence[float], most: int, place: Callable[[float], float])
 def log_ticks(low: float, high: float, most: int) -> list[float]:
     """Returns at most `most` round numbers from `low` to `high`, both positive: those of 1, 2 and 5
     if they are not too many, else powers of ten; evenly spaced ones where that leaves one."""
+    if low < 1 / LARGEST or high > LARGEST:
+        return [low, high]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in (ROUND, (1,)):
         found = [d * 10.0**decade for decade in decades for d in digits]
@@ -156,6 +161,8 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 def linear_ticks(low: float, high: float, most: int) -> list[float]:
     """Returns at most `most` multiples of a round number from `low` to `high`."""
     least = (high - low) / max(1, most - 1)
+    if not 1 / LARGEST < least < LARGEST:
+        return [low, high]
     decade = 10.0 ** math.floor(math.log10(least))
     step = next(d * decade for d in (*ROUND, 10) if d * decade >= least * (1 - 1e-9))
     count = math.floor(high / step + 1e-9)

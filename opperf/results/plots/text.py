@@ -100,8 +100,11 @@ def _transform(is_log: bool) -> Transform:
 
 def _limits(points: Sequence[Point], is_log: bool, end: float) -> tuple[float, float]:
     """Returns the limits of the vertical axis, with zero unless it is logarithmic."""
-    lows = [point.y if point.low is None else point.low for point in points]
-    highs = [point.y if point.high is None else min(point.high, end) for point in points]
+    # A median may be outside of its interval, of figures that others computed.
+    lows = [point.y if point.low is None else min(point.y, point.low) for point in points]
+    highs = [
+        point.y if point.high is None else max(point.y, min(point.high, end)) for point in points
+    ]
     low, high = min(lows) if is_log else min(0.0, *lows), max(highs)
     if low == high:
         return (low / 2, high * 2) if is_log else (low, low + 1)

@@ -358,8 +358,9 @@ def of_places(size: Preset) -> Iterable[Arguments]:
     }
 
 
-def in_pieces(size: Preset) -> Iterable[Arguments]:
-    """Functions of the elements where masks are set."""
+@FAMILIES.also("jnp.piecewise")
+def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Functions of the elements where masks are set, where NumPy's inputs have numbers."""
     for why, shape in (
         ("a leaky rectifier written in two pieces", square(size)),
         ("the same of a shorter vector", line(size)),
@@ -406,11 +407,7 @@ VARIANTS: Mapping[str, Variants] = {
 
 @FAMILIES.add(*VARIANTS)
 def of_functions(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Functions, and the arrays that they are called with."""
-    return own(VARIANTS, operator, size)
-
-
-@FAMILIES.also("jnp.piecewise")
-def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Functions of the elements, where NumPy's inputs have numbers."""
-    return in_pieces(size)
+    """Functions, and the arrays that they are called with. JAX 0.6 requires a window's padding."""
+    padding = operator.parameter("padding")
+    needed = {"padding": "VALID"} if padding is not None and padding.required else {}
+    return [{**made, **needed, **made} for made in own(VARIANTS, operator, size)]

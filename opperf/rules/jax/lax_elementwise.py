@@ -11,7 +11,7 @@ from opperf.rules.domains import PAIRS
 from opperf.rules.families.elementwise import broadcasting
 from opperf.rules.jax.operations.lax_elementwise import TO_EVEN
 from opperf.rules.registering import Families
-from opperf.rules.shapes import slim, square
+from opperf.rules.shapes import DISPATCH, column, slim, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor
 
@@ -67,6 +67,24 @@ def incomplete_gamma(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (tensor(*shape, fill=fills.left), "a gamma distribution that is learnt: both gradients"),
     ):
         yield {"a": a, "x": places, WHY: why}
+
+
+@FAMILIES.add("lax.mulhi")
+def high_half(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two tensors of words of 32 bits."""
+    words = fixed(*square(size), fill=between(0.0, 2.0**31), dtype="int32")
+    yield {"x": words, "y": words, WHY: "the upper halves of products, as a counter's generator"}
+
+
+@FAMILIES.add("lax.polynomial")
+def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Places, and coefficients from the constant on."""
+    coefficients = (1.0, -0.5, 0.25, -0.125, 0.0625)
+    for shape, why in (
+        (square(size), "a quartic in Horner's form, as in the approximation of a special function"),
+        (column(size), DISPATCH),
+    ):
+        yield {"x": tensor(*shape), "coeffs": coefficients, WHY: why}
 
 
 FORMATS = {

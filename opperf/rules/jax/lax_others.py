@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Device, Operator
+from opperf.model import Device, DType, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.pictures import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor
+from opperf.rules.values import POSITIVE, REQUESTED, Arguments, between, fixed, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -83,6 +83,13 @@ def gamma_samples(size: Preset) -> Iterable[Arguments]:
 VARIANTS: Mapping[str, Variants] = {
     "lax.dce_sink": lambda size: [
         {"val": tensor(*square(size)), WHY: "a result that is computed though nothing uses it"}
+    ],
+    "lax.empty": lambda size: [
+        {
+            "shape": square(size),
+            "dtype": DType(REQUESTED),
+            WHY: "a buffer of results: not written to",
+        }
     ],
     "lax.fft": transformed,
     "lax.random_gamma_grad": gamma_samples,

@@ -29,6 +29,14 @@ def broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"operand": mask, "sizes": scores(size)[:2], WHY: why}
 
 
+@FAMILIES.add("lax.broadcast_like")
+def broadcast_to_another(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A row or a column, and a matrix of whose shape it becomes."""
+    rows, columns = square(size)
+    for shape, why in (((1, columns), PER_UNIT), ((rows, 1), "a number of each sample")):
+        yield {"arr": tensor(*shape), "like_arr": fixed(rows, columns), WHY: why}
+
+
 @FAMILIES.also("lax.broadcast_in_dim")
 def broadcast_vectors(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Vectors along the last and the first axis of a matrix, as `jax.numpy` broadcasts."""

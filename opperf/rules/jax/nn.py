@@ -165,6 +165,18 @@ OWN: dict[str, Variants] = {
         {**scaled(size, BLOCK), WHY: "a scale to each 32 elements, as MXFP8's"},
         {**scaled(size, BLOCK // 2), WHY: "a scale to each 16 elements, as NVFP4's"},
     ],
+    # It has no gradient.
+    "lax.scaled_dot": lambda size: [
+        {
+            **{name: fixed(*square(size)) for name in ("lhs", "rhs")},
+            **{
+                name: fixed(square(size)[0], square(size)[1] // BLOCK, fill=POSITIVE)
+                for name in ("lhs_scale", "rhs_scale")
+            },
+            "dimension_numbers": (((1,), (1,)), ((), ())),
+            WHY: "rows by rows, a scale to each 32 elements, as MXFP8's",
+        }
+    ],
     "nn.scaled_dot_general": lambda size: [
         {
             "lhs": tensor(*few_sentences(size)),

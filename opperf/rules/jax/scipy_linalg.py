@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
-from opperf.model import Function, Operator
+from opperf.model import Argument, Function, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
     SIDES,
@@ -16,7 +17,7 @@ from opperf.rules.families.linalg import (
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, Arguments, fixed, tensor
+from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, Arguments, fixed, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -47,6 +48,9 @@ def triangular(size: Preset) -> Iterable[Arguments]:
         }
 
 
+FILTER = 64
+"""Weights of a filter of sound."""
+
 STEP = 1e-6
 """Residual, relative to the right-hand side, that single precision reaches."""
 
@@ -65,7 +69,65 @@ def iterative(occurs: str) -> Variants:
     return made
 
 
+OF_EXTENT: dict[str, tuple[int | None, str]] = {
+    "hadamard": (None, "signs of orthogonal rows, as to rotate activations before quantisation"),
+    "helmert": (None, "orthonormal contrasts of categories, as of a regression"),
+    "hilbert": (None, "a badly conditioned matrix, on which solvers are tried"),
+    # Larger ones have elements that single precision does not.
+    "invhilbert": (16, f"the exact inverse that a solver is judged by: {MOSTLY_DISPATCH}"),
+    "invpascal": (16, f"differences from sums, as filters of a wavelet: {MOSTLY_DISPATCH}"),
+    "pascal": (64, f"binomial coefficients, as filters of a wavelet: {MOSTLY_DISPATCH}"),
+}
+"""Most rows of square matrices, None for any number, and what they are for."""
+
+OF_VECTOR = {
+    "circulant": ("c", "a matrix of its first column, as a circular convolution written out"),
+    "companion": ("a", "a polynomial's matrix, whose eigenvalues are the roots"),
+    "fiedler": ("a", "differences of all pairs, as a kernel of distances"),
+    "fiedler_companion": ("a", "a polynomial's matrix in five diagonals"),
+    "hankel": ("c", "a matrix of its first column, as of a series for spectral analysis"),
+}
+"""The vector of square matrices, and what they are for."""
+
+
+def made_of(argument: str, value: Callable[[int], Argument], why: str) -> Variants:
+    """A square matrix, of an argument that a number of rows gives."""
+    return lambda size: [{argument: value(size.extent(1024)), WHY: why}]
+
+
+def at_most(most: int | None, rows: int) -> int:
+    """A number of rows, no more than that if there is one."""
+    return min(rows, most or rows)
+
+
+def coefficients(rows: int) -> TensorSpec:
+    """A vector away from zero, as companions divide by its first element."""
+    return tensor(rows, fill=POSITIVE)
+
+
 VARIANTS: dict[str, Variants] = {
+    **{
+        f"scipy.linalg.{name}": made_of("n", partial(at_most, most), why)
+        for name, (most, why) in OF_EXTENT.items()
+    },
+    **{
+        f"scipy.linalg.{name}": made_of(vector, coefficients, why)
+        for name, (vector, why) in OF_VECTOR.items()
+    },
+    "scipy.linalg.convolution_matrix": lambda size: [
+        {
+            "a": tensor(FILTER),
+            "n": size.extent(1024),
+            WHY: "a filter written out, as to fit one to a signal by least squares",
+        }
+    ],
+    "scipy.linalg.dft": lambda size: [
+        {
+            "n": size.extent(1024),
+            "dtype": "complex64",
+            WHY: "a discrete Fourier transform as a product, as a TPU takes one",
+        }
+    ],
     "scipy.linalg.eigh_tridiagonal": lambda size: [
         {
             "d": fixed(size.extent(1024)),
@@ -96,12 +158,12 @@ VARIANTS: dict[str, Variants] = {
             ({"calc_q": True}, "with the orthogonal factor, the first step to a Schur form"),
         )
     ],
-    "scipy.linalg.hilbert": lambda size: [
-        {"n": size.extent(1024), WHY: "a badly conditioned matrix, on which solvers are tried"}
-    ],
-    "scipy.linalg.pascal": lambda size: [
-        # The largest element of 64 rows is the last below single precision's end.
-        {"n": 64, WHY: f"binomial coefficients, as filters of a wavelet: {MOSTLY_DISPATCH}"}
+    "scipy.linalg.leslie": lambda size: [
+        {
+            "f": tensor(size.extent(1024), fill=POSITIVE),
+            "s": tensor(size.extent(1024) - 1, fill=POSITIVE),
+            WHY: "births and survivals by age, as a population's next year",
+        }
     ],
     "scipy.linalg.polar": lambda size: [
         {
@@ -113,6 +175,13 @@ VARIANTS: dict[str, Variants] = {
             "method": "svd",
             WHY: "many rows by singular values, as to align two sets of embeddings",
         },
+    ],
+    "scipy.linalg.qr_multiply": lambda size: [
+        {
+            "a": tensor(*matrix_to_diagonalise(size)),
+            "c": tensor(SIDES, matrix_to_diagonalise(size)[0]),
+            WHY: "a few rows times the orthogonal factor, which is never multiplied out",
+        }
     ],
     "scipy.linalg.rsf2csf": lambda size: [
         {
@@ -131,6 +200,15 @@ VARIANTS: dict[str, Variants] = {
             "output": "complex",
             WHY: "the complex form, as functions of a matrix need it",
         },
+    ],
+    "scipy.linalg.solve_sylvester": lambda size: [
+        {
+            # Sums of their eigenvalues are positive, so that there is one solution.
+            "A": definite(matrix_to_step_through(size)),
+            "B": definite(matrix_to_step_through(size)),
+            "C": tensor(*matrix_to_step_through(size)),
+            WHY: "Sylvester's equation by Schur forms, as of a linear system's covariance",
+        }
     ],
     "scipy.linalg.solve_triangular": triangular,
     "scipy.linalg.sqrtm": lambda size: [

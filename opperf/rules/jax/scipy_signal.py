@@ -8,9 +8,9 @@ from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, WHOLE_DTYPE
 from opperf.rules.registering import Families
-from opperf.rules.shapes import line, square, tall
+from opperf.rules.shapes import line, slim, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, between, fixed, tensor, tensors
+from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor, tensors
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -108,6 +108,9 @@ VARIANTS: dict[str, Variants] = {
             (2 * FRAME, {}, SPECTRA[1][1]),
             (FRAME, {"average": "median"}, "the median of frames, as noise with bursts: sorted"),
         )
+    ],
+    "scipy.stats.poisson.entropy": lambda size: [
+        {"mu": tensor(*slim(size), fill=POSITIVE), WHY: "how uncertain counts are, as of photons"}
     ],
     "scipy.stats.rankdata": lambda size: [
         {"a": fixed(*shape), "axis": axis, **options, WHY: why}

@@ -16,7 +16,7 @@ SHOWN = 3
 MACRO = "__"
 """Beginning of the names of macros."""
 
-WHOLE = frozenset({"int", "long"})
+WHOLE = ("int", "long")
 """Types of arguments that are integers."""
 
 
@@ -94,13 +94,12 @@ def _specs(content: Mapping[str, Any]) -> Iterator[Part]:
                     yield f"{place}.{role}[{i}]", spec, Spec
 
 
-USUAL = frozenset(
-    {
-        *("DefaultConfigIterator", "RangeConfigIterator"),
-        *("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator"),
-    }
+USUAL = (
+    *("DefaultConfigIterator", "RangeConfigIterator"),
+    *("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator"),
 )
-"""Iterators and data generators whose specs have the form of `Spec`."""
+"""Iterators and data generators whose specs have the form of `Spec`. No set, as what a file has in
+the place of a name may have no hash."""
 
 
 def _arguments(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -63,6 +63,10 @@ def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
     if not isinstance(name, str) or not isinstance(config, dict):
         yield UsageError(f"{place}: expected `op_name`, a text, and `config`, an object")
         return
+    for at, time in _times(line.get("metric")):
+        if type(time) not in (int, float) or time < 0:
+            yield UsageError(f"{place}: metric.{at} has {time!r}, and no time is below zero")
+            return
     build = config.get("build")
     entry = {
         "config": [
@@ -75,6 +79,14 @@ def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
             number = own if isinstance(own, str) else result.source_id.partition(SEPARATOR)[2]
             result = msgspec.structs.replace(result, source_id=f"{name}{SEPARATOR}{number}")
         yield result
+
+
+def _times(metric: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the times of a line's passes, in ms, with their key path."""
+    for name, found in (metric if isinstance(metric, dict) else {}).items():
+        for key, listed in (found if isinstance(found, dict) else {}).items():
+            if key.endswith(".time") and isinstance(listed, list):
+                yield from ((f"{name}.{key}", time) for time in listed)
 
 
 def source() -> ResultFiles:

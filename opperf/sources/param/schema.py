@@ -194,8 +194,8 @@ TYPES: dict[str, type[Any]] = {
 }
 """Types of arguments by name."""
 
-NUMBERS = frozenset({"int", "long", "float", "double"})
-LISTS = frozenset({"genericlist", "tuple"})
+NUMBERS = ("int", "long", "float", "double")
+LISTS = ("genericlist", "tuple")
 
 
 def convert(value: object, form: type[T], place: str) -> T:

@@ -7,7 +7,6 @@ ignored. A node is written when it ends, so that children precede their parents.
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from opperf.decoding import read_json
 from opperf.model import Argument
 from opperf.plurals import pluralize
 from opperf.sources.traces.anomalies import Anomalies, Anomaly
@@ -337,8 +337,8 @@ def _ranges(text: Any) -> dict[int, Range]:
     """Returns the recorded smallest and largest number of integer tensors, by the tensor's index;
     none if they cannot be read."""
     try:
-        found = json.loads(text) if isinstance(text, str) and text else {}
-    except (ValueError, RecursionError):
+        found = read_json(text) if isinstance(text, str) and text else {}
+    except ValueError:
         return {}
     if not isinstance(found, dict):
         return {}

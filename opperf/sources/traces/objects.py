@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Any
 
-from opperf.decoding import is_deep, may_be_deep
+from opperf.decoding import is_deep, may_be_deep, with_whole_characters
 from opperf.errors import UsageError
 from opperf.sources.traces.anomalies import Anomalies, Anomaly
 from opperf.sources.traces.archives import LARGEST, readable
@@ -115,7 +115,8 @@ class Objects:
         except (ValueError, RecursionError):
             # A file may end with the list, or be cut short after it.
             return
-        self.facts.update({} if is_deep(found) else found)
+        if isinstance(found, dict) and not is_deep(found):
+            self.facts.update(with_whole_characters(found))
 
     def _skip_space(self) -> None:
         """Goes to the next object, over commas."""
@@ -141,9 +142,13 @@ class Objects:
                 if end == len(self._buffer) and self._read():
                     # A number may go on.
                     continue
-                may_be = may_be_deep(self._buffer, self._position, end)
+                begin, may_be = self._position, may_be_deep(self._buffer, self._position, end)
                 self._position, self._has_object = end, True
-                return Anomaly.UNREADABLE if may_be and is_deep(found) else found
+                if may_be and is_deep(found):
+                    return Anomaly.UNREADABLE
+                # Half of a character is escaped: a file's name may have it.
+                has_escaped = self._buffer.find("\\u", begin, end) >= 0
+                return with_whole_characters(found) if has_escaped else found
             except (ValueError, RecursionError):
                 pass
             available = len(self._buffer) - self._position
@@ -170,7 +175,7 @@ class Objects:
         except (ValueError, RecursionError):
             return Anomaly.UNREADABLE
         self.anomalies[Anomaly.NO_COMMA] += 1
-        return Anomaly.UNREADABLE if is_deep(found) else found
+        return Anomaly.UNREADABLE if is_deep(found) else with_whole_characters(found)
 
     def _at_end(self) -> bool:
         return self._position >= len(self._buffer)

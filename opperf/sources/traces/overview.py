@@ -11,7 +11,7 @@ from opperf.dtypes import DTYPES
 from opperf.model import iter_tensors
 from opperf.sources.traces.anomalies import Anomalies, Process
 from opperf.sources.traces.cases import calls_of, refusal_of
-from opperf.sources.traces.collectives import Collective, Message, collectives_of
+from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.gaps import (
     Idle,
     Stream,
@@ -21,7 +21,7 @@ from opperf.sources.traces.gaps import (
 )
 from opperf.sources.traces.parts import by_step
 from opperf.sources.traces.tensors import Total, total_of
-from opperf.sources.traces.trace import Call, Node, Trace
+from opperf.sources.traces.trace import Call, Collective, Node, Trace, collectives_of
 
 
 class OperatorUse(NamedTuple):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opperf.sources.traces.anomalies import BETWEEN_JOBS, Anomalies, labels_of, of_processes
-from opperf.sources.traces.collectives import Collective, Message
+from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.overview import Overview
+from opperf.sources.traces.trace import Collective
 
 
 class Joined(NamedTuple):

@@ -11,7 +11,7 @@ import msgspec
 from opperf.model import Argument, Struct, iter_tensors
 from opperf.rules.shapes import Shape
 from opperf.sources.traces.anomalies import Anomalies, Process, sentences
-from opperf.sources.traces.collectives import Message
+from opperf.sources.traces.collectives import POINT_TO_POINT, WAIT, Message
 from opperf.sources.traces.contents import Contents
 from opperf.sources.traces.values import Ref
 
@@ -278,3 +278,38 @@ class Trace:
         """Adds distinct outputs, and returns their index."""
         self.outputs.append(tuple(outputs))
         return self._known.setdefault(key, len(self.outputs) - 1)
+
+
+class Collective(NamedTuple):
+    """A collective operation as one rank made it."""
+
+    node: int
+    message: Message
+    order: tuple[int, int]
+    """By which it is that of other ranks: its number in the group, or its position where the trace
+    has none; and how many earlier ones have that number."""
+    time_ns: int
+    """Of its kernels, or on the host where it has none; -1 if unknown."""
+
+
+def collectives_of(trace: Trace) -> dict[str, list[Collective]]:
+    """Returns the collective operations by process group, without waits on the host and those of
+    two ranks, in their order."""
+    found: dict[str, list[tuple[Node, Message]]] = {}
+    for node in trace.topmost():
+        message = trace.calls[node.call].message
+        if message is not None and message.name not in {WAIT, *POINT_TO_POINT}:
+            found.setdefault(message.group, []).append((node, message))
+    return {group: _ordered(members) for group, members in found.items()}
+
+
+def _ordered(members: Sequence[tuple[Node, Message]]) -> list[Collective]:
+    has_numbers = all(node.seq_id >= 0 for node, _ in members)
+    earlier: dict[int, int] = {}
+    made = []
+    for position, (node, message) in enumerate(members):
+        number = node.seq_id if has_numbers else position
+        order = (number, earlier.get(number, 0))
+        earlier[number] = order[1] + 1
+        made.append(Collective(node.id, message, order, node.recorded_ns))
+    return made

@@ -239,7 +239,8 @@ def extents_of(value: Any) -> tuple[int, ...]:
     """Returns the extents or strides of a tensor. Raises `Unbuildable`."""
     if not isinstance(value, list) or len(value) > MOST_AXES:
         raise Unbuildable("a tensor without a shape")
-    if not all(isinstance(extent, int) and 0 <= extent < LARGEST_EXTENT for extent in value):
+    # A bool is an int, and no extent.
+    if not all(type(extent) is int and 0 <= extent < LARGEST_EXTENT for extent in value):
         raise Unbuildable(f"a shape or strides of no integers in range, {str(value)[:40]}")
     return tuple(value)
 

@@ -12,13 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
+from opperf.decoding import parse_python, read_yaml
 from opperf.errors import UnsupportedError, UsageError, one_line
 from opperf.frameworks.models import Model
 from opperf.frameworks.torch.devices import torch_device
 from opperf.frameworks.torch.tensors import tensors
+from opperf.reading import WRITTEN_BY_HAND, read_bytes
 from opperf.suites.base import Options, SuiteModel
 from opperf.suites.packages import check_name, check_size, import_package
 from opperf.suites.tiers import tier_of
@@ -106,8 +109,8 @@ def _task(file: Path) -> str:
     """Returns what a model says that it does (`NLP.TRANSLATION`), from its source; empty if it
     says nothing, or cannot be parsed."""
     try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
+        tree = parse_python(read_bytes(file, WRITTEN_BY_HAND))
+    except (OSError, SyntaxError, ValueError):
         # Building it will say what is wrong.
         return ""
     for node in ast.walk(tree):
@@ -120,20 +123,39 @@ def _task(file: Path) -> str:
 
 def _metadata(path: Path) -> Mapping[str, Any]:
     """Returns what a model's `metadata.yaml` has, if it has one."""
-    return _read_yaml(path / "metadata.yaml")
+    return _read_yaml(path / "metadata.yaml", METADATA)
 
 
-def _read_yaml(file: Path) -> Mapping[str, Any]:
+Table = dict[str, Any] | None
+
+METADATA = {"not_implemented": list[dict[str, Any]] | None}
+RUNNER = {"skip": Table, "skip.device": Table, "skip.test": Table, "batch_size": Table} | {
+    f"batch_size.{test}": Table for test in RUNNER_TESTS.values()
+}
+"""Types of the keys that are read of the two files, by their path."""
+
+
+def _read_yaml(file: Path, types: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the mapping in a file; empty without the file. Raises `UsageError`."""
     yaml = import_package("yaml")
     if not file.is_file():
         return {}
     try:
-        content = yaml.safe_load(file.read_bytes())
+        content = read_yaml(read_bytes(file, WRITTEN_BY_HAND))
     except yaml.YAMLError as error:
         raise UsageError(one_line(f"{file} is no YAML: {error}")) from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{file}: a mapping is expected, not a {type(content).__name__}")
+    for key, kind in types.items():
+        value: Any = content
+        for part in key.split("."):
+            value = (value or {}).get(part)
+        try:
+            msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{file}: {key}: {error}") from error
     return content
 
 
@@ -160,7 +182,7 @@ def _runners_lists(root: Path) -> Mapping[str, Any]:
     for place in CHECKOUTS:
         file = root / place / RUNNERS_FILE
         if file.is_file():
-            return _read_yaml(file)
+            return _read_yaml(file, RUNNER)
     return {}
 
 

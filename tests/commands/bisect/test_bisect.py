@@ -114,6 +114,20 @@ def test_a_failure_before_the_first_step_leaves_an_earlier_bisection(given, caps
     assert [path.name for path in folder.iterdir()] == ["bisection.json"]
 
 
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_bisection_whose_successor_was_killed_is_back_unless_that_has_begun(
+    given, has_begun, capsys
+):
+    earlier, folder = Path("opperf_bisect.earlier"), Path("opperf_bisect")
+    for made, text in ((earlier, "old"), *([(folder, "new")] if has_begun else [])):
+        made.mkdir()
+        (made / "bisection.json").write_text(text)
+    assert run(given("HEAD~1", "HEAD", "--quiet")) == 2
+    assert "has a bisection already" in capsys.readouterr().err
+    assert (folder / "bisection.json").read_text() == ("new" if has_begun else "old")
+    assert not earlier.exists()
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

@@ -49,7 +49,7 @@ WORDS = {
     "threads": "--threads 1,2",
     "env": "--env A=1|2",
     "options": "--set fake.turbo=true|false",
-    "python": f"--python mine:{sys.executable}",
+    "interpreters": f"--python mine:{sys.executable}",
     "cpus": "--cpus none",
     "compile_ahead": "--no-compile-ahead",
     "executor": "--executor local",

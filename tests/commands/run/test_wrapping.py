@@ -8,14 +8,14 @@ import pytest
 from moments import signal_at_record
 
 from opperf.commands.run import run
-from opperf.commands.run.wrapping import read_wrapping
 from opperf.errors import UsageError
 from opperf.model import Wrapper, Wrapping
 from opperf.results.runfile import read_run
 
 
 def read(*words):
-    return read_wrapping(run.make_context("run", ["--framework", "fake", *words]).params)
+    request = run.request_of(run.make_context("run", ["--framework", "fake", *words]))
+    return request.programs.wrapping(request.settings.warmup, request.settings.runs)
 
 
 def test_calls_are_as_many_as_in_params_benchmarks():

@@ -171,7 +171,10 @@ def test_nothing_is_run_where_that_is_asked_for(suite_run):
 def test_bad_input_is_one_line(suite_run):
     assert suite_run("none.yaml")[0] == 2
     assert "unknown executor" in suite_run("suite.yaml", "--executor", "locl")[2]
-    assert "--resume finishes a run" in suite_run("suite.yaml", "--resume", "--overwrite")[2]
+    assert (
+        "--resume and --overwrite exclude each other"
+        in suite_run("suite.yaml", "--resume", "--overwrite")[2]
+    )
 
 
 def test_each_node_has_the_values_of_its_own_and_equal_ones_are_resolved_once(tmp_path):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import opperf
@@ -26,9 +27,10 @@ from opperf.comparison.ab.arms import (
 )
 from opperf.comparison.ab.order import choose_order
 from opperf.errors import UsageError
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec, process_settings
+from opperf.metrics import process_settings
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.selecting import Selection
-from opperf.worker.process import module_command
+from opperf.worker.program import module_command
 
 
 def test_every_kind_of_setting():
@@ -161,7 +163,7 @@ def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
     assert settings_of(arm, Settings(threads=2)).threads == threads
     with worker_of(arm, "fake", {}, threads=2) as worker:
         variable = worker._program.variables.get("OMP_NUM_THREADS")
-        process = json.loads(worker._program.arguments[1])
+        process = msgspec.json.decode(worker._program.arguments[1], type=Settings)
     assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
     # A worker measures only cases with its own process settings.
     assert process == process_settings(settings_of(arm, Settings(threads=2)))

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab, gate_checks, gating
-from opperf.commands.explain import running
+from opperf.comparison.ab import gate
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
     SAME_SHARE,
@@ -302,7 +302,7 @@ def test_a_session_counts_is_interrupted_and_goes_on_to_time_what_is_open(
     out, _ = here(tmp_path, "explain", "s.jsonl", "relu")
     assert "50" in out and "70" in out and "+40.00 %" in out
     assert "has no profile" in here(tmp_path, "explain", "s.jsonl", "add", code=2)[1]
-    monkeypatch.setattr(running, "why_not_counted", lambda a, b: "not on the CPU")
+    monkeypatch.setattr(gate, "why_not_counted", lambda a, b: "not on the CPU")
     _, err = here(tmp_path, "explain", "s.jsonl", "relu", code=2)
     assert "instructions of relu were not counted: not on the CPU" in err
 

@@ -1,5 +1,6 @@
 """The file of a session: what is in it, and what it is repaired to."""
 
+import json
 import math
 
 import msgspec
@@ -258,3 +259,34 @@ def test_a_comparison_is_the_session_of_its_two_arms():
     for view in views.values():
         (pair,) = view.pairs
         assert view.group_of[pair.b.id] == RELU.id and view.views == (view,)
+
+
+@pytest.mark.parametrize(
+    "key, value, said",
+    [
+        (
+            "environments",
+            {"A": "none", "B": "none"},
+            "the environment of A is none, which the file",
+        ),
+        ("environments", {}, "it has environments of no arm"),
+        ("arms", [{"name": "A"}], "it has fewer than two arms"),
+        ("arms", [{"name": "A"}, {"name": "A"}], "it has several arms A"),
+        ("groups", [{"id": "g", "cases": []}], "the group g has not one case of each arm"),
+        ("groups", [{"id": "g", "cases": ["x", "x"]}], "the group g has the case x, which the"),
+        ("groups", [], "is of a case that no group has"),
+    ],
+)
+def test_a_plan_that_names_what_the_file_does_not_have_is_damaged(written, key, value, said):
+    first, *others = written.read_text().splitlines()
+    header = json.loads(first)
+    header["session"][key] = value
+    written.write_text("\n".join([json.dumps(header), *others, ""]))
+    with pytest.raises(RunFileError, match=f"{written}: .*{said}"):
+        read_session(written)
+
+
+def test_a_process_of_an_unknown_phase_is_damaged(written):
+    written.write_text(written.read_text().replace('"phase":"comparison"', '"phase":"x"'))
+    with pytest.raises(RunFileError, match="a process is of the phase 'x' and the arm 'A'"):
+        read_session(written)

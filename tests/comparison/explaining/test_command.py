@@ -5,10 +5,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.explain import ORDERS, PASSES, explain
+from opperf.commands.profiles import explain
 from opperf.comparison.explaining import difference
 from opperf.errors import CallgrindError, OutputError, UsageError
-from opperf.model import PASSES as MEASURED
+from opperf.model import PASSES
+from opperf.requests.declaring import declared
+from opperf.requests.profiles import ExplainRequest
 
 BASE = {"forward": "ob=a.so\nfn=f\n1 50\nfn=_PyEval_Vector\n1 5", "backward": "fn=f\n1 6"}
 NEW = {"forward": "ob=a.so\nfn=f\n1 70\nfn=_PyEval_Vector\n1 9", "backward": "fn=f\n1 9"}
@@ -25,7 +27,9 @@ def invoked(*words):
 
 
 def test_the_choices_are_those_of_the_code():
-    assert PASSES == MEASURED and tuple(difference.ORDERS) == ORDERS
+    fields = declared(ExplainRequest)
+    assert fields["measured_pass"].choices == PASSES
+    assert fields["sort"].choices == tuple(difference.ORDERS)
 
 
 def test_a_case_of_two_run_files(runs):
@@ -77,7 +81,7 @@ def test_a_flame_graph_needs_a_name_of_its_own(runs, tmp_path):
     done = invoked(
         base, new, id, "--flame", base.with_suffix(".svg"), "-o", base.with_suffix(".svg")
     )
-    assert done.exit_code == 2
+    assert isinstance(done.exception, UsageError) and "is not an extension" in str(done.exception)
     (tmp_path / "dump.svg").write_text(
         (base.parent / f"base.callgrind/{id}.forward.callgrind").read_text()
     )

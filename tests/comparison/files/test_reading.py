@@ -298,6 +298,11 @@ def test_every_result_of_every_operator_is_an_entry(tmp_path):
         ({"relu": [{}, 3]}, "'relu' has no list of results"),
         ({"relu": {}}, "'relu' has no list of results"),
         ({"relu": []}, "has no results"),
+        ({"x": [{"p50_time_x": -2.0}]}, "x: p50_time_x is -2, which is below zero"),
+        (
+            {"x": [{"forward_p90_ms": 3.0, "forward_median_ms": 4.0}]},
+            "x: forward_median_ms is 4e\\+06, which is above forward_p90_ms, 3e\\+06",
+        ),
     ],
 )
 def test_anything_else_is_refused(tmp_path, results, words):

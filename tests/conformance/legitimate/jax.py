@@ -25,7 +25,7 @@ TABLE = (
         CONSTANT,
         CREATION,
         "jnp.empty jnp.empty_like jnp.full jnp.full_like jnp.ones jnp.ones_like jnp.zeros "
-        "jnp.zeros_like lax.full lax.full_like",
+        "jnp.zeros_like lax.empty lax.full lax.full_like",
     ),
     Exempt(CONSTANT, SIGN, "jnp.linalg.slogdet", place="output[[]0]"),
     Exempt(CONSTANT, "every guess leads to the only root", "lax.custom_root"),

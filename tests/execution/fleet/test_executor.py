@@ -20,6 +20,7 @@ from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import NoteCode, Status
+from opperf.requests.places import Cluster
 from opperf.sources.varying import with_settings
 
 ray = pytest.importorskip("ray")
@@ -237,10 +238,8 @@ def test_cores_are_reserved_and_not_shared():
 
 
 def test_a_fleet_option_needs_the_executor():
-    from opperf.commands.run.cluster import read_cluster
-
     with pytest.raises(UsageError, match="--every-node has no effect without --executor ray"):
-        read_cluster({"executor": "local"}, {"every_node"})
+        Cluster(every_node=True).options("local", frozenset({"every_node"}))
 
 
 def test_records_are_the_same_as_json(make_case):

@@ -270,6 +270,17 @@ CREATE TABLE metrics (_id INTEGER PRIMARY KEY, exec_id, pack_id, "order", name, 
 """
 
 
+DAMAGED = {
+    "UPDATE metrics SET value = -3 WHERE value = 20": r"packs\[1\].rate: -3 is below zero",
+    "UPDATE metrics SET value = 'x' WHERE value = 20": r"packs\[1\].rate.*: expected `float",
+    "UPDATE packs SET name = 3": "packs.name: expected `str`, got `int`",
+    "UPDATE packs SET config = x'ff'": "packs.config: expected `str",
+    "UPDATE execs SET created_time = 'soon'": "created_time: 'soon' is no time",
+    "ALTER TABLE packs RENAME name TO other": "packs: object missing required field `name`",
+}
+"""Changes of a database of milabench's, with what is said of each."""
+
+
 def test_milabenchs_database(tmp_path):
     (run,) = read_results(write_database(tmp_path / "sqlite.db"), "", GIVEN).submissions
     bert, t5 = run.entries
@@ -280,6 +291,12 @@ def test_milabenchs_database(tmp_path):
     wrong = write_database(tmp_path / "wrong.db", voir={"options": {"skip": "x"}})
     with pytest.raises(OpperfError, match=r"packs\[0\].config.voir.options.skip: expected"):
         read_results(wrong, "", GIVEN)
+    for change, said in DAMAGED.items():
+        path = write_database(tmp_path / f"{len(said)}.db")
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute(change)
+        with pytest.raises(OpperfError, match=said):
+            read_results(path, "", GIVEN)
     (tmp_path / "cut.db").write_bytes(wrong.read_bytes()[:3000])
     with pytest.raises(OpperfError, match="cut.db"):
         read_results(tmp_path / "cut.db", "", GIVEN)
@@ -311,7 +328,7 @@ def changed(value, *keys, to):
         ('{"benchmarks": [', "results.json is no whole JSON"),
         ("[" * 200 + "]" * 200, "results.json is no whole JSON: nested more than 100 deep"),
         ({}, "is in no form that is known: asv, "),
-        ('{"\\ud800": {"latency": {"value": 1.0}}}', "no whole JSON: .* surrogates not allowed"),
+        ('{"\\ud800": {"latency": {"value": 1.0}}}', "no whole JSON: it has half of a character"),
         (BENCHER, "does not say which commit it is of; name it with --commit"),
         (asv_results(version=3), "version: 3 is no version of asv's results"),
         (changed(asv_results(), "date", to=None), "object missing required field `date`"),

@@ -4,8 +4,8 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.callgrind import heap, valgrind
 from opperf.instruments.callgrind.valgrind import CallgrindLauncher, Valgrind
-from opperf.metrics import check_instruments, launcher_of
-from opperf.model import Settings, process_settings
+from opperf.metrics import check_instruments, launcher_of, process_settings
+from opperf.model import Settings
 
 COUNTED = Settings(profiler="instructions")
 
@@ -70,14 +70,14 @@ def test_the_command_has_the_options_of_the_settings(program, tmp_path):
 
 
 def test_a_process_that_counts_is_of_its_own_kind():
-    assert process_settings(Settings()) == {}
-    assert process_settings(COUNTED) == {"profiler": "instructions", "threads": 1}
-    more = msgspec.structs.replace(COUNTED, threads=2, callgrind_cache=True)
-    assert process_settings(more) == {
-        "profiler": "instructions",
-        "threads": 2,
-        "callgrind_cache": True,
-    }
+    assert process_settings(Settings()) == Settings()
+    own = {"threads": 2, "env": {"A": "1"}, "python": "new"}
+    assert process_settings(Settings(**own, dtype="int8", profiler="python")) == Settings(**own)
+    assert process_settings(COUNTED) == Settings(profiler="instructions", threads=1)
+    more = msgspec.structs.replace(COUNTED, threads=2, callgrind_cache=True, dtype="int8")
+    assert process_settings(more) == Settings(
+        profiler="instructions", threads=2, callgrind_cache=True
+    )
 
 
 def test_caches_are_simulated_only_where_instructions_are_counted():

@@ -70,12 +70,12 @@ def framework(clock, monkeypatch):
 
 
 def test_events_are_offered_where_a_device_has_them():
-    assert list(find_profilers(Queued(None))) == ["python", "events", "instructions"]
+    assert list(find_profilers(Queued(None))) == ["python", "events"]
 
     class Without(Framework):
         name = "without"
 
-    assert list(find_profilers(Without())) == ["python", "instructions"]
+    assert list(find_profilers(Without())) == ["python"]
 
 
 def test_a_device_without_events_is_refused(framework):

@@ -56,12 +56,7 @@ NOT_CALLABLE = 5
 
 
 def test_a_frameworks_own_come_before_the_wall_clock():
-    assert list(find_profilers(Some("native", "perf"))) == [
-        "native",
-        "perf",
-        "python",
-        "instructions",
-    ]
+    assert list(find_profilers(Some("native", "perf"))) == ["native", "perf", "python"]
     assert profiler("perf", Some("native", "perf"), "gpu(1)") == "perf of gpu(1)"
 
 
@@ -95,26 +90,21 @@ def test_what_a_framework_does_not_offer_is_refused(name):
 
 
 def test_events_that_no_device_has_are_refused_with_the_devices():
-    words = r"events needs a device .*; some finds cpu\(0\) here; use one of python, instructions"
+    words = r"events needs a device .*; some finds cpu\(0\) here; use one of python"
     with pytest.raises(UsageError, match=words):
         profiler("events", Some(), "cpu(0)")
 
 
 def test_another_package_adds_a_profiler_for_every_framework(installed):
     installed("added", f"{__name__}:Added")
-    assert list(find_profilers(Some("native"))) == [
-        "native",
-        "python",
-        "instructions",
-        "added",
-    ]
+    assert list(find_profilers(Some("native"))) == ["native", "python", "added"]
     assert profiler("added", Some(), "cpu(0)").place == "some on cpu(0)"
 
 
 def test_a_name_that_is_taken_stays_the_frameworks(installed):
     installed("native", f"{__name__}:Added")
     installed("python", f"{__name__}:Added")
-    assert list(find_profilers(Some("native"))) == ["native", "python", "instructions"]
+    assert list(find_profilers(Some("native"))) == ["native", "python"]
     assert profiler("native", Some("native"), "cpu(0)") == "native of cpu(0)"
 
 

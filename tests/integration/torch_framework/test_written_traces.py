@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opperf.commands.trace import running
+from opperf.execution import written_traces
 from opperf.execution.planning import plan_file
 from opperf.execution.workers import Workers
 from opperf.frameworks import load
@@ -163,4 +163,4 @@ def test_an_existing_file_is_kept(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["trace", str(path), "--to", str(kept)])
     assert ended.value.code == 2 and kept.read_text() == "mine"
-    assert running.WRITERS.keys() == {".jsonl", ".txt", ".json"}
+    assert written_traces.WRITERS.keys() == {".jsonl", ".txt", ".json"}

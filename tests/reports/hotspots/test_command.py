@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.report import report
-from opperf.errors import OpperfError, OutputError, UsageError
+from opperf.commands.run_files import report
+from opperf.errors import OpperfError, OutputError
+from opperf.execution import scripts
 from opperf.model import Settings
-from opperf.reports.hotspots.command import Request, report_command
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.writing import write
 from tests.recordings import called, measured, recording, site, transformer
@@ -108,9 +107,9 @@ def test_a_torn_line_is_warned_of(program, saved):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["--rank", "tmie"], "'tmie' is not one of 'time'"),
+        (["--rank", "tmie"], "'tmie' is not one of time"),
         (["--by", "dtpye"], "unknown dimension for --by 'dtpye'; did you mean dtype"),
-        (["--top", "0"], "0 is not in the range"),
+        (["--top", "0"], "'0' is not an integer of at least 1"),
         (["-f", "jsonl"], "'jsonl' is not one of 'text'"),
     ],
 )
@@ -222,22 +221,23 @@ def test_what_the_file_cannot_answer_is_said(program, saved, words, said):
     assert code == 2 and said in printed
 
 
-def test_a_page_has_the_cases_of_every_run_and_scripts_on_request(program, saved, tmp_path):
+def test_a_page_has_the_cases_of_every_run_and_scripts_on_request(
+    program, saved, tmp_path, monkeypatch
+):
     path, page = saved(program), tmp_path / "page.html"
     made = []
 
-    def scripts(run):
-        made.append(run)
-        return {case.id: f"import torch\n\ncall({case.id!r})\n" for case in run.cases}
+    def scripts_of(cases, interpreters):
+        made.append(cases)
+        return {case.id: f"import torch\n\ncall({case.id!r})\n" for case in cases}
 
-    request = Request((Path(path),), "time", ("overload",), None, False, {}, page, "html", False)
-    report_command(dataclasses.replace(request, scripts=scripts))
+    monkeypatch.setattr(scripts, "scripts_of", scripts_of)
+    assert invoke(path, "--scripts", "-o", str(page))[0] == 0
     text = page.read_text()
     assert len(made) == 1 and all(f"call('{case.id}')" in text for case in program.cases)
     assert f"opperf run {path} --id {program.cases[0].id}" in text
-    with pytest.raises(UsageError, match="--scripts is for a page; name one with -o FILE.html"):
-        asked = dataclasses.replace(request, scripts=scripts, output_format="md", overwrite=True)
-        report_command(asked)
+    code, said = invoke(path, "--scripts", "-o", str(page.with_suffix(".md")))
+    assert code == 2 and "--scripts is for a page; name one with -o FILE.html" in said
 
 
 @pytest.mark.parametrize(

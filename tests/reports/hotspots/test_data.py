@@ -9,7 +9,7 @@ from unittest.mock import ANY
 import msgspec
 import pytest
 
-from opperf.commands.report import report
+from opperf.commands.run_files import report
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.export import export
+from opperf.commands.run_files import export
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Run
 from opperf.reports.run_page import markdown_text

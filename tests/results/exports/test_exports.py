@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
-from opperf.commands.export import export
+from opperf.commands.run_files import export
 from opperf.errors import OpperfError, RunFileError
 from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
 from opperf.reports.writing import write

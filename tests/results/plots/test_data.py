@@ -7,7 +7,7 @@ from opperf.instruments.times import FORWARD
 from opperf.model import Status
 from opperf.results.columns import BANDWIDTH
 from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot
-from opperf.results.plots.dimensions import MOST_LINES
+from opperf.results.plots.dimensions import MOST_LINES, linear_ticks, log_ticks
 from opperf.results.projection import Source
 from tests.results.conftest import summary
 
@@ -200,3 +200,9 @@ def test_sizes_that_grow_by_factors_suit_a_logarithmic_axis(sizes, expected):
 def test_times_of_zero_have_no_logarithm(make_point):
     plot = plotted([make_point(n=n, time=float(n - 128)) for n in (128, 256, 512)])
     assert plot.x_is_log and not plot.panels[0].is_log
+
+
+@pytest.mark.parametrize("ends", [(-1e308, 1e308), (0.0, 5e-324), (1e300, 1e308), (-2.0, -2.0)])
+def test_axes_of_any_numbers_have_ticks(ends):
+    for ticks in (linear_ticks, *([log_ticks] if ends[0] > 0 else [])):
+        assert ticks(*ends, 7) == [*ends]

@@ -276,6 +276,14 @@ def test_what_is_ignored_and_what_is_guessed_is_said_once():
     assert Configuration(content(), "f.json").remarks == []
 
 
+@pytest.mark.parametrize("key", ["input_iterator", "build_data_generator"])
+def test_a_name_that_is_an_object_is_refused(key):
+    config = content()
+    config["torch.add"][key] = {"name": "x"}
+    with pytest.raises(UsageError, match=rf"torch.add.{key}: expected `str \| null`, got `object`"):
+        Configuration(config, "f.json")
+
+
 def test_a_wrong_build_costs_its_own_cases():
     builds = [(number("x"), number(4)), (number(4), number(4)), (number(2), {"type": "itn"})]
     source = Configuration(content("torch.nn.Linear", [(TENSOR,)], builds), "f.json")

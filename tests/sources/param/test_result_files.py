@@ -84,13 +84,17 @@ def test_a_line_that_is_wrong_costs_its_own_case(tmp_path):
     text = lines.read_text().splitlines()
     text[1] = text[1].replace('"float"', '"flaot"')
     text[2] = text[2].replace('"config"', '"konfig"')
-    lines.write_text("\n".join([*text, text[-2][:60]]))
+    wrong = text[-2].replace('"metric": {}', '"metric": {"forward": {"measure.time": [-1]}}')
+    wrong = wrong.replace('"id": "', '"id": "9')
+    lines.write_text("\n".join([*text, wrong, text[-2][:60]]))
     source = open_source(lines)
     assert [case.source_id for case in source.cases()] == [
         *("torch.nn.Linear|0|0_0|0", "torch.nn.Linear|0|0_1|0", "aten::add|0|0|0")
     ]
-    assert [where.partition(": ")[0] for where in source.excluded] == ["line 2", "line 3", "line 8"]
-    assert source.warnings[0].endswith("and 2 more")
+    assert [where.partition(": ")[0] for where in source.excluded] == [
+        *("line 2", "line 3", "line 8", "line 9")
+    ]
+    assert "metric.forward.measure.time has -1, and no time is below zero" in str(source.excluded)
 
 
 def test_a_file_without_a_case_is_refused(tmp_path):

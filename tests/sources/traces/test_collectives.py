@@ -1,8 +1,9 @@
 """Collective operations, and ranks side by side."""
 
-from opperf.sources.traces.collectives import Message, collectives_of
+from opperf.sources.traces.collectives import Message
 from opperf.sources.traces.overview import overview_of
 from opperf.sources.traces.rank_comparison import NOTHING, compare_ranks
+from opperf.sources.traces.trace import collectives_of
 from tests.sources.traces.making import collective, event, node, tensor
 from tests.sources.traces.reports.making import execution_trace, profile
 

@@ -109,3 +109,12 @@ def test_commas_are_added_between_values_alone():
     assert json.loads(with_commas(text)) == value
     lacking = text.replace(", ", " ").replace("x y", "x, y")
     assert json.loads(with_commas(lacking)) == value
+
+
+def test_halves_of_characters_are_replaced_and_facts_are_of_an_object():
+    nodes, file = read(
+        '{"file\\udcff": "\\ud800", "nodes": [{"id": "\\udc80", "n": "\\ud83d\\ude00"}]}'
+    )
+    assert nodes == [{"id": "?", "n": "\U0001f600"}] and file.facts == {"file?": "?"}
+    nodes, file = read('3 "nodes": [{"id": 1}]')
+    assert nodes == [{"id": 1}] and file.facts == {}

@@ -24,6 +24,7 @@ import msgspec
 import psutil
 import torch
 
+from opperf.decoding import read_as
 from opperf.errors import UnsupportedError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.torch.snippets.units import (
@@ -35,6 +36,7 @@ from opperf.frameworks.torch.snippets.units import (
     unit_text,
 )
 from opperf.model import SnippetTarget, Struct
+from opperf.processes.commands import run_command
 
 FLAGS = ("-O2",)
 """Flags of the compiler: the optimisation that PyTorch itself is built with."""
@@ -67,11 +69,7 @@ def check_compiler() -> None:
 def compiler_version() -> str:
     """Returns the first line of what the compiler says of itself; empty if it says nothing."""
     command = [*shlex.split(_builder().get_cxx_compiler()), "--version"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.partition("\n")[0]
+    return run_command(command, timeout_s=60).output.partition("\n")[0]
 
 
 def compile_unit(name: str, text: str, file: Path) -> ModuleType:
@@ -150,7 +148,7 @@ def unit_file(name: str) -> Path:
 def find(target: SnippetTarget) -> Cached | None:
     """Returns what the cache has of a snippet; None if that is nothing, or cannot be read."""
     try:
-        found = msgspec.json.decode(_file(target).read_bytes(), type=Cached)
+        found = read_as(_file(target), Cached)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.error or unit_file(found.unit).is_file() else None

@@ -13,8 +13,8 @@ LAX = "lax.{}"
 
 SAME_NAME = (
     *("bitwise_not", "cbrt", "ceil", "cos", "cosh", "digamma", "erf", "erfc", "exp", "exp2"),
-    *("expm1", "floor", "log", "log1p", "reciprocal", "rsqrt", "sign", "sin", "sinh", "sqrt"),
-    *("square", "tan", "tanh"),
+    *("expm1", "floor", "log", "log1p", "log2", "reciprocal", "rsqrt", "sign", "sin", "sinh"),
+    *("sqrt", "square", "tan", "tanh"),
 )
 RENAMED = {
     "abs": "absolute",
@@ -29,6 +29,7 @@ RENAMED = {
     "neg": "negative",
     "optimization_barrier": "identity",
     "population_count": "ones_in_bits",
+    "stage": "identity",
     "stop_gradient": "identity",
 }
 """Operations of functions that have another name in `jax.lax`."""
@@ -77,6 +78,7 @@ UNARY: Table = merge(
     {
         "lax.clamp": use("clip", "x low=min high=max", to_arguments=clamp_arguments),
         "lax.integer_pow": use("power", power_roles, to_arguments=without_family),
+        "lax.one_minus_square": use("square", "x", lambda made, arguments: 1 - made),
         "lax.polygamma": use("polygamma", "x order=m", to_arguments=polygamma_arguments),
         "lax.round": Choice(
             "rounding_method",

@@ -60,6 +60,7 @@ TABLE: Table = {
     ),
     "lax.linalg.cholesky": use("cholesky", "x -symmetrize_input"),
     "lax.linalg.householder_product": use("householder_product", "packed=a scales=taus"),
+    "lax.linalg.ormqr": use("householder_times", "packed=a scales=taus other=c left transpose"),
     "lax.linalg.qr": use("qr", "x -full_matrices", also=REDUCED),
     "lax.linalg.svd": use("svd", "x -full_matrices", also=REDUCED),
     "lax.linalg.triangular_solve": use("triangular_solution", triangular_roles),

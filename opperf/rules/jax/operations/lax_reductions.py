@@ -105,11 +105,12 @@ def keys_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {"keys": one, "values": one, "dimension": roles["axis"]}
 
 
-def top_k(sign: int, axis: str) -> Use:
-    """The use of a function that returns the greatest or least elements along an axis, which a
-    parameter of this name says; without one, the last."""
+def top_k(sign: int, axis: str, data: str = "operand") -> Use:
+    """The use of a function that returns the greatest or least elements of its data along an axis,
+    which a parameter of this name says; without one, the last."""
 
-    def roles_of(operand: Array, k: int, **others: Any) -> dict[str, Any]:
+    def roles_of(k: int, **others: Any) -> dict[str, Any]:
+        operand = others.pop(data)
         along = others.pop(axis, -1) if axis else -1
         others.pop("recall_target", None)
         assert not others
@@ -120,7 +121,7 @@ def top_k(sign: int, axis: str) -> Use:
         return sign * values, places
 
     def arguments_of(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-        made = {"operand": roles["x"], "k": roles["k"]}
+        made = {data: roles["x"], "k": roles["k"]}
         if axis:
             return {**made, axis: roles["axis"]}
         return made if roles["axis"] == -1 else None
@@ -129,6 +130,7 @@ def top_k(sign: int, axis: str) -> Use:
 
 
 SORTED: Table = {
+    "jnp.top_k": top_k(1, "axis", "a"),
     "lax.approx_max_k": top_k(1, "reduction_dimension"),
     "lax.approx_min_k": top_k(-1, "reduction_dimension"),
     "lax.argmax": use("argmax", "x=operand axis -index_dtype", to_arguments=place_arguments),

@@ -166,6 +166,7 @@ TABLE: Table = {
     "lax.broadcast": use(
         "broadcast", lambda operand, sizes: {"x": operand, "shape": (*sizes, *operand.shape)}
     ),
+    "lax.broadcast_like": use("broadcast_like", "x=arr like=like_arr"),
     "lax.broadcast_in_dim": use("broadcast", broadcast_roles, to_arguments=broadcast_arguments),
     "lax.broadcast_to_rank": use(
         "reshape",
@@ -182,8 +183,11 @@ TABLE: Table = {
     "lax.slice": use("slice", "data=operand begin=start_indices end=limit_indices step=strides"),
     "lax.slice_in_dim": use("slice", slice_roles, to_arguments=without_family),
     "lax.split": use("split", split_roles, to_arguments=split_arguments),
+    "lax.stack": use("stack", "tensors=operands axis"),
     "lax.squeeze": use("squeeze", "x=array axis=dimensions", to_arguments=squeeze_arguments),
+    "lax.tile": use("tile", "x=operand times=reps"),
     "lax.transpose": use(
         "transpose", "x=operand axes=permutation", to_arguments=transpose_arguments
     ),
+    "lax.unstack": use("unstack", "x axis"),
 }

@@ -31,7 +31,7 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = {
     "multivariate_normal": ("multivariate_normal", DENSITIES),
     "nbinom": ("negative_binomial", COUNTS),
     "norm": ("normal", f"{ALL} isf ppf"),
-    "pareto": ("pareto", DENSITIES),
+    "pareto": ("pareto", f"{ALL} ppf"),
     "poisson": ("poisson", f"cdf {COUNTS}"),
     "t": ("student_t", DENSITIES),
     "truncnorm": ("truncated_normal", ALL),

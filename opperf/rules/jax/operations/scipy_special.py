@@ -8,16 +8,21 @@ from opperf.model import Argument, Operator
 from opperf.operations.uses import Array, Roles, Table, merge, use, uses
 
 SAME_NAME = (
-    *("digamma", "erf", "erfc", "erfinv", "exp1", "expi", "fresnel", "gamma", "gammaln"),
-    *("gammasgn", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr", "spence"),
+    *("dawsn", "digamma", "erf", "erfc", "erfcx", "erfinv", "exp1", "expi", "fresnel", "gamma"),
+    *("gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "log_ndtr", "logit", "ndtr", "sici"),
+    "spence",
 )
-RENAMED = {"entr": "entropy_term", "expit": "sigmoid"}
+RENAMED = {"entr": "entropy_term", "expit": "sigmoid", "loggamma": "gammaln"}
 TWO = {
     "beta": ("beta_function", "x=a y=b"),
     "betaln": ("betaln", "x=a y=b"),
+    "boxcox": ("boxcox", "x y=lmbda"),
+    "boxcox1p": ("boxcox1p", "x y=lmbda"),
+    "comb": ("comb", "x=N y=k"),
     "gammainc": ("gammainc", "a x"),
     "gammaincc": ("gammaincc", "a x"),
     "kl_div": ("kl_divergence_term", "x=p y=q"),
+    "owens_t": ("owens_t", "x=h y=a"),
     "poch": ("poch", "x=z y=m"),
     "rel_entr": ("relative_entropy_term", "x=p y=q"),
     "xlog1py": ("xlog1py", "x y"),
@@ -30,6 +35,7 @@ OTHERS = {
     "bernoulli": ("bernoulli_numbers", "last=n"),
     "bessel_jn": ("bessel_j_up_to", "x=z order=v"),
     "betainc": ("betainc", "a b x"),
+    "erfcinv": ("erfcinv", "x=y"),
     "expn": ("expn", "order=n x"),
     "factorial": ("factorial", "x=n"),
     "hyp1f1": ("hyp1f1", "a b x"),
@@ -37,6 +43,7 @@ OTHERS = {
     "multigammaln": ("multigammaln", "x=a order=d"),
     "ndtri": ("ndtri", "x=p"),
     "polygamma": ("polygamma", "x order=n"),
+    "wofz": ("wofz", "z"),
 }
 """Operations of other functions, and the names of their arguments."""
 

@@ -1,0 +1,40 @@
+"""The commands on this machine."""
+
+from __future__ import annotations
+
+from opperf.commands.options import command
+from opperf.errors import FOUND
+from opperf.requests.machine import DoctorRequest, FrameworksRequest
+from opperf.results.messages import tell
+
+
+@command(DoctorRequest)
+def doctor(request: DoctorRequest) -> int:
+    """Report what makes timings noisy on this machine, why, and the command that fixes it."""
+    from opperf.reports.formats import json_of
+    from opperf.reports.machine_health import print_findings
+    from opperf.results.text import terminal_width
+
+    found = request.run(tell)
+    if request.json:
+        print(json_of(found), end="")
+    else:
+        print_findings(found.findings, terminal_width())
+    warned = any(finding.level == "warn" for finding in found.findings)
+    return FOUND if warned and request.strict else 0
+
+
+@command(FrameworksRequest)
+def frameworks(request: FrameworksRequest) -> int:
+    """List the frameworks that opperf can measure: installed versions, and the command that
+    installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
+    namespaces and categories."""
+    from opperf.reports.formats import json_of
+    from opperf.reports.known_frameworks import print_frameworks
+
+    found = request.run(tell)
+    if request.json:
+        print(json_of(found), end="")
+    else:
+        print_frameworks(found, in_detail=bool(request.names))
+    return 0

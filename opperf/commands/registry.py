@@ -1,0 +1,65 @@
+"""The commands on a framework's registry."""
+
+from __future__ import annotations
+
+from opperf.commands.options import command
+from opperf.errors import FOUND, INTERRUPTED
+from opperf.requests.registry import CoverageRequest, ListRequest, ShowRequest
+from opperf.results.messages import tell
+
+
+@command(
+    ListRequest,
+    name="list",
+    examples={
+        "The operators of a name or pattern": "opperf list relu 'broadcast_*'",
+        "The categories, with the numbers of operators and cases": "opperf list --categories",
+        "All operators of a category, for a program": (
+            "opperf list --category reduction -o operators.json"
+        ),
+    },
+)
+def list_operators(request: ListRequest) -> int:
+    """List operators: name, number of cases, category, parameters, the rule that makes their
+    inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
+    from opperf.reports.writing import write_reports
+
+    write_reports(request.run(tell), [request.output])
+    return 0
+
+
+@command(
+    ShowRequest,
+    examples={
+        "An operator and its first case": "opperf show relu --max-configs 1",
+        "A case of the latest run, with its figures": "opperf show @last --id 1a86ae51",
+        "The script of a case with other inputs": "opperf show relu --dtype float64 --size small",
+    },
+)
+def show(request: ShowRequest) -> int:
+    """Show one operator, its cases, and for each a script that makes the call in the framework
+    alone; or the cases of a run file, or of a session of `opperf ab`, with their figures, too."""
+    from opperf.reports.writing import write_reports
+
+    write_reports(request.run(tell), [request.output])
+    return 0
+
+
+@command(CoverageRequest)
+def coverage(request: CoverageRequest) -> int:
+    """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
+    operator is run once, at a small size."""
+    from opperf.reports.coverage import report_of
+    from opperf.reports.writing import write_reports
+
+    found = request.run(tell)
+    if found is None:
+        return INTERRUPTED
+    write_reports(report_of(found), [request.output])
+    if request.least is not None and found.total.percent < request.least:
+        tell(
+            f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, less "
+            f"than {request.least:g} %"
+        )
+        return FOUND
+    return 0

@@ -1,0 +1,1 @@
+"""Processes that opperf starts: how they are started, asked and ended."""

@@ -1,0 +1,344 @@
+"""How a field of a request is declared, once: its option, parser, help and section. Options of the
+command line, keywords of Python and the words of a command derive from that."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
+from typing import get_type_hints as hints_of
+
+import msgspec
+
+from opperf.errors import UsageError, unknown
+from opperf.model.declaring import Read, one_of
+
+Say = Callable[[str], None]
+"""Is given a line for the user: a warning, or how far the work is."""
+
+Gather = Callable[[tuple[str, ...]], Any]
+"""Parses all texts of an option that may be repeated; raises as a `Read` does."""
+
+CASES, ARMS, COMMITS, INPUTS = "Cases", "Arms", "Commits", "Inputs"
+AXES, SETTINGS, CLUSTER = "Axes", "Settings", "Cluster"
+PRECISION, PROFILING, REPLAY = "Time and precision", "Profiling", "Replay"
+INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
+OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
+
+SECTIONS = (
+    *(CASES, ARMS, COMMITS, INPUTS, AXES, SETTINGS, CLUSTER, PRECISION, PROFILING, REPLAY),
+    *(INSIDES, COMPARISON, HISTORY, OUTPUT, ENDING, OTHER),
+)
+"""Titles of the sections of a command's help, in their order."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of a field."""
+
+    spellings: str
+    """`-o --output-file`, of which the first long one is shown; empty for an argument."""
+    help: str | Callable[[], str] = ""
+    """The meaning; computed where it lists what is only known later."""
+    read: Read | None = None
+    """Parser of one text; by default that of the field's type."""
+    gather: Gather | None = None
+    """Parser of all texts of an option that may be repeated."""
+    metavar: str = ""
+    alone: Any = None
+    """The text of an option that is written without a value, where it may be; None where not."""
+    choices: tuple[str, ...] = ()
+    """Values to complete; by default those of a `Literal`."""
+    takes_words: bool = False
+    """Whether it takes all words up to the next option, to `--` or to a file, as if repeated."""
+    section: str = OTHER
+    text: Callable[[Any], str] = str
+    """Writes a value, or an element of one, as `read` and `gather` read it."""
+    texts: Callable[[Any], tuple[str, ...]] | None = None
+    """Writes a whole value as `gather` reads it, where that is not each element for itself."""
+    flag: Any = True
+    """The value that an option without one sets."""
+    excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Fields that cannot be set with it, each with the reason and what to do."""
+
+
+def argument(metavar: str, read: Read | None = None, gather: Gather | None = None) -> Option:
+    """Returns the declaration of an argument of the command line; of several values it ends with
+    `...`, and in brackets it may be absent."""
+    return Option("", read=read, gather=gather, metavar=metavar)
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Fields that several requests have together, as one field of each."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Base class of what can be asked for."""
+
+    no_keywords: ClassVar[tuple[str, ...]] = ()
+    """Fields that are no keywords of Python, where they have no meaning or another form."""
+    given: frozenset[str] = frozenset()
+    """Names of the fields that were set, whatever to."""
+
+
+class Declared(NamedTuple):
+    """A declared field of a request."""
+
+    name: str
+    option: Option
+    kind: Any
+    """Its type."""
+    default: Any
+    """`msgspec.NODEFAULT` if it has to be given."""
+    group: str
+    """The request's field that holds it; empty for the request itself."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The spellings of its option."""
+        return tuple(self.option.spellings.split())
+
+    @property
+    def shown(self) -> str:
+        """The name that users know it by."""
+        long = (name for name in self.names if name.startswith("--"))
+        return next(long, self.option.metavar.strip("[].")).partition("/")[0]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Its names in Python."""
+        long = [name[2:].partition("/")[0] for name in self.names if name.startswith("--")]
+        return tuple(name.replace("-", "_") for name in long)
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its option takes no value."""
+        has_parser = self.option.read is not None or self.option.gather is not None
+        return bool(self.names) and self.kind is bool and not has_parser
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it has to be given."""
+        return self.default is msgspec.NODEFAULT
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words among which its value is, where they are known."""
+        literals = (
+            kind for kind in (self.kind, *get_args(self.kind)) if get_origin(kind) is Literal
+        )
+        return self.option.choices or tuple(get_args(next(literals, None)))
+
+    def read(self, text: str) -> Any:
+        """Returns the value of a text. Raises `ValueError` or `UsageError` for one of no value."""
+        parser = self.option.read or (one_of(*self.choices) if self.choices else _plain(self.kind))
+        return parser(text)
+
+    def parse(self, texts: tuple[str, ...]) -> Any:
+        """Returns the value of all texts, likewise."""
+        if self.option.gather is not None:
+            return self.option.gather(texts)
+        if get_origin(self.kind) is tuple:
+            return tuple(map(self.read, texts))
+        return self.read(texts[-1])
+
+    def texts(self, value: Any) -> tuple[str, ...]:
+        """Returns the texts that are parsed to a value."""
+        write = self.option.text
+        if isinstance(value, str):
+            return (value,)
+        if self.option.texts is not None:
+            return self.option.texts(value)
+        if isinstance(value, Mapping):
+            return tuple(f"{key}={write(each)}" for key, each in value.items())
+        if isinstance(value, (list, tuple, set, frozenset)) and self.is_repeated:
+            return tuple(map(write, value))
+        if isinstance(value, (list, tuple)):
+            # Commas separate what one text may have several of.
+            return (",".join(map(write, value)),)
+        return (write(value),)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it takes several texts."""
+        return self.option.gather is not None or get_origin(self.kind) is tuple
+
+    def words(self, value: Any) -> Iterator[str]:
+        """Yields the words of a command line that set it."""
+        if self.is_flag:
+            yes, _, no = self.names[0].partition("/")
+            if value == self.option.flag or no:
+                yield yes if value == self.option.flag else no
+        elif not self.names:
+            yield from self.texts(value)
+        elif value is not None:
+            yield from (f"{self.shown}={text}" for text in self.texts(value))
+
+
+class Chosen:
+    """The declaration of a field that holds several, which are declared elsewhere."""
+
+    def fields(self) -> Iterable[Declared]:
+        """Returns the fields in it, without a group."""
+        raise NotImplementedError
+
+
+PLAIN: Mapping[Any, tuple[Read, str]] = {
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    str: (str, "a text"),
+    Path: (Path, "a path"),
+}
+"""Parsers of texts by type, each with what it reads."""
+
+
+def _plain(kind: Any) -> Read:
+    """Returns the parser of a type's texts; None and a tuple around it have none of their own."""
+    if get_origin(kind) in (tuple, Union, UnionType):
+        kind = next(inner for inner in get_args(kind) if inner is not type(None))
+    parser, what = PLAIN[kind]
+
+    def read(text: str) -> Any:
+        try:
+            return parser(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not {what}") from None
+
+    return read
+
+
+@functools.cache
+def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
+    """Returns the declared fields of a request, those of its groups included, in their order; what
+    it inherits comes last, as the arguments of a command come first."""
+    found: dict[str, Declared] = {}
+    hints = hints_of(kind, include_extras=True)
+    inherited = {name for base in kind.__bases__ for name in hints_of(base)}
+    for field in sorted(msgspec.structs.fields(kind), key=lambda one: one.name in inherited):
+        hint = hints[field.name]
+        if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Chosen):
+            for inner in hint.__metadata__[0].fields():
+                found[inner.name] = inner._replace(group=field.name)
+        elif get_origin(hint) is Annotated:
+            (option,) = (each for each in hint.__metadata__ if isinstance(each, Option))
+            default = field.default
+            if field.default_factory is not msgspec.NODEFAULT:
+                default = field.default_factory()
+            found[field.name] = Declared(field.name, option, hint.__origin__, default, "")
+        elif isinstance(hint, type) and issubclass(hint, Group):
+            for name, inner in declared(hint).items():
+                found[name] = inner._replace(group=field.name)
+    return found
+
+
+Asked = TypeVar("Asked", bound=Request)
+
+
+def build(kind: type[Asked], values: Mapping[str, Any]) -> Asked:
+    """Returns a request with these values of its fields. Raises `UsageError` for fields that
+    exclude each other, and as the request itself does."""
+    fields = declared(kind)
+    own: dict[str, Any] = {}
+    grouped: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        group = fields[name].group
+        (grouped.setdefault(group, {}) if group else own)[name] = value
+    check_excluded(fields, values)
+    groups = {
+        name: holder(**inner) if issubclass(holder, msgspec.Struct) else inner
+        for name, holder in holders(kind).items()
+        if (inner := grouped.get(name)) is not None
+    }
+    return kind(given=frozenset(values), **own, **groups)
+
+
+def check_excluded(fields: Mapping[str, Declared], given: Collection[str]) -> None:
+    """Raises `UsageError` if fields were set that exclude each other."""
+    for name in given:
+        excluded = fields[name].option.excludes if name in fields else {}
+        for other, reason in excluded.items():
+            if other in given:
+                option = fields[other].shown if other in fields else f"--{other}"
+                raise UsageError(f"{fields[name].shown} and {option} exclude each other: {reason}")
+
+
+def holders(kind: type[Request]) -> dict[str, type]:
+    """Returns the types of the fields that hold declared fields."""
+    hints = hints_of(kind)
+    groups = {field.group for field in declared(kind).values()} - {""}
+    return {name: get_origin(hints[name]) or hints[name] for name in groups}
+
+
+def value_of(request: Request, name: str) -> Any:
+    """Returns the value of a declared field."""
+    field = declared(type(request))[name]
+    owner = getattr(request, field.group) if field.group else request
+    return owner.get(name, field.default) if isinstance(owner, Mapping) else getattr(owner, name)
+
+
+def from_keywords(
+    kind: type[Asked], arguments: Iterable[Any], keywords: Mapping[str, Any]
+) -> Asked:
+    """Returns the request of a call in Python: the first field has the arguments, keywords are
+    named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
+    is the default. Raises `UsageError`."""
+    fields = declared(kind)
+    by_keyword = {
+        keyword: field
+        for name, field in fields.items()
+        if name not in kind.no_keywords
+        for keyword in field.keywords
+    }
+    values: dict[str, Any] = {}
+    words = tuple(arguments)
+    if words:
+        first = next(field for field in fields.values() if not field.names)
+        values[first.name] = _parsed(first, words)
+    for keyword, value in keywords.items():
+        name = keyword.removesuffix("_")
+        if name not in by_keyword:
+            raise unknown("option", keyword, by_keyword)
+        if value is not None:
+            field = by_keyword[name]
+            values[field.name] = _flag(field, value) if field.is_flag else _parsed(field, value)
+    return build(kind, values)
+
+
+def _flag(field: Declared, value: Any) -> Any:
+    if not isinstance(value, bool):
+        raise UsageError(f"{field.keywords[0]} is True or False, not {value!r}")
+    return field.option.flag if value else not field.option.flag
+
+
+def _parsed(field: Declared, value: Any) -> Any:
+    try:
+        return field.parse(field.texts(value))
+    except ValueError as error:
+        raise UsageError(f"{field.keywords[0] if field.names else field.shown}: {error}") from error
+
+
+def words_of(request: Request) -> list[str]:
+    """Returns the words of the command line that make a request."""
+    fields = declared(type(request))
+    given = [name for name in fields if name in request.given]
+    options = [name for name in given if fields[name].names]
+    arguments = [name for name in given if not fields[name].names]
+    words = [
+        [word for name in chosen for word in fields[name].words(value_of(request, name))]
+        for chosen in (options, arguments)
+    ]
+    return [*words[0], *(["--", *words[1]] if words[1] else [])]

@@ -1,0 +1,135 @@
+"""Examines this machine, and lists the frameworks that it can measure."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from opperf.frameworks import variables_of
+from opperf.frameworks.mentioned import choose_framework, report_choice
+from opperf.requests.declaring import ENDING, Option, Request, Say, argument
+from opperf.requests.fields import AsJson, Framework, number_option
+
+if TYPE_CHECKING:
+    from opperf.machine.health.finding import Finding
+    from opperf.machine.health.jitter import Health
+    from opperf.machine.kernel import Machine
+    from opperf.reports.known_frameworks import FrameworkRow
+
+LONGEST_S = 600
+"""Limit on the jitter test: what does not occur in ten minutes is too rare to disturb a run."""
+
+JITTER_S = 5.0
+"""Duration of the jitter test: what disturbs a run of minutes occurs in it."""
+
+
+class DoctorRequest(Request, frozen=True, kw_only=True):
+    """Finds what makes timings noisy on this machine."""
+
+    seconds: Annotated[
+        float,
+        number_option(
+            "--seconds",
+            "Duration of the jitter test, which keeps one core busy; 0 skips it.",
+            "SECONDS",
+            high=LONGEST_S,
+            kind=float,
+            default=JITTER_S,
+        ),
+    ] = JITTER_S
+    strict: Annotated[
+        bool, Option("--strict", "Exit with 1 if there is any warning.", section=ENDING)
+    ] = False
+    json: AsJson = False
+    framework: Framework = ""
+
+    def run(self, say: Say) -> Health:
+        """Returns what the probes and the jitter test found. Raises `FrameworkError`."""
+        # Help and completion do without the import.
+        from opperf.machine.kernel import this_machine
+
+        choice = choose_framework(self.framework, (), ())
+        report_choice(choice, say)
+        return examine_health(this_machine(variables_of(choice.name)), self.seconds, say)
+
+
+def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
+    """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
+    # Help and completion do without the imports.
+    from opperf.machine.health import contention, jitter
+    from opperf.machine.health.examine import examine
+    from opperf.machine.kernel import Unreadable
+    from opperf.results.text import duration
+
+    # The probes come first, as the test itself is a load.
+    findings = {finding.name: finding for finding in examine(machine)}
+    measured = None
+    if seconds > 0:
+        say(f"keeping a core busy for {duration(seconds)} to measure its jitter")
+        begun = None
+        # The finding on steal reports what cannot be read.
+        with suppress(Unreadable, OSError, ValueError):
+            begun = contention.cpu_times()
+        measured = jitter.jitter_of(jitter.repeat_for(seconds, jitter.make_quantum()))
+        # Only a busy CPU can be stolen from.
+        (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
+    clock = jitter.timer()
+    others = [jitter.timer_finding(clock), jitter.jitter_finding(measured), instructions_finding()]
+    return jitter.Health([*findings.values(), *others], clock, measured)
+
+
+EXPLAINED = (
+    "--profiler instructions counts under Valgrind, which no noise of this machine changes; with a "
+    "C compiler, opperf's own allocator keeps what was allocated before out of the counts."
+)
+
+
+def instructions_finding() -> Finding:
+    """Returns the finding on Valgrind and the C compiler."""
+    # Help and completion do without the imports.
+    from opperf.errors import UsageError
+    from opperf.instruments.callgrind import heap
+    from opperf.instruments.callgrind.valgrind import Valgrind
+    from opperf.machine.health.finding import Finding
+
+    try:
+        state = Valgrind().version
+    except UsageError as error:
+        return Finding("instructions", str(error), "unknown", EXPLAINED)
+    try:
+        heap.library()
+    except heap.HeapError as error:
+        state += f", without opperf's allocator: {error}"
+    return Finding("instructions", state, "ok", EXPLAINED)
+
+
+class FrameworksRequest(Request, frozen=True, kw_only=True):
+    """Describes the known frameworks, or named ones with what they have."""
+
+    names: Annotated[tuple[str, ...], argument("[NAME]...")] = ()
+    json: AsJson = False
+
+    def run(self, say: Say) -> list[FrameworkRow]:
+        """Returns a row for each. Raises `UsageError` for an unknown name."""
+        # Help and completion do without the import.
+        from opperf.reports.known_frameworks import describe_framework, known_frameworks
+
+        if not self.names:
+            return known_frameworks()
+        return [_with_details(describe_framework(name)) for name in self.names]
+
+
+def _with_details(one: FrameworkRow) -> FrameworkRow:
+    """Returns the framework with what came of a sweep with each version, and with what it has, as a
+    worker says, where it can be used."""
+    # Listing the frameworks starts no worker, and need not load what manages one.
+    from opperf.frameworks.tested import tested_versions
+    from opperf.worker.client import Worker
+
+    one = msgspec.structs.replace(one, tested_versions=tested_versions(one.name))
+    if one.advice:
+        return one
+    with Worker(one.name) as worker:
+        return msgspec.structs.replace(one, choices=worker.choices())

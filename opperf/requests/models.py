@@ -1,0 +1,399 @@
+"""Tabulates and compares the results of models."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from opperf.errors import RunFileError, UsageError
+from opperf.experiments.backends import DEFAULT, backend_of
+from opperf.experiments.selection import (
+    Selection,
+    check_backends,
+    listed,
+    only_accelerator,
+    why_nothing,
+)
+from opperf.extras import check_extras
+from opperf.plurals import pluralize
+from opperf.reports.formats import BUILT_IN
+from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument
+from opperf.requests.fields import number_option
+from opperf.requests.outputs import Overwrite, file_option
+from opperf.results.output import STDOUT, check_output, replace_all
+
+if TYPE_CHECKING:
+    from opperf.experiments.records import ModelRecord
+    from opperf.reports.model import Report
+
+YEAR_10000_S = 253402300800
+"""The first second that no date of Python's has."""
+
+
+def timestamp_option(default: str) -> Option:
+    """Returns the declaration of the time of the records that have none."""
+    return number_option(
+        "--timestamp",
+        f"Time of the records that have none{default}",
+        "SECONDS",
+        high=YEAR_10000_S - 1,
+        kind=float,
+    )
+
+
+FOLDER = Path("output")
+"""The folder of results, by default that of PyTorch/XLA's runner."""
+
+REPORT = "metric_report"
+"""Name of the report, without its extension."""
+
+
+class Tabulated(NamedTuple):
+    """How many records are in which files."""
+
+    records: int
+    paths: tuple[Path, ...]
+
+
+class AnalyzeRequest(Request, frozen=True, kw_only=True):
+    """Tabulates the metrics of each record of a folder of results."""
+
+    named: Annotated[Path | None, argument("[DIR]")] = None
+    output_format: Annotated[
+        Literal["csv", "jsonl"],
+        Option("--output-format", "Write metric_report.csv, or metric_report.jsonl."),
+    ] = "csv"
+    output_dirname: Annotated[
+        Path | None,
+        Option(
+            "--output-dirname", "The folder, as PyTorch/XLA's analyzer names it.", metavar="DIR"
+        ),
+    ] = None
+    database: Annotated[
+        Path | None,
+        Option(
+            "--database",
+            "Table that a report in CSV is appended to.  [default: database.csv in DIR]",
+            metavar="FILE",
+        ),
+    ] = None
+    timestamp: Annotated[float | None, timestamp_option(", since 1970.  [default: now]")] = None
+    experiment_name: Annotated[
+        Literal["run_all"],
+        Option("--experiment-name", "PyTorch/XLA: all records are tabulated."),
+    ] = "run_all"
+    hide_errors: Annotated[bool, Option("--hide-errors", "Leave the messages of errors empty.")] = (
+        False
+    )
+
+    @property
+    def folder(self) -> Path:
+        """The folder of results. Raises `UsageError` for two."""
+        folders = {folder for folder in (self.named, self.output_dirname) if folder is not None}
+        if len(folders) > 1:
+            raise UsageError(
+                f"DIR is {self.named}, and --output-dirname {self.output_dirname}; name one of them"
+            )
+        return next(iter(folders), FOLDER)
+
+    def run(self, say: Say) -> Tabulated:
+        """Writes the report. Raises `OpperfError`."""
+        # Help and completion do without the imports.
+        from opperf.experiments import analysis
+        from opperf.experiments.files import read_bytes, read_folder
+
+        folder, hide = self.folder, self.hide_errors
+        report = folder / f"{REPORT}.{self.output_format}"
+        database = self.database or folder / "database.csv"
+        warnings: list[str] = []
+        records = read_folder(folder, REPORT, warnings)
+        for warning in warnings:
+            say(f"warning: {warning}")
+        if not records:
+            raise RunFileError(
+                f"{folder}: its files *.jsonl have no records; there is nothing to do"
+            )
+        check_output(report, overwrite=True)
+        at = time.time() if self.timestamp is None else self.timestamp
+        if self.output_format == "jsonl":
+            text = analysis.lines_text(analysis.line_of(record, at, hide) for record in records)
+            written = {report: text.encode()}
+        else:
+            rows = [analysis.row_of(record, at, hide) for record in records]
+            check_output(database, overwrite=True)
+            text = analysis.csv_text(rows, analysis.columns_of(rows))
+            # Undecodable bytes are kept as they are.
+            old = read_bytes(database).decode(errors="surrogateescape") if database.exists() else ""
+            whole = analysis.extended(database, old, rows) if old.strip() else text
+            written = {report: text.encode(), database: whole.encode(errors="surrogateescape")}
+        replace_all(written)
+        return Tabulated(len(records), tuple(written))
+
+
+EXTENSIONS = {
+    ".csv": "csv",
+    ".txt": "text",
+    **{f".{name}": name for name in ("md", "png", "svg", "html", "json", "jsonl")},
+}
+"""Formats that the extension of an output means."""
+
+IMAGES = ("png", "svg", "html")
+
+TABLES = ("speedup", "latest", "latest_grouped", "histogram")
+"""Reports on speed-ups."""
+
+FAILURES, RECORDS = "failures", "records"
+
+FORMATS_OF = {
+    **dict.fromkeys(TABLES, ("csv", "tab", "text", "md", *IMAGES)),
+    FAILURES: ("text", "md", "html", "csv", "json"),
+    RECORDS: ("csv", "jsonl"),
+}
+"""The formats of each report, the default first."""
+
+
+def _patterns(spellings: str, help: str) -> Option:
+    return Option(spellings, help, metavar="REGEX", section=CASES)
+
+
+def _tiers(spellings: str, help: str) -> Option:
+    return Option(spellings, help, metavar="TIER", section=CASES)
+
+
+def _side(spellings: str, help: str) -> Option:
+    return number_option(spellings, help, "INCHES", OUTPUT, low=1, high=100, kind=float)
+
+
+class AggregateRequest(Request, frozen=True, kw_only=True):
+    """Compares the results of models over backends and over time."""
+
+    files: Annotated[tuple[Path, ...], argument("FILE...")]
+    report: Annotated[
+        Literal["speedup", "latest", "latest_grouped", "histogram", "failures", "records"],
+        Option(
+            "--report",
+            "speedup: geometric means over models, for each time; latest: the last speed-up of "
+            "each model, sorted for each backend; latest_grouped: the same by model; histogram: "
+            "percentiles over models, for each time; failures: pass rates by suite and week, and "
+            "what fails since when; records: the records themselves, as JSON lines of PyTorch/XLA "
+            "or as CSV of PyTorch's runner.",
+            section=OUTPUT,
+        ),
+    ] = "speedup"
+    output_format: Annotated[
+        Literal["csv", "tab", "text", "md", "png", "svg", "html", "json", "jsonl"] | None,
+        Option(
+            "-f --format",
+            "tab is a grid of text with two decimals; png, svg and html are charts, but html of "
+            "failures is a page.  [default: by the output's extension, else csv, of failures "
+            "text]",
+            section=OUTPUT,
+        ),
+    ] = None
+    accelerator: Annotated[
+        str | None,
+        Option(
+            "--accelerator",
+            "Only records of this accelerator, a part of its name, e.g. v100.  [default: that of "
+            "all records; of several v100; failures and records are of all]",
+            metavar="NAME",
+            section=CASES,
+        ),
+    ] = None
+    test: Annotated[
+        Literal["inference", "training"] | None,
+        Option(
+            "--test",
+            "Only records of this test.  [default: inference; failures and records are of both]",
+            section=CASES,
+        ),
+    ] = None
+    backends: Annotated[
+        tuple[str, ...],
+        Option(
+            "--backends",
+            "Backends to report, the first of which is the baseline: eager, inductor, "
+            "openxla+dynamo, openxla+lazytensor, or another that the records have; up to the next "
+            "option or --.  [default: inductor openxla+dynamo; failures and records are of all]",
+            metavar="NAME...",
+            takes_words=True,
+            section=COMPARISON,
+        ),
+    ] = ()
+    baseline: Annotated[
+        Literal["oldest", "latest"],
+        Option(
+            "--baseline",
+            "What speed-ups are over: each model's oldest time of the first backend, or its times "
+            "at the newest timestamp.",
+            section=COMPARISON,
+        ),
+    ] = "oldest"
+    metric: Annotated[
+        Literal["exec", "compile"],
+        Option(
+            "--metric",
+            "exec: the mean time of a repeat but the first three; compile: what the first repeat "
+            "takes longer than the others.",
+            section=COMPARISON,
+        ),
+    ] = "exec"
+    filter: Annotated[
+        tuple[str, ...],
+        _patterns(
+            "-k --filter",
+            "Only models whose names have a match, whatever the case. Repeat it for several.",
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...],
+        _patterns("-x --exclude", "No models whose names have a match. Repeat it for several."),
+    ] = ()
+    filter_by_tier: Annotated[
+        tuple[int, ...],
+        _tiers(
+            "--filter-by-tier",
+            "Only models of this tier of TorchBench's, 1 to 3, besides those of --filter.",
+        ),
+    ] = ()
+    exclude_by_tier: Annotated[
+        tuple[int, ...], _tiers("--exclude-by-tier", "No models of this tier.")
+    ] = ()
+    title: Annotated[
+        str,
+        Option(
+            "--title", "A line for the title of a chart or page.", metavar="TEXT", section=OUTPUT
+        ),
+    ] = ""
+    fig_width: Annotated[
+        float | None, _side("--fig-width", "Width of a chart in inches.  [default: 9]")
+    ] = None
+    fig_height: Annotated[
+        float | None,
+        _side("--fig-height", "Height of a chart.  [default: 6.75, more for many bars]"),
+    ] = None
+    timestamp: Annotated[
+        float | None, timestamp_option(".  [default: when their file was last changed]")
+    ] = None
+    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
+    overwrite: Overwrite = False
+
+    def run(self, say: Say) -> bytes:
+        """Returns the content of the report; nothing if there is no speed-up to show in a report of
+        the latest ones. Raises `OpperfError`, also for an output that could not be written."""
+        # Help and completion do without the imports.
+        from opperf.experiments.aggregation.failures_report import report_of
+        from opperf.experiments.aggregation.outcomes import outcomes_of
+        from opperf.experiments.files import read_records
+        from opperf.experiments.records import line_of
+        from opperf.experiments.runner_csv import runner_csv_text
+
+        check_output(self.output_file, self.overwrite, self.files)
+        format = self._format()
+        warnings: list[str] = []
+        records = read_records(self.files, warnings, self.timestamp)
+        for warning in warnings:
+            say(f"warning: {warning}")
+        selected = self._select(records)
+        if self.report == FAILURES:
+            return _written(report_of(outcomes_of(selected), self.title), format)
+        if self.report != RECORDS:
+            return self._speedups(selected, format, say)
+        if format == "csv":
+            return runner_csv_text(selected).encode()
+        return "".join(f"{line_of(record)}\n" for record in selected).encode()
+
+    def _format(self) -> str:
+        """Returns the format that is meant. Raises `UsageError` for one that the report lacks."""
+        known, path = FORMATS_OF[self.report], self.output_file
+        by_name = EXTENSIONS.get(path.suffix.lower())
+        if path != STDOUT and path.suffix and by_name is None:
+            raise UsageError(
+                f"{path}: {path.suffix} is the extension of no format; use "
+                f"{', '.join(EXTENSIONS)}, or a name without an extension and --format"
+            )
+        named = self.output_format
+        # A grid is text.
+        if named and by_name and named != by_name and (named, by_name) != ("tab", "text"):
+            raise UsageError(f"--format {named} contradicts the extension of {path}; change one")
+        format = named or by_name or known[0]
+        if format not in known:
+            raise UsageError(
+                f"--report {self.report} has no format {format}; it has {listed(known)}"
+            )
+        if format == "png" and path == STDOUT and sys.stdout.isatty():
+            raise UsageError("an image is for no terminal; name a file with -o FILE.png")
+        if format in IMAGES and self.report in TABLES:
+            check_extras("a chart", "altair", "vl_convert")
+        return format
+
+    def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
+        """Returns the records that are meant. Raises `NothingLeftError` without any."""
+        # Help and completion do without the import.
+        from opperf.experiments.aggregation.speedups import NothingLeftError
+
+        is_table = self.report in TABLES
+        accelerator, test = self.accelerator, self.test
+        if is_table:
+            accelerator = accelerator or only_accelerator(records)
+            test = test or "inference"
+        tiers = self.filter_by_tier, self.exclude_by_tier
+        selection = Selection(accelerator, test, self.filter, self.exclude, *tiers)
+        found = selection.of(records)
+        if not found:
+            raise NothingLeftError(why_nothing(selection, records))
+        check_backends(self.backends, records)
+        if self.backends and not is_table:
+            found = [record for record in found if backend_of(record) in self.backends]
+            if not found:
+                raise NothingLeftError(f"no record has a backend {' or '.join(self.backends)}")
+        return found
+
+    def _speedups(self, records: Sequence[ModelRecord], format: str, say: Say) -> bytes:
+        """Returns the table or chart."""
+        # Help and completion do without the imports.
+        from opperf.experiments.aggregation import speedups, tables
+        from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
+
+        times = speedups.collect(records, self.metric)
+        for line in times.omitted():
+            say(line)
+        if not times.by_time:
+            raise speedups.NothingLeftError(
+                f"no results found: none of {pluralize(len(records), 'record')} has enough repeats "
+                "without an error; --report failures lists what failed"
+            )
+        backends = self.backends or DEFAULT
+        base = speedups.BASELINES[self.baseline](times, backends[0])
+        found = speedups.compare(times, backends, base)
+        compared = tables.Comparison(found, backends, self.baseline)
+        table = tables.TABLES[self.report](compared)
+        if not table.rows:
+            say(
+                f"there is no speed-up: no model has results of both {' or '.join(backends)} and "
+                f"the baseline, {' '.join(compared.over)}"
+            )
+            if self.report.startswith("latest") or format in IMAGES:
+                return b""
+        if format in IMAGES:
+            from opperf.results.plots.images import WRITERS
+
+            figure = Figure(self.fig_width or WIDTH, self.fig_height, self.title)
+            return WRITERS[f".{format}"](CHARTS[self.report](compared, figure))
+        if format == "csv":
+            return tables.csv_text(table).encode()
+        if format == "tab":
+            return tables.grid_text(table).encode()
+        return _written(tables.table_report(table, self.title or compared.title), format)
+
+
+def _written(report: Report, format: str) -> bytes:
+    """Returns a report as text, Markdown, a page, CSV or JSON."""
+    # Help and completion do without the import.
+    from opperf.results.text import terminal_width
+
+    (writer,) = (known for known in BUILT_IN if known.name == format)
+    return writer.write_report(report, terminal_width() if format == "text" else None).encode()

@@ -1,0 +1,136 @@
+"""Fields for outputs: files, and formats that their extensions decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from opperf.errors import UsageError, suggest
+from opperf.model import Run
+from opperf.model.declaring import Read
+from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
+from opperf.requests.declaring import OUTPUT, Option, Request, Say, argument
+from opperf.requests.parsers import locate_kept
+from opperf.results.output import STDOUT, Output, check_output
+
+RunFile = Annotated[Path, argument("RUNFILE", locate_kept)]
+"""A run file, or a kept run."""
+
+RunFiles = Annotated[tuple[Path, ...], argument("RUNFILE...", locate_kept)]
+
+Overwrite = Annotated[
+    bool, Option("--overwrite", "Replace the output file if it exists.", section=OUTPUT)
+]
+
+
+def file_option(help: str) -> Option:
+    """Returns the declaration of an output file."""
+    return Option("-o --output-file", help, Path, metavar="FILE", section=OUTPUT)
+
+
+def files_option(help: str) -> Option:
+    """Returns the declaration of several output files."""
+    return Option("-o --output-file", help, gather=read_outputs, metavar="FILE", section=OUTPUT)
+
+
+def read_outputs(texts: tuple[str, ...]) -> tuple[Path, ...]:
+    """Returns the paths of several output files. Raises `ValueError` for one that is named
+    twice."""
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"{text!r} is named twice")
+    return tuple(map(Path, texts))
+
+
+def format_option(
+    what: str,
+    help: str = "Format of the output.",
+    default: str = "text",
+    spellings: str = "-f --format",
+) -> Option:
+    """Returns the declaration of the format of runs, or of the reports of a command; its field's
+    default is empty, for that of the file's extension, or else `default`."""
+    return Option(
+        spellings,
+        f"{help}  [default: by the output file's extension, else {default}]",
+        read_format(what),
+        metavar="" if len("|".join(built_in_names(what))) <= 60 else "FORMAT",
+        choices=built_in_names(what),
+        section=OUTPUT,
+    )
+
+
+def read_format(what: str) -> Read:
+    """Returns the parser of a format's name, of another package's too."""
+
+    def read(text: str) -> str:
+        if text.lower() in built_in_names(what):
+            return text.lower()
+        known = formats_of(what)
+        if text not in known:
+            words = ", ".join(map(repr, known))
+            raise ValueError(f"{text!r} is not one of {words}{suggest(text, known)}")
+        return text
+
+    return read
+
+
+def output_of(path: Path, named: str, what: str, default: str = "text") -> Output:
+    """Returns an output with its format: that which is named, or else of the path's extension, or
+    else the default. Raises `UsageError` for an extension of no format of these outputs, and for a
+    name that contradicts it."""
+    if not path.suffix or path == STDOUT:
+        return Output(path, named or default)
+    meant = format_of_extension(path.suffix.lower(), what)
+    if meant is None:
+        known = dict.fromkeys(format.extension for format in formats_of(what).values())
+        raise UsageError(
+            f"{str(path)!r}: {path.suffix} is not an extension of what is written here; use "
+            f"{', '.join(known)}, or a name without an extension"
+        )
+    if named and path.suffix.lower() not in format_named(named, what).extensions:
+        raise UsageError(
+            f"--format {named} contradicts the extension of the output file {str(path)!r}; change "
+            "one of them, or omit --format"
+        )
+    return Output(path, named or meant.name)
+
+
+def outputs_of(paths: Sequence[Path], named: str, what: str) -> tuple[Output, ...]:
+    """Returns several outputs with their formats: the named one is of those without an extension,
+    and contradicts no other if it is of none."""
+    is_needed = any(not path.suffix for path in paths)
+    return tuple(
+        output_of(path, named if not path.suffix or not is_needed else "", what) for path in paths
+    )
+
+
+class ReportedRequest(Request, frozen=True, kw_only=True):
+    """A request whose result is a report; a subclass declares the format by `format_option`."""
+
+    command: ClassVar[str]
+    """By which formats know its reports."""
+    output_format: str = ""
+    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
+    overwrite: Overwrite = False
+
+    @property
+    def output(self) -> Output:
+        """The file and its format. Raises `UsageError` for an extension of none."""
+        return output_of(self.output_file, self.output_format, self.command)
+
+    def check_output(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises `OpperfError` for an output that is an input or could not be written later."""
+        check_output(self.output.path, self.overwrite, inputs)
+
+
+def read_told(path: Path, say: Say) -> Run:
+    """Returns the content of a run file, and says what is doubtful. Raises `RunFileError`."""
+    # Help and completion do without the import.
+    from opperf.results.runfile import read_run
+
+    run, warnings = read_run(path)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    return run

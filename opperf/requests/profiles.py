@@ -1,0 +1,320 @@
+"""Explains the difference of two counts of instructions, and shows what is in traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from opperf.errors import OutputError, UsageError
+from opperf.plurals import pluralize
+from opperf.requests.declaring import COMPARISON, OUTPUT, Option, Say, argument
+from opperf.requests.fields import count_option, number_option
+from opperf.requests.outputs import ReportedRequest, format_option
+from opperf.requests.parsers import locate_kept
+from opperf.results.output import check_output, replace
+
+if TYPE_CHECKING:
+    from opperf.comparison.explaining.choosing import Chosen
+    from opperf.reports.model import Report
+    from opperf.sources.traces.trace import Trace
+
+
+class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Finds the functions that made the difference between two counts of instructions."""
+
+    command = "explain"
+    base: Annotated[Path, argument("BASE", locate_kept)]
+    new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
+    """None, or the case, for a session, whose file has both sides."""
+    id: Annotated[str | None, argument("[ID]")] = None
+    measured_pass: Annotated[
+        Literal["forward", "backward"],
+        Option("--pass", "The pass of the case.", section=COMPARISON),
+    ] = "forward"
+    sort: Annotated[
+        Literal["exclusive", "inclusive"],
+        Option(
+            "--sort",
+            "What comes first: the largest change of a function's own code, or of all that runs "
+            "while it does.",
+            section=COMPARISON,
+        ),
+    ] = "exclusive"
+    top: Annotated[
+        int | None,
+        count_option(
+            "--top", "Number of functions to show.  [default: 20; all in json]", COMPARISON
+        ),
+    ] = None
+    event: Annotated[
+        str,
+        Option(
+            "--event",
+            "What to compare, by callgrind's name, e.g. Ir (instructions), D1mr (cache misses).  "
+            "[default: the first that the files count]",
+            metavar="NAME",
+            section=COMPARISON,
+        ),
+    ] = ""
+    no_python: Annotated[
+        bool,
+        Option(
+            "--no-python",
+            "Show the functions of the Python interpreter itself as one line.",
+            section=COMPARISON,
+        ),
+    ] = False
+    flame: Annotated[
+        Path | None,
+        Option(
+            "--flame",
+            "Write a flame graph of the difference, .svg or .html.",
+            metavar="FILE",
+            section=OUTPUT,
+        ),
+    ] = None
+    output_format: Annotated[str, format_option("explain")] = ""
+
+    def run(self, say: Say) -> Report:
+        """Returns the report, and writes the flame graph if one is named. Raises `OpperfError` for
+        files that cannot be compared, and for an output that cannot be written."""
+        # Help and completion do without the imports.
+        from opperf.comparison.explaining.callgrind import read_dump
+        from opperf.comparison.explaining.difference import compare_dumps
+        from opperf.comparison.explaining.paths import make_graph
+        from opperf.comparison.explaining.reports.difference_report import report_of
+        from opperf.comparison.explaining.reports.flame import WRITERS
+
+        chosen = self._choose()
+        inputs = tuple(filter(None, (self.base, self.new, chosen.base, chosen.new)))
+        self.check_output(inputs)
+        self._check_flame(inputs)
+        for warning in chosen.warnings:
+            say(f"warning: {warning}")
+        base, new = read_dump(chosen.base), read_dump(chosen.new)
+        python = not self.no_python
+        difference = compare_dumps(base, new, self.event, self.sort, python)
+        if self.flame is not None:
+            graph = make_graph(base, new, difference.event, python)
+            write = WRITERS[self.flame.suffix.lower()]
+            replace(self.flame, write(graph, difference, chosen.title).encode())
+            say(f"written to {self.flame}")
+        return report_of(difference, chosen.title, self.top, chosen.results)
+
+    def _choose(self) -> Chosen:
+        """Returns the profiles to compare. Raises `UsageError` for a single run."""
+        # Help and completion do without the imports.
+        from opperf.comparison.ab.gate import as_counted, why_not_counted
+        from opperf.comparison.ab.session_file import find_pair, session_of
+        from opperf.comparison.explaining.choosing import choose, choose_dumps
+        from opperf.comparison.results import ResultsRow
+        from opperf.results.kept_facts import is_session
+        from opperf.results.runfile import read_run
+
+        base, new, wanted = self.base, self.new, self.id
+        if not is_session(base):
+            if new is None:
+                raise UsageError(f"{base} is no session: name BASE and NEW, two files, and a case")
+            return choose(base, new, wanted, self.measured_pass)
+        if wanted is not None:
+            raise UsageError(
+                f"{base} is a session, which has both sides: opperf explain {base} {wanted}"
+            )
+        # With one file, the second argument is the case.
+        run, warnings = read_run(base)
+        session = session_of(base, run)
+        pair = find_pair(base, session, None if new is None else str(new))
+        group = session.group_of[pair[0].id]
+        results = tuple(
+            ResultsRow.of(group, own.label, own.inputs, check)
+            for own in session.pairs
+            if own.id == group and (check := session.checks.get(group)) is not None
+        )
+        if session.plan.gate is not None:
+            why = why_not_counted(*pair)
+            if why:
+                raise UsageError(f"{base}: instructions of {pair[0].label} were not counted: {why}")
+            pair = as_counted(pair[0]), as_counted(pair[1])
+        chosen = choose_dumps((base, base), (run, run), pair, self.measured_pass, warnings)
+        return chosen._replace(results=results)
+
+    def _check_flame(self, inputs: tuple[Path, ...]) -> None:
+        """Raises `UsageError` for an unknown extension of the flame graph, and `OutputError` if it
+        cannot be written."""
+        # Help and completion do without the imports.
+        from opperf.comparison.explaining.reports.flame import WRITERS
+
+        if self.flame is None:
+            return
+        if self.flame.suffix.lower() not in WRITERS:
+            raise UsageError(
+                f"{self.flame}: the name of a flame graph ends in {' or '.join(WRITERS)}"
+            )
+        if self.flame == self.output.path:
+            raise OutputError(f"{self.flame} is named as two outputs; choose another name for one")
+        check_output(self.flame, self.overwrite, inputs)
+
+
+DEPTH = 4
+"""Levels of a tree: steps, what a program labels in them, operators, and what these call."""
+
+DEEPEST = 64
+"""Most levels of a tree; programs nest fewer."""
+
+MOST_NAMED = 4
+"""Traces that a message names."""
+
+
+class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Shows what is in traces of a program, or writes their calls."""
+
+    command = "trace"
+    files: Annotated[tuple[Path, ...], argument("FILE...")]
+    tree: Annotated[
+        bool, Option("--tree", "Show the nodes as a tree, in place of the operators.")
+    ] = False
+    depth: Annotated[
+        int,
+        number_option("--depth", "Levels of --tree.", "N", low=1, high=DEEPEST, default=DEPTH),
+    ] = DEPTH
+    node: Annotated[
+        int | None,
+        number_option(
+            "--node", "Show this node: arguments, tensors, what is above and below it, times.", "ID"
+        ),
+    ] = None
+    tensor: Annotated[
+        int | None,
+        number_option(
+            "--tensor",
+            "Show this tensor: which call made it, which use it, and its storage.",
+            "ID",
+        ),
+    ] = None
+    rank: Annotated[
+        int | None, number_option("--rank", "Only the trace of this rank, of several.", "N")
+    ] = None
+    written: Annotated[
+        Path | None,
+        Option(
+            "--to",
+            "Write the calls for `opperf run`, by the extension: .jsonl, a recording with counts, "
+            "places and times; .txt, a log of operator inputs; .json, a configuration of PARAM's.",
+            metavar="FILE",
+        ),
+    ] = None
+    output_format: Annotated[str, format_option("trace")] = ""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, those of each rank together if all names have one."""
+        # Help and completion do without the import.
+        from opperf.sources.traces.archives import rank_in
+
+        ranks = {path: rank_in(path.name) for path in self.files}
+        if None in ranks.values():
+            return self.files
+        return tuple(sorted(self.files, key=lambda path: ranks[path] or 0))
+
+    def run(self, say: Say) -> Report | None:
+        """Returns the report that is asked for; None if the calls are written instead.
+
+        Raises `OpperfError` for a file that is no trace, for a node, tensor or rank that is not
+        there, for options that contradict each other, and for an output that cannot be written.
+        """
+        part = self._part()
+        if self.written is not None:
+            check_output(self.written, self.overwrite, self.files)
+            # Help and completion do without the import.
+            from opperf.execution.written_traces import write_calls
+
+            paths, file = self.paths, self.written
+            made, calls = write_calls(paths, self.rank, file, self.overwrite, say)
+            say(f"written to {file}, {pluralize(made, 'case')} of {pluralize(calls, 'call')}")
+            return None
+        self.check_output(self.files)
+        return self._overview() if part is None else self._report_of(part)
+
+    def _part(self) -> str | None:
+        """Returns the option of what is shown of one trace, if any. Raises `UsageError` for options
+        that contradict each other."""
+        for path in self.files:
+            if self.files.count(path) > 1:
+                raise UsageError(f"{path} is named twice; name each trace once")
+        asked = {
+            "--tree": self.tree,
+            "--node": self.node is not None,
+            "--tensor": self.tensor is not None,
+        }
+        parts = [option for option, is_asked in asked.items() if is_asked]
+        given = [*parts, *(["--to"] if self.written is not None else [])]
+        if len(given) > 1:
+            raise UsageError(f"{' and '.join(given)} are different things to do; choose one")
+        if "depth" in self.given and not self.tree:
+            raise UsageError("--depth is for --tree")
+        if self.written is not None:
+            self._check_written(self.written)
+        return next(iter(parts), None)
+
+    def _check_written(self, file: Path) -> None:
+        """Raises `UsageError` for a file of no form of calls, and for the output of a report."""
+        # Help and completion do without the import.
+        from opperf.execution.written_traces import WRITERS
+
+        if file.suffix not in WRITERS:
+            raise UsageError(
+                f"--to {file}: its extension says what is written: {', '.join(WRITERS)}"
+            )
+        if self.given & {"output_file", "output_format"}:
+            raise UsageError(f"--to writes {file}, and no report; omit -o and -f")
+
+    def _traces(self) -> Iterator[Trace]:
+        # Help and completion do without the import.
+        from opperf.sources.traces.reading import of_rank, read_traces
+
+        return of_rank(read_traces(self.paths), self.rank)
+
+    def _overview(self) -> Report:
+        """Returns the report on all traces."""
+        # Help and completion do without the imports.
+        from opperf.sources.traces.overview import overview_of
+        from opperf.sources.traces.rank_comparison import compare_ranks
+        from opperf.sources.traces.reports import overview_report, rank_report
+
+        # A trace takes much memory, and what is shown of it little.
+        overviews = [overview_of(trace) for trace in self._traces()]
+        if len(overviews) == 1:
+            return overview_report.report_of(overviews[0])
+        return rank_report.report_of(compare_ranks(overviews))
+
+    def _report_of(self, part: str) -> Report:
+        """Returns the report on a part of the only trace. Raises `UsageError` if there are
+        several."""
+        # Help and completion do without the imports.
+        from opperf.sources.traces.outline import outline_of
+        from opperf.sources.traces.reports import outline_report
+        from opperf.sources.traces.reports.node_report import node_report, tensor_report
+
+        trace = self._only(part)
+        if self.node is not None:
+            return node_report(trace, self.node)
+        if self.tensor is not None:
+            return tensor_report(trace, self.tensor)
+        return outline_report.report_of(trace, outline_of(trace, self.depth))
+
+    def _only(self, option: str) -> Trace:
+        """Returns the only trace. Raises `UsageError` if there are several."""
+        found: list[Trace] = []
+        names: list[str] = []
+        for trace in self._traces():
+            names.append(trace.name if trace.rank is None else f"rank {trace.rank}")
+            found = found or [trace]
+        if len(names) > 1:
+            more = len(names) - MOST_NAMED
+            others = f" and {pluralize(more, 'other')}" if more > 0 else ""
+            raise UsageError(
+                f"{option} is of one trace, and here are {', '.join(names[:MOST_NAMED])}{others}; "
+                "choose one with --rank, or name its file"
+            )
+        return found[0]

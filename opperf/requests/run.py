@@ -1,0 +1,353 @@
+"""Measures operators: the request of `opperf run` and of `opperf.run`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
+from opperf.model import DECLARED, Settings, Status
+from opperf.model.declaring import integer_from, number_between
+from opperf.reports.formats import RUN
+from opperf.requests.declaring import (
+    CASES,
+    ENDING,
+    INPUTS,
+    PRECISION,
+    SETTINGS,
+    Option,
+    Request,
+    Say,
+    declared,
+)
+from opperf.requests.fields import Columns, Framework
+from opperf.requests.operators import (
+    Changed,
+    Ids,
+    Inputs,
+    NoBackward,
+    Operators,
+    Partition,
+    Shuffle,
+)
+from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
+from opperf.requests.places import Cluster, Environments
+from opperf.requests.profiling import ProfilingPrograms
+from opperf.requests.replays import Replay, open_replays
+from opperf.requests.resolved_run import ResolvedRun, quick_values
+from opperf.requests.resuming import Labels, Resumption, named_output
+from opperf.requests.selecting import (
+    check_rule_options,
+    check_shape_options,
+    select_inputs,
+    split_sources,
+)
+from opperf.requests.settings import Interpreters, SettingFields
+from opperf.results.output import Output
+from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
+from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
+from opperf.sources.varying import check_combinations
+
+AXES = tuple(name for name, setting in DECLARED.items() if setting.axis and name != "python")
+"""Settings of which each value makes a case of its own; interpreters have a field of theirs."""
+
+SINGLE = (
+    *("precision", "max_time_s", "warmup", "runs", "input_function", "imports", "grad"),
+    *("callgrind_cache", "memory", "verify", "seed", "timeout_s"),
+)
+"""Settings of one value."""
+
+
+class RunRequest(Request, frozen=True, kw_only=True):
+    """Measures operators in worker processes, and writes a run file and an output."""
+
+    no_keywords = (
+        *("output_file", "output_format", "columns", "list_only", "dry_run", "resume", "retry"),
+        "strict",
+    )
+    operators: Operators = Operators()
+    changed: Changed = Changed()
+    output_format: Annotated[
+        str,
+        format_option(
+            RUN,
+            "json; md, a page to read; csv; jsonl, the run file with every sample; param, the "
+            "lines of PARAM's benchmarks; instruction-counts, the object of PyTorch's suite of "
+            "that name; a tool's, as `opperf export` writes it; or another package's.",
+            "json",
+            "-f --output-format",
+        ),
+    ] = ""
+    output_file: Annotated[
+        Path | None,
+        file_option(
+            "Output file; - prints the output, and messages go to standard error.  "
+            "[default: ./<framework>_operator_benchmarks.<format>]"
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    columns: Columns = ()
+    quick: Annotated[
+        bool,
+        Option(
+            "--quick",
+            "One configuration and few calls of each operator: a registry of 600 takes 2 minutes "
+            "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs "
+            "override it.",
+            section=CASES,
+        ),
+    ] = False
+    inputs: Inputs = Inputs()
+    axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(AXES, are_axes=True)] = {}
+    settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
+    interpreters: Interpreters = ()
+    environments: Environments = Environments()
+    cpus: Annotated[
+        str,
+        Option(
+            "--cpus",
+            "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
+            "threads; opperf itself runs on others. none: workers are not pinned.",
+            metavar="auto|none|LIST",
+            section=SETTINGS,
+        ),
+    ] = "auto"
+    compile_ahead: Annotated[
+        bool,
+        Option(
+            "--compile-ahead/--no-compile-ahead",
+            "Compile the cases on all cores before the first is measured, in modes with a cache of "
+            "programs on disk, as JAX's. Times of compilation are then longer than alone.  "
+            "[default: compile ahead, unless --columns has one of these times]",
+            section=SETTINGS,
+        ),
+    ] = True
+    executor: Annotated[
+        str,
+        Option(
+            "--executor",
+            "What measures the cases: worker processes of this machine; isolated, a process for "
+            "each; ray, the nodes of a cluster; or another package's executor.",
+            metavar="NAME",
+            section=SETTINGS,
+        ),
+    ] = "local"
+    cluster: Cluster = Cluster()
+    no_backward: NoBackward = False
+    programs: ProfilingPrograms = ProfilingPrograms()
+    batch_factor: Annotated[
+        float,
+        Option(
+            "--scale-batch",
+            "Scale the batch of recorded calls, for example by 0.25 where they need too much "
+            "memory.",
+            number_between(0),
+            metavar="FACTOR",
+            section=INPUTS,
+        ),
+    ] = 1.0
+    skip_views: Annotated[
+        bool,
+        Option(
+            "--skip-views",
+            "Skip recorded calls that only make a view of a tensor, and compute nothing.",
+            section=INPUTS,
+        ),
+    ] = False
+    replayed: Replay = Replay()
+    ids: Ids = ()
+    partition: Partition = Partition()
+    rounds: Annotated[
+        int,
+        Option(
+            "--rounds",
+            "Measure all cases K times, each time in another random order, so that a drift of the "
+            "machine affects all of them.",
+            integer_from(1),
+            metavar="K",
+            section=PRECISION,
+        ),
+    ] = 1
+    shuffle: Shuffle = False
+    labels: Labels = {}
+    list_only: Annotated[
+        bool,
+        Option(
+            "--list",
+            "Print the cases, with their inputs and the rule that made them, and measure nothing; "
+            "with -f jsonl as a run file, which `run` takes.",
+            section=ENDING,
+        ),
+    ] = False
+    dry_run: Annotated[
+        bool,
+        Option(
+            "--dry-run",
+            "Check all options, print the plan, and measure nothing.",
+            section=ENDING,
+        ),
+    ] = False
+    resumption: Resumption = Resumption()
+    framework: Framework = ""
+
+    @property
+    def output(self) -> Output:
+        """The output that is named, and its format. Raises `UsageError` for an extension of
+        none."""
+        return output_of(self.output_file or Path(), self.output_format, RUN, "json")
+
+    @property
+    def settled(self) -> RunRequest:
+        """With the values of `quick`, where no others were given."""
+        if not self.quick:
+            return self
+        values = quick_values(self.given)
+        configurations = values.pop("configurations", self.inputs.configurations)
+        return msgspec.structs.replace(
+            self,
+            settings=msgspec.structs.replace(self.settings, **values),
+            inputs=msgspec.structs.replace(self.inputs, configurations=configurations),
+        )
+
+    @property
+    def selection(self) -> Selection:
+        """The operators, inputs, order and single settings."""
+        return msgspec.structs.replace(
+            select_inputs(self.operators, self.inputs),
+            backward=not self.no_backward,
+            ids=self.ids,
+            dtype_given="dtype" in self.axes,
+            shuffle=self.shuffle,
+            rounds=self.rounds,
+            batch_factor=self.batch_factor,
+            skip_views=self.skip_views,
+            partition=self.partition.part,
+            settings=self.settings,
+        )
+
+    def choose_framework(self) -> FrameworkChoice:
+        """Returns the named framework, or else that which names, files and requirements mention, or
+        else the preferred one."""
+        own, named = self.settings, self.operators
+        words = (*named.names, *named.ops, own.input_function, *own.imports)
+        specs = self.environments.requirements
+        requirements = [each for spec in specs for each in spec.requirements]
+        return choose_framework(
+            self.framework, filter(None, words), self.interpreters, requirements
+        )
+
+    def _with_changed(self, framework: str, say: Say) -> Operators | None:
+        """Returns the operators, with those that changed; None where nothing is left."""
+        from opperf.requests.changed import add_changed
+
+        pythons = list(dict.fromkeys(each.path for each in self.interpreters)) or [""]
+        has_inputs = bool(self.settings.input_function)
+        return add_changed(
+            self.changed, self.operators, framework, pythons, say, has_inputs=has_inputs
+        )
+
+    def resolve(self, say: Say, command: str) -> ResolvedRun | None:
+        """Opens files, installs environments and names the output; `command` is kept in the run
+        file. None, also said, where `changed_since` leaves nothing to measure. Raises `UsageError`
+        for contradictory fields, the errors of files of cases, and `InstallationError`."""
+        given = self.given
+        check_shape_options(given)
+        choice = self.choose_framework()
+        changed = self._with_changed(choice.name, say)
+        if changed is None:
+            return None
+        names, paths = split_sources(changed.names)
+        replay = self.replayed.target(given)
+        files = open_files(paths) if replay is None else open_replays(paths, replay, names)
+        operators = msgspec.structs.replace(changed, names=names)
+        settled = msgspec.structs.replace(self.settled, operators=operators)
+        selection = settled.selection
+        resumption = self.resumption
+        output = named_output(
+            self.output_file,
+            self.output_format,
+            resumption,
+            output_framework(choice.name, operators, files),
+        )
+        check_sweeps(selection)
+        interpreters = self.environments.installed(self.interpreters, say)
+        axes, explicit = dict(self.axes), set(given)
+        if interpreters:
+            axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))
+            explicit.add("python")
+        check_combinations(axes.values())
+        resume = resumption.run_file()
+        resolved = ResolvedRun(
+            framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
+            selection=selection,
+            axes=axes,
+            paths=paths,
+            files=files,
+            interpreters=interpreters,
+            explicit=frozenset(explicit),
+            labels=self.labels,
+            output=output.path,
+            output_format=output.format,
+            is_default_output=output.is_default,
+            overwrite=self.overwrite,
+            resume=Path(resume) if resume else None,
+            resuming=resume is not None,
+            retry=frozenset(map(Status, resumption.retry)),
+            list_only=self.list_only,
+            dry_run=self.dry_run,
+            strict=resumption.strict,
+            quiet=resumption.quiet,
+            cpus=self.cpus,
+            executor=self.executor,
+            cluster=self.cluster.options(self.executor, given),
+            every_node=self.cluster.every_node,
+            command=command,
+            columns=self.columns,
+            quick=self.quick,
+            # A table, if only the output file's name says that it is of lines.
+            lists_lines=self.list_only and self.output_format == "jsonl",
+            wrapping=self.programs.wrapping(settled.settings.warmup, settled.settings.runs),
+            traces=self.replayed.written(paths, output.path, self.overwrite),
+            compile_ahead=self.compile_ahead,
+        )
+        # What a run is resumed with is compared with its file.
+        if not resolved.resuming:
+            check_files(resolved)
+        return resolved
+
+
+def output_framework(framework: str, operators: Operators, files: Iterable[SourceFile]) -> str:
+    """Returns the framework that the default output is named after: that of the first case, if
+    files alone are measured."""
+    if operators.names or operators.ops:
+        return framework
+    cases = (case for file in files for case in file.source.cases())
+    return next((case.target.framework for case in cases), framework)
+
+
+RECORDED = ("batch_factor", "skip_views")
+"""Fields of recorded calls."""
+
+NAME_A_LOG = "name a log of operator inputs, a trace or a recording"
+
+
+def check_files(resolved: ResolvedRun) -> None:
+    """Raises `UsageError` for an option that does not apply to the cases of a file."""
+    overriding = resolved.overriding
+    if not resolved.has_operators:
+        check_rule_options(resolved.files[0].path, overriding)
+    recorded = [declared(RunRequest)[name].shown for name in RECORDED if name in overriding]
+    if recorded and not resolved.files:
+        raise UsageError(f"{recorded[0]} is for recorded calls; {NAME_A_LOG}")
+    for path, source in resolved.files:
+        check_own_settings(path, source, overriding)
+        if recorded and completion_of(source) != "each":
+            raise UsageError(
+                f"{recorded[0]} does not apply to {path}, which has no recorded calls; {NAME_A_LOG}"
+            )

@@ -1,0 +1,336 @@
+"""Joins, ranks, draws and converts run files, and compares their nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from opperf.errors import RunFileError, UsageError
+from opperf.reports.formats import RUN, built_in_names, format_named, formats_of
+from opperf.requests.declaring import COMPARISON, ENDING, OUTPUT, Option, Request, Say
+from opperf.requests.fields import Columns, count_option, dimensions_option
+from opperf.requests.outputs import (
+    Overwrite,
+    ReportedRequest,
+    RunFile,
+    RunFiles,
+    file_option,
+    format_option,
+    output_of,
+    read_format,
+    read_told,
+)
+from opperf.requests.parsers import parse_factors, split_commas
+from opperf.results.output import STDOUT, Output, check_output, replace
+from opperf.shares import read_share
+
+if TYPE_CHECKING:
+    from opperf.comparison.nodes.comparing import NodeComparison
+    from opperf.model import Run
+    from opperf.reports.model import Report
+    from opperf.results.plots.bars import BarPlot
+    from opperf.results.plots.data import Plot
+
+
+class MergeRequest(Request, frozen=True, kw_only=True):
+    """Joins run files, as those of the parts of one run, into one, each case once."""
+
+    paths: RunFiles
+    output: Annotated[
+        Path,
+        Option("-o --output-file", "The run file of all.", Path, metavar="FILE", section=OUTPUT),
+    ]
+    overwrite: Overwrite = False
+
+    def run(self, say: Say) -> Run:
+        """Writes the file and returns its content. Raises `OpperfError` for files that cannot be
+        joined, and for an output that cannot be written."""
+        # Help and completion do without the imports.
+        from opperf.reports.writing import runfile_text
+        from opperf.results.merging import Part, copy_streams, merge_parts
+        from opperf.results.runfile import read_visits
+
+        for path in self.paths:
+            if path.resolve() == self.output.resolve():
+                raise UsageError(f"{path} is also the output; name another file with -o")
+        check_output(self.output, self.overwrite, self.paths)
+        parts = []
+        for path in dict.fromkeys(self.paths):
+            run, doubts = read_visits(path)
+            parts.append(Part(path, run))
+            for doubt in doubts:
+                say(f"warning: {doubt}")
+        merged, warnings = merge_parts(parts)
+        for warning in warnings:
+            say(f"warning: {warning}")
+        replace(self.output, runfile_text(merged).encode())
+        copy_streams(parts, merged, self.output)
+        return merged
+
+
+PAGE = "html"
+"""The format that has every case."""
+
+
+class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Ranks the operators of run files by the time of all their calls."""
+
+    command = "report"
+    files: RunFiles
+    rank: Annotated[
+        Literal["time", "recorded", "calls", "memory"],
+        Option(
+            "--rank",
+            "What comes first: the most time of all calls, the most time that they took in a "
+            "recorded program, the most calls, or the largest peak of memory.",
+            section=COMPARISON,
+        ),
+    ] = "time"
+    by: Annotated[
+        tuple[str, ...],
+        dimensions_option("Rank the values", "  [default: overload, as other tables]"),
+    ] = ("overload",)
+    top: Annotated[
+        int | None,
+        count_option(
+            "--top", "Number of operators to show.  [default: 20; all in json and csv]", COMPARISON
+        ),
+    ] = None
+    tree: Annotated[
+        bool,
+        Option(
+            "--tree",
+            "Show the modules of a recorded program as a tree, in place of the ranking; html and "
+            "json have both.",
+            section=COMPARISON,
+        ),
+    ] = False
+    what_if: Annotated[
+        dict[str, float],
+        Option(
+            "--what-if",
+            "Show the program's time if all calls of the operator took FACTOR of their time, e.g. "
+            "addmm=0.5 for half. Repeat it for several.",
+            gather=parse_factors,
+            metavar="OPERATOR=FACTOR",
+            section=COMPARISON,
+        ),
+    ] = {}
+    scripts: Annotated[
+        bool,
+        Option(
+            "--scripts",
+            "In a page (-o FILE.html), the script of each case too, which its framework makes.",
+            section=OUTPUT,
+        ),
+    ] = False
+    output_format: Annotated[str, format_option("report")] = ""
+
+    def run(self, say: Say) -> Report:
+        """Returns the ranking. Raises `OpperfError`, also for an output that could not be
+        written."""
+        # Help and completion do without the imports.
+        from opperf.execution.scripts import scripts_of
+        from opperf.reports.hotspots.data import find_hotspots
+        from opperf.reports.hotspots.ranking_report import recording_of, report_of
+        from opperf.reports.hotspots.reading import on_pages_only, read_ranked
+        from opperf.reports.model import RunOnPage
+        from opperf.results.kept import display
+
+        if self.scripts and self.output.format != PAGE:
+            raise UsageError("--scripts is for a page; name one with -o FILE.html")
+        self.check_output(self.files)
+        runs = read_ranked(self.files, say)
+        names = [display(path) for path in self.files]
+        found = find_hotspots(runs, self.rank, self.by, names)
+        recording = recording_of(found, runs, self.what_if)
+        if self.tree and recording.tree is None:
+            raise UsageError(
+                "--tree needs the places of calls, and the files have none; `opperf record` keeps "
+                "them"
+            )
+        report = report_of(found, self.top, recording, self.tree)
+        shown = tuple(
+            RunOnPage(
+                name, run, scripts_of(run.cases, run.header.interpreters) if self.scripts else {}
+            )
+            for name, run in zip(names, runs, strict=True)
+        )
+        sections = [*report.sections, *on_pages_only(shown)]
+        return dataclasses.replace(report, runs=shown, sections=sections)
+
+
+class PlotRequest(Request, frozen=True, kw_only=True):
+    """Draws the results of run files, as text or as an image."""
+
+    files: RunFiles
+    output_file: Annotated[
+        Path | None,
+        file_option(
+            "Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    metrics: Annotated[
+        tuple[str, ...],
+        Option(
+            "--metric",
+            "Metrics to draw, e.g. forward,backward,memory, or bandwidth: bytes moved over the "
+            "forward time.  [default: forward, and bandwidth if the bytes are known]",
+            gather=split_commas,
+            metavar="NAMES",
+            section=COMPARISON,
+        ),
+    ] = ()
+    x: Annotated[
+        str | None,
+        Option(
+            "--x",
+            "Swept variable along the axis, or elements, those of the largest tensor, or threads, "
+            "or operator, whose bars are below each other.  [default: the variable with the most "
+            "values; operator without a sweep]",
+            metavar="SIZE",
+            section=COMPARISON,
+        ),
+    ] = None
+    by: Annotated[
+        tuple[str, ...],
+        dimensions_option(
+            "Draw a line, or a bar, for each value",
+            "  Those that differ but are not named get a chart each.  [default: all that differ]",
+        ),
+    ] = ()
+    top: Annotated[
+        int | None,
+        count_option("--top", "Most rows of bars, the largest.  [default: 120]", OUTPUT),
+    ] = None
+
+    def run(self, say: Say) -> Plot | BarPlot:
+        """Returns the chart, and writes it if there is an output. Raises `OpperfError` for files
+        that cannot be drawn, and for an output that cannot be written."""
+        # Help and completion do without the imports.
+        from opperf.extras import check_extras
+        from opperf.results.plots.bars import MOST_ROWS, make_bars
+        from opperf.results.plots.data import has_sizes, make_plot
+        from opperf.results.plots.drawing import check_image, draw, read_drawn, sources_of
+        from opperf.results.projection import OPERATOR
+
+        suffix = check_image(self.output_file, self.files, self.overwrite)
+        runs = [read_drawn(path, say) for path in self.files]
+        sources = sources_of(self.files, runs)
+        metrics = tuple(word.lower() for word in self.metrics)
+        plot: Plot | BarPlot
+        if self.x == OPERATOR or (self.x is None and not has_sizes(sources)):
+            plot = make_bars(sources, metrics, self.by, self.top or MOST_ROWS)
+        elif self.top is not None:
+            raise UsageError("--top limits the rows of bars, and these are lines; use --x operator")
+        else:
+            plot = make_plot(sources, metrics, self.x, self.by)
+        for note in plot.notes:
+            say(note)
+        if self.output_file is not None:
+            check_extras("a plot", "altair", "vl_convert")
+            replace(self.output_file, draw(plot, runs, sources, suffix))
+        return plot
+
+
+class ExportRequest(Request, frozen=True, kw_only=True):
+    """Writes a run file in the format of another tool, or as a page."""
+
+    run_file: RunFile
+    tool: Annotated[
+        str,
+        Option(
+            "--to",
+            "pytest-benchmark; bencher, which reads it with --adapter json; "
+            "github-action-benchmark, which reads it as customSmallerIsBetter; md, a page to read; "
+            "or another format of `opperf run`.",
+            read_format(RUN),
+            metavar="FORMAT",
+            choices=built_in_names(RUN),
+            section=OUTPUT,
+        ),
+    ]
+    output_file: Annotated[Path, file_option("Write to this file; - prints.")] = STDOUT
+    overwrite: Overwrite = False
+    columns: Columns = ()
+
+    @property
+    def output(self) -> Output:
+        """The file and its format. Raises `UsageError` for an extension of another."""
+        output_of(self.output_file, "", RUN)
+        path, extensions = self.output_file, format_named(self.tool, RUN).extensions
+        if path.suffix and path.suffix.lower() not in extensions:
+            raise UsageError(
+                f"{path}: --to {self.tool} writes {extensions[0]}; name such a file with -o"
+            )
+        return Output(path, self.tool)
+
+    def run(self, say: Say) -> None:
+        """Writes the file. Raises `OpperfError`."""
+        # Help and completion do without the imports.
+        from opperf.reports.writing import check_exported, write
+        from opperf.results.kept import streams_of
+        from opperf.results.runfile import read_run
+
+        format, output, path = format_named(self.tool, RUN), self.output.path, self.run_file
+        if self.columns and not format.has_columns:
+            having = ", ".join(name for name, one in formats_of(RUN).items() if one.has_columns)
+            raise UsageError(f"--columns is for --to {having}; {self.tool} has no columns")
+        if format.folder is None or not output.is_dir():
+            check_output(output, self.overwrite, [path])
+        run, warnings = read_run(path)
+        check_exported(path, run)
+        try:
+            missing = write(run, output, self.tool, self.columns, streams_of(path))
+        except RunFileError as error:
+            raise RunFileError(f"{path}: {error}") from error
+        for warning in (*warnings, *(f"{path}: {what}" for what in missing)):
+            say(f"warning: {warning}")
+
+
+class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Compares the nodes of each kind by the same cases on each."""
+
+    command = "nodes"
+    path: RunFile
+    metrics: Annotated[
+        tuple[str, ...],
+        Option(
+            "--metric",
+            "Metrics to compare, e.g. forward.  [default: all that vary from run to run]",
+            gather=split_commas,
+            metavar="NAMES",
+            section=COMPARISON,
+        ),
+    ] = ()
+    threshold: Annotated[
+        float,
+        Option(
+            "--threshold",
+            "Smallest difference of interest.  [default: 2%]",
+            read_share,
+            metavar="SHARE",
+            section=COMPARISON,
+        ),
+    ] = 0.02
+    strict: Annotated[
+        bool, Option("--strict", "Exit with 1 if a node differs.", section=ENDING)
+    ] = False
+    output_format: Annotated[str, format_option("nodes")] = ""
+
+    @property
+    def margin(self) -> float:
+        """The smallest difference of interest, in log units."""
+        return math.log1p(self.threshold)
+
+    def run(self, say: Say) -> NodeComparison:
+        """Returns the comparison. Raises `OpperfError`, also for an output that could not be
+        written."""
+        # Help and completion do without the imports.
+        from opperf.comparison.nodes.comparing import compare_nodes
+
+        self.check_output([self.path])
+        return compare_nodes(read_told(self.path, say), self.margin, self.metrics)
