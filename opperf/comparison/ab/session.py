@@ -472,6 +472,9 @@ def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
             yield f"the group {group.id} has not one case of each arm"
         for id in set(group.cases) - cases:
             yield f"the group {group.id} has the case {id}, which the file does not have"
+    for id, slow in plan.slow.items():
+        if slow.arms.keys() != set(arms):
+            yield f"the slow group {id} has not calls of each arm"
     for place in (line.place for line in run.processes):
         if place.phase not in (*PHASES, "coarse") or place.role not in arms:
             yield f"a process is of the phase {place.phase!r} and the arm {place.role!r}"

@@ -28,7 +28,7 @@ from opperf.comparison.ab.arms import (
 from opperf.comparison.ab.order import choose_order
 from opperf.errors import UsageError
 from opperf.metrics import process_settings
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.model import PASSES, Case, OperatorTarget, Settings, Status, TensorSpec
 from opperf.sources.selecting import Selection
 from opperf.worker.program import module_command
 
@@ -350,3 +350,18 @@ def test_calls_alternate_where_a_process_can_have_all_arms(more, order):
     if order == "block":
         with pytest.raises(UsageError, match="not possible, as the arms differ"):
             choose_order("alternate", arms, common)
+
+
+def test_a_process_measures_the_cases_whose_calls_alternate(worker, make_case):
+    cases = [make_case("relu", passes=passes) for passes in (PASSES, PASSES[:1])]
+    records = worker.alternate(cases, "1", {})
+    assert [(one.case, one.status) for one in records] == [(case, Status.OK) for case in cases]
+    both, forward = ({name: set(own) for name, own in one.samples.items()} for one in records)
+    assert both == {"forward": {1000.0}, "backward": {2500.0}, "total": {3500.0}}
+    assert forward == {"forward": {1000.0}, "total": {1000.0}}
+    for name, status, reason in (
+        ("refuses", Status.FAILED, "shapes do not match"),
+        ("leaves", Status.CRASHED, "exit code 8"),
+    ):
+        for record in worker.alternate([cases[1], make_case(name)], "1", {}):
+            assert record.status is status and reason in record.reason

@@ -275,6 +275,7 @@ def test_a_comparison_is_the_session_of_its_two_arms():
         ("groups", [{"id": "g", "cases": []}], "the group g has not one case of each arm"),
         ("groups", [{"id": "g", "cases": ["x", "x"]}], "the group g has the case x, which the"),
         ("groups", [], "is of a case that no group has"),
+        ("slow", {"g": {"arms": {}}}, "the slow group g has not calls of each arm"),
     ],
 )
 def test_a_plan_that_names_what_the_file_does_not_have_is_damaged(written, key, value, said):
