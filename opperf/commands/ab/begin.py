@@ -149,8 +149,7 @@ def _begin(
     same_files = check_loaded(request.arms, loaded)
     plans = {name: arm.plans for name, arm in planned.items()}
     pairing = pair_plans(request, common, plans)
-    profilers = {case.settings.profiler for pair in pairing.pairs for case in pair.cases}
-    order, why = choose_order(request.order, request.arms, common, profilers)
+    order = choose_order(request.order, request.arms, common)
     case_time_s = request.case_time_s
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(arm.start_s for arm in planned.values())
@@ -169,7 +168,7 @@ def _begin(
     notes = [
         *filter(None, [same_files]),
         *([] if request.only_checks else [str(planned_threads)]),
-        *([f"Order: {order}, {why}"] if "order" in request.given or order != "block" else []),
+        *(["Order: calls of the arms alternate"] if order == "alternate" else []),
         *announce(request, pairing.pairs),
         *(f"not measured: {name}: {reason}" for name, reason in omitted(plans).items()),
     ]

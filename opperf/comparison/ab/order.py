@@ -3,7 +3,7 @@ turn within each process."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from opperf.comparison.ab.arms import ArmSpec, settings_of
@@ -24,10 +24,6 @@ def block_size(phase: str, n_arms: int, order: Order = "block") -> int:
     return each * (2 if phase == "control" else n_arms)
 
 
-WALL_CLOCK = "python"
-"""Profiler that a turn of a few calls costs nothing to begin."""
-
-
 def why_not_alternating(arms: Iterable[ArmSpec], common: Selection) -> str:
     """Returns why no process can have all arms; empty if one can."""
     every = list(arms)
@@ -37,21 +33,10 @@ def why_not_alternating(arms: Iterable[ArmSpec], common: Selection) -> str:
     return ""
 
 
-def choose_order(
-    asked: Order | None,
-    arms: Mapping[str, ArmSpec],
-    common: Selection,
-    profilers: Collection[str | None] = (WALL_CLOCK,),
-) -> tuple[Order, str]:
-    """Returns the order of a session under some profilers, and why. Raises `UsageError` for one
-    that its arms cannot have."""
+def choose_order(asked: Order | None, arms: Mapping[str, ArmSpec], common: Selection) -> Order:
+    """Returns the order of a session: blocks, unless the user asked for the other. Raises
+    `UsageError` if its arms cannot alternate."""
     why_not = why_not_alternating(arms.values(), common)
     if asked == "alternate" and why_not:
         raise UsageError(f"--order alternate: not possible, {why_not}; omit it")
-    if asked is not None:
-        return asked, "as asked"
-    if why_not:
-        return "block", why_not
-    if set(profilers) - {WALL_CLOCK}:
-        return "block", "as a profiler of kernels would begin a recording for each turn of an arm"
-    return "alternate", "as one process can have all arms: its level is in none of the ratios"
+    return asked or "block"
