@@ -25,6 +25,7 @@ from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
 from opperf.model.base import Struct
+from opperf.programs.environment import program_environment
 from opperf.sources.selecting import Selection
 
 THRESHOLDS = Thresholds(
@@ -62,7 +63,8 @@ def begin(path: Path, pairs: Pairs, screened: Mapping[str, Screened]) -> None:
     session = new_session(
         groups,
         {"A": ArmSpec(), "B": ArmSpec()},
-        {},
+        # Both are of this machine; records have the environments of their processes.
+        dict.fromkeys("AB", program_environment()),
         Selection(),
         "benchmarks.option_scan",
         {},

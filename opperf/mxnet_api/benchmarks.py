@@ -60,8 +60,16 @@ def run_benchmark_operator(
         With another number of axes, a vector of as many elements, or the shapes of opperf's rules.
     additional_inputs : dict
         Arguments that replace the made ones, by name, in the namespaces that have them.
-    dtype, run_backward, ctx, profiler, warmup, runs, device
-        As for `run_performance_test`.
+    dtype, ctx, device : str, optional
+        As for `run_performance_test`, as are the others.
+    run_backward : bool
+        Measure the backward pass too.
+    profiler : str
+        'native' or 'python'.
+    warmup : int
+        Calls before.
+    runs : int
+        Timed calls.
 
     Returns
     -------

@@ -209,7 +209,8 @@ def test_recording_costs_what_it_adds_to_the_steps_of_a_loop(monkeypatch):
 # Newer versions record no thunk of a loop's body.
 @of_the_listed_jax
 def test_recording_a_thunk_costs_less_than_an_interpreted_call():
-    assert 0 < thunk_ns() < 100_000
+    # A quick machine's two times differ by nothing.
+    assert 0 <= thunk_ns() < 100_000
 
 
 def test_calls_of_phases_take_turns(monkeypatch):

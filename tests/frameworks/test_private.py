@@ -21,7 +21,7 @@ from opperf.frameworks.installed import (
 from opperf.sources.choices import choices
 
 ABSENT = {
-    "torch": {"2.5": {"ACTIVITY_TYPE"}, "2.13": set()},
+    "torch": {"2.5": {"ACTIVITY_TYPE"}, "2.13": set(), "2.14": set()},
     "jax": {"0.6": {"PROFILE_DATA", "PROFILE_OPTIONS"}, "0.7": set(), "0.12": set()},
     "numpy": {"1.23": set(), "1.26": set(), "2.5": set()},
     "mxnet": {"1.9": {"CONTROL_FLOW"}, "2.0": set()},

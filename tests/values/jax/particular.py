@@ -19,7 +19,7 @@ of a benchmark holds."""
 
 LATER = frozenset(
     {
-        *("jnp.top_k", "lax.broadcast_like", "lax.linalg.ormqr", "lax.log2"),
+        *("jnp.top_k", "lax.broadcast_like", "lax.empty", "lax.linalg.ormqr", "lax.log2"),
         *("lax.one_minus_square", "lax.stack", "lax.stage", "lax.tile", "lax.unstack"),
         *(
             f"scipy.special.{name}"
