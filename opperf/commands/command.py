@@ -18,7 +18,7 @@ SECTIONS: dict[str, str] = {
         "configurations total_partitions partition_id suites torchbench frameworks "
         "quick session accelerator test filter filter_by_tier exclude_by_tier"
     ),
-    "Arms": "a b",
+    "Arms": "a b arm",
     "Commits": "changed_since git_folder all_parents commit_steps commit_every commit_env wheel",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
@@ -33,7 +33,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
     "Time and precision": (
-        "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle "
+        "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle order "
         "timeout_s subprocess_timeout control_blocks blocks "
         "until_settled no_pace gate gate_sample budget confidence most_steps no_confirm"
     ),
@@ -49,7 +49,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Comparison": (
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
-        "check no_check rtol atol weight event by"
+        "check no_check compares rtol atol weight event by"
     ),
     "History": (
         "store project projects repository revision branch is_dirty may_be_partial commits_of what "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -27,20 +27,6 @@ Overwrite = Annotated[
 def file_option(help: str) -> Option:
     """Returns the declaration of an output file."""
     return Option("-o --output-file", help, Path, metavar="FILE", section=OUTPUT)
-
-
-def files_option(help: str) -> Option:
-    """Returns the declaration of several output files."""
-    return Option("-o --output-file", help, gather=read_outputs, metavar="FILE", section=OUTPUT)
-
-
-def read_outputs(texts: tuple[str, ...]) -> tuple[Path, ...]:
-    """Returns the paths of several output files. Raises `ValueError` for one that is named
-    twice."""
-    for text in texts:
-        if texts.count(text) > 1:
-            raise ValueError(f"{text!r} is named twice")
-    return tuple(map(Path, texts))
 
 
 def format_option(
@@ -95,15 +81,6 @@ def output_of(path: Path, named: str, what: str, default: str = "text") -> Outpu
             "one of them, or omit --format"
         )
     return Output(path, named or meant.name)
-
-
-def outputs_of(paths: Sequence[Path], named: str, what: str) -> tuple[Output, ...]:
-    """Returns several outputs with their formats: the named one is of those without an extension,
-    and contradicts no other if it is of none."""
-    is_needed = any(not path.suffix for path in paths)
-    return tuple(
-        output_of(path, named if not path.suffix or not is_needed else "", what) for path in paths
-    )
 
 
 class ReportedRequest(Request, frozen=True, kw_only=True):

@@ -257,7 +257,7 @@ def test_of_a_framework_the_session_says_its_commits(opperf, store, tmp_path, sh
 
 def test_arms_that_differ_by_more_than_commits_are_refused(opperf, session):
     found, _ = read_session(session)
-    arms = {"A": ArmSpec(), "B": ArmSpec(settings={"dtype": "float16"})}
+    arms = (ArmSpec(name="A"), ArmSpec(name="B", settings={"dtype": "float16"}))
     plan = msgspec.to_builtins(msgspec.structs.replace(found.plan, arms=arms))
     lines = session.read_bytes().splitlines()
     header = msgspec.json.decode(lines[0])

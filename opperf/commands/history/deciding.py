@@ -46,7 +46,7 @@ def bless(ctx: click.Context, /, debug: bool, **options: Any) -> None:
 def _bless(event: int, why: str, where: str, store: str | None, project: str) -> int:
     # Help and completion do without the imports.
     from opperf.errors import UsageError
-    from opperf.history.store.opening import Store, default_store
+    from opperf.history.store.opening import Store, StoreError, default_store
 
     if not why.strip():
         raise UsageError("--why: write a reason")
@@ -64,7 +64,9 @@ def _bless(event: int, why: str, where: str, store: str | None, project: str) ->
             set_state(opened, found, State.BLESSED, why)
             print(f"event {event} is blessed")
             return 0
-        series = {stored.id: stored for stored in read_series(opened, of)}[found.series]
+        series = {stored.id: stored for stored in read_series(opened, of)}.get(found.series)
+        if series is None:
+            raise StoreError(f"{of.name}: the store is damaged: event {event} is of no series")
         path = default_file(Path.cwd(), find_project_file(Path.cwd()))
         blessing = Blessing(
             sha_text(found.first_bad),

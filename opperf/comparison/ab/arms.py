@@ -223,8 +223,8 @@ def read_arms(
     for name, arm in others:
         if len(arm.operators) != len(base.operators):
             raise UsageError(
-                f"{named[first][0]} names {len(base.operators)} and {named[name][0]} "
-                f"{len(arm.operators)} operators with ops:...; name as many in both"
+                f"{named[first][0]} and {named[name][0]} name different numbers of operators with "
+                f"ops:..., {len(base.operators)} and {len(arm.operators)}; name as many in both"
             )
     if base.operators and has_operators:
         raise UsageError("the arms name their operators with ops:...; name no other operators")

@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, delete, func, select
 
 from opperf.history.store import schema
-from opperf.history.store.opening import DamagedError
+from opperf.history.store.rows import DamagedError
 
 Array = np.ndarray[Any, Any]
 

@@ -15,6 +15,7 @@ import msgspec
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.extras import load_extra
 from opperf.folders import data_folder
+from opperf.history.store.rows import DamagedError
 from opperf.reading import check_database
 
 VARIABLE = "OPPERF_HISTORY"
@@ -39,10 +40,6 @@ MIGRATIONS = "opperf.history.store:migrations"
 
 class StoreError(OpperfError):
     """A store that cannot be opened, read or written."""
-
-
-class DamagedError(ValueError):
-    """A value of a store that opperf did not write."""
 
 
 def default_store() -> str:

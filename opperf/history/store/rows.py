@@ -13,6 +13,10 @@ from opperf.history.model import Commit, CommitsOf, Point, SeriesFacts, SeriesKe
 from opperf.model import MetricKind
 
 
+class DamagedError(ValueError):
+    """A value of a store that opperf did not write."""
+
+
 class Project(NamedTuple):
     """A project of a store."""
 

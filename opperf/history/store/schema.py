@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 from opperf.errors import one_line
-from opperf.history.store.opening import DamagedError
+from opperf.history.store.rows import DamagedError
 
 VERSION = "0005"
 """The newest migration: that of these tables."""

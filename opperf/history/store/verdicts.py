@@ -22,14 +22,20 @@ from opperf.history.store.adding import (
 )
 from opperf.history.store.aliases import read_aliases
 from opperf.history.store.events import update_events
-from opperf.history.store.opening import DamagedError, Store
+from opperf.history.store.opening import Store
 from opperf.history.store.reading import (
     newest_series,
     read_commits,
     read_environments,
     read_series,
 )
-from opperf.history.store.rows import Project, commit_of, number_or_null, without_zeros
+from opperf.history.store.rows import (
+    DamagedError,
+    Project,
+    commit_of,
+    number_or_null,
+    without_zeros,
+)
 from opperf.history.verdicts import (
     NOTHING,
     Evidence,
