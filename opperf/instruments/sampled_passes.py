@@ -77,7 +77,10 @@ def run(steps: Steps[T]) -> T:
     try:
         wanted = next(steps)
         while True:
-            wanted = steps.send(sample(*wanted[1:]))
+            # Held beyond the end of the steps, which is an exception on its way: the last result's
+            # own end may run code, as that of MXNet's capsules does.
+            done = sample(*wanted[1:])
+            wanted = steps.send(done)
     except StopIteration as end:
         result: T = end.value
         return result
