@@ -106,10 +106,11 @@ def parameter_of(field: Declared) -> click.Parameter:
 
 
 def _metavar(field: Declared) -> str:
+    """Returns what stands for the value in help: its choices, unless they are too many."""
     listed = "|".join(field.choices)
-    if field.option.metavar or not listed:
-        return field.option.metavar or field.name.upper()
-    return f"[{listed}]" if len(listed) <= LONGEST_LIST else field.name.upper()
+    if listed and len(listed) <= LONGEST_LIST:
+        return f"[{listed}]"
+    return field.option.metavar or field.name.upper()
 
 
 DEBUG = click.Option(["--debug"], is_flag=True, help="Show tracebacks.")
@@ -152,8 +153,9 @@ def group_options(kind: type[Group], *names: str) -> Callable[[Function], Functi
 
 
 def take(kind: type[Taken], options: Mapping[str, Any]) -> Taken:
-    """Returns the group of a command's options."""
-    return kind(**{name: options[name] for name in declared(kind) if name in options})
+    """Returns the group of a command's options; None is the default of its field."""
+    own = {name: options.get(name) for name in declared(kind)}
+    return kind(**{name: value for name, value in own.items() if value is not None})
 
 
 class RequestCommand(Command, Generic[Asked]):
@@ -178,7 +180,9 @@ class RequestCommand(Command, Generic[Asked]):
         """Returns the request of parsed words. Raises `UsageError`."""
         fields = declared(self.kind)
         given = {
-            name: _value(fields[name], ctx.params[name])
+            name: fields[name].flagged(ctx.params[name])
+            if fields[name].is_flag
+            else ctx.params[name]
             for name in fields
             if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
         }
@@ -196,8 +200,3 @@ def command(
         return RequestCommand(kind, function, name=named, examples=examples)
 
     return decorate
-
-
-def _value(field: Declared, value: Any) -> Any:
-    """Returns the value of an option; click's of a flag says whether it was there."""
-    return (field.option.flag if value else not field.option.flag) if field.is_flag else value

@@ -38,12 +38,7 @@ AXES, SETTINGS, CLUSTER = "Axes", "Settings", "Cluster"
 PRECISION, PROFILING, REPLAY = "Time and precision", "Profiling", "Replay"
 INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
 OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
-
-SECTIONS = (
-    *(CASES, ARMS, COMMITS, INPUTS, AXES, SETTINGS, CLUSTER, PRECISION, PROFILING, REPLAY),
-    *(INSIDES, COMPARISON, HISTORY, OUTPUT, ENDING, OTHER),
-)
-"""Titles of the sections of a command's help, in their order."""
+"""Titles of the sections of a command's help."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +138,10 @@ class Declared(NamedTuple):
         )
         return self.option.choices or tuple(get_args(next(literals, None)))
 
+    def flagged(self, is_there: bool) -> Any:
+        """Returns the value of a flag that is there, or is not."""
+        return self.option.flag if is_there else not self.option.flag
+
     def read(self, text: str) -> Any:
         """Returns the value of a text. Raises `ValueError` or `UsageError` for one of no value."""
         parser = self.option.read or (one_of(*self.choices) if self.choices else _plain(self.kind))
@@ -228,7 +227,7 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
     found: dict[str, Declared] = {}
     hints = hints_of(kind, include_extras=True)
     inherited = {name for base in kind.__bases__ for name in hints_of(base)}
-    for field in sorted(msgspec.structs.fields(kind), key=lambda one: one.name in inherited):
+    for field in sorted(msgspec.structs.fields(kind), key=lambda own: own.name in inherited):
         hint = hints[field.name]
         if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Chosen):
             for inner in hint.__metadata__[0].fields():
@@ -321,7 +320,7 @@ def from_keywords(
 def _flag(field: Declared, value: Any) -> Any:
     if not isinstance(value, bool):
         raise UsageError(f"{field.keywords[0]} is True or False, not {value!r}")
-    return field.option.flag if value else not field.option.flag
+    return field.flagged(value)
 
 
 def _parsed(field: Declared, value: Any) -> Any:

@@ -41,7 +41,7 @@ def format_option(
         spellings,
         f"{help}  [default: by the output file's extension, else {default}]",
         read_format(what),
-        metavar="" if len("|".join(built_in_names(what))) <= 60 else "FORMAT",
+        metavar="FORMAT",
         choices=built_in_names(what),
         section=OUTPUT,
     )

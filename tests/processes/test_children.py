@@ -18,6 +18,7 @@ from opperf.processes.channel import (
     decoder_of,
 )
 from opperf.processes.children import MARK, Child, Fork, Mark
+from tests.running import is_running
 
 WAIT_S = 60
 """Limit on what a process is about to do, on a busy machine."""
@@ -114,13 +115,6 @@ def test_a_child_ends_with_its_group_and_all_that_has_its_mark(grace_s):
     while any(map(is_running, pids)):
         assert time.monotonic() < deadline, "one goes on"
         time.sleep(0.02)
-
-
-def is_running(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_a_child_that_reads_the_end_of_its_requests_is_not_killed():

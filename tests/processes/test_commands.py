@@ -5,10 +5,10 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from opperf.processes.commands import CommandResult, run_command
+from tests.running import is_running
 
 WAIT_S = 60
 """Limit on what a process is about to do, on a busy machine."""
@@ -62,10 +62,3 @@ def test_what_takes_too_long_ends_with_what_it_has_started(tmp_path, monkeypatch
     while is_running(child):
         assert time.monotonic() < deadline, "it goes on"
         time.sleep(0.02)
-
-
-def is_running(process):
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -24,6 +24,7 @@ from opperf.worker import client, request_process
 from opperf.worker.client import Worker
 from opperf.worker.listing import list_operators
 from opperf.worker.program import WorkerDied, describe_end
+from tests.running import is_running
 
 WAIT_S = 30
 """How long a process may take to do what it is about to do, on a busy machine."""
@@ -42,13 +43,6 @@ def wait_for(condition):
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.02)
-
-
-def is_running(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_a_case_that_succeeds(worker, make_case):

@@ -15,6 +15,7 @@ from opperf.processes import children
 from opperf.processes.children import end_like, fork
 from opperf.worker import client
 from opperf.worker.client import Worker
+from tests.running import is_running
 
 WAIT_S = 60
 """Limit on what a process is about to do, on a busy machine."""
@@ -41,13 +42,6 @@ def pids(worker):
     """The process of a worker and its children."""
     parent = psutil.Process(worker._process.pid)
     return parent.pid, [child.pid for child in parent.children()]
-
-
-def is_running(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def wait_for_end(pid):

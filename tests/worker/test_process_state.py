@@ -12,7 +12,6 @@ import warnings
 
 import msgspec
 import numpy as np
-import psutil
 import pytest
 
 from opperf.frameworks.process_parts import ProcessPart
@@ -21,6 +20,7 @@ from opperf.sources.selecting import Selection
 from opperf.worker import process_state
 from opperf.worker.client import Worker
 from opperf.worker.process_state import Descriptors, ProcessState
+from tests.running import is_running
 
 WAIT_S = 30
 
@@ -188,13 +188,6 @@ def forks(x):
 def leaves_nothing(x):
     return x + 1
 """
-
-
-def is_running(pid):
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def test_a_worker_measures_each_case_as_if_it_were_the_first(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES, TEXT
 from opperf.commands.options import take
-from opperf.commands.run.request import build_axes
+from opperf.commands.run.request import build_axes, read_output
 from opperf.errors import UsageError
 from opperf.execution.dumps import (
     COUNTERS,
@@ -30,11 +30,9 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, Settings, Status
-from opperf.requests.declaring import check_excluded, declared
 from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.resuming import Resumption, named_output
 from opperf.requests.selecting import split_sources
 from opperf.sources.base import check_own_settings, open_files
 from opperf.sources.models import ModelWord, read_word
@@ -82,17 +80,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Res
     `UsageError` for contradictory ones, the errors of files of cases, and `InstallationError`."""
     options = with_aliases(with_configs(dict(options)), set_here)
     explicit = frozenset(set_here) | {name for name in ALIASES.values() if name in options["set"]}
-    resumption = take(Resumption, options)
-    check_excluded({**declared(Resumption), **declared(Cluster)}, explicit)
-    resume = resumption.run_file()
-    output, output_format, is_default = named_output(
-        options["output_file"],
-        options["output_format"] if "output_format" in explicit else "",
-        resumption,
-        options["frameworks"][0],
-        "jsonl",
-        STEM,
-    )
+    resume, output = read_output(options, explicit, options["frameworks"][0], STEM)
     models, names = read_words(options)
     operators, paths = split_sources(names)
     files = open_files(paths)
@@ -119,9 +107,9 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Res
         paths=paths,
         interpreters=options["python"],
         explicit=explicit,
-        output=output,
-        output_format=output_format,
-        is_default_output=is_default,
+        output=output.path,
+        output_format=output.format,
+        is_default_output=output.is_default,
         resume=Path(resume) if resume else None,
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),

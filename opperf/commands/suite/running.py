@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from opperf.commands.options import take
+from opperf.commands.run.request import read_output
 from opperf.commands.run.running import run_command
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
@@ -22,12 +23,11 @@ from opperf.execution.fleet.counting import NodeCounts, count_nodes
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Settings, Status
 from opperf.reports.writing import write_reports
-from opperf.requests.declaring import check_excluded, declared, value_of
+from opperf.requests.declaring import declared, value_of
 from opperf.requests.installing import read_locked
 from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.resuming import Resumption, named_output
 from opperf.requests.run import RunRequest
 from opperf.results.kept import display
 from opperf.results.messages import tell
@@ -138,17 +138,7 @@ def read_request(
 ) -> ResolvedRun:
     """Returns the request to run a suite under the options, of which the user set those of
     `set_here`. Raises `UsageError` for contradictory ones."""
-    resumption = take(Resumption, options)
-    check_excluded({**declared(Resumption), **declared(Cluster)}, set_here)
-    resume = resumption.run_file()
-    output, output_format, is_default = named_output(
-        options["output_file"],
-        options["output_format"] if "output_format" in set_here else "",
-        resumption,
-        "",
-        "jsonl",
-        STEM,
-    )
+    resume, output = read_output(options, set_here, "", STEM)
     cluster = take(Cluster, options).options(options["executor"], frozenset(set_here))
     nodes = count_nodes(cluster) if options["executor"] == RAY else ()
     there: Mapping[str, Mapping[str, Bench]] = {}
@@ -178,9 +168,9 @@ def read_request(
         paths=tuple(map(Path, suite.files)),
         interpreters=(),
         explicit=frozenset(set_here),
-        output=output,
-        output_format=output_format,
-        is_default_output=is_default,
+        output=output.path,
+        output_format=output.format,
+        is_default_output=output.is_default,
         resume=Path(resume) if resume else None,
         resuming=resume is not None,
         retry=frozenset(map(Status, options["retry"])),

@@ -105,10 +105,14 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         cases are sampled, by the case's id. The first of an arm looks for work that a compiler
         removed."""
         self._results, self._few, self._is_first = results, few, is_first
-        self._worker = self._workers[place.role]
+        self._worker = self._workers[self._role(place)]
         forks = forks_of(tuple(cases))
         self._worker.begin_process(forks.devices, forks.rehearsed)
         self._launches = self._worker.launches
+
+    def _role(self, place: Place) -> str:
+        """Returns the key of the worker of a process."""
+        return place.role
 
     @property
     def was_replaced(self) -> bool:
@@ -172,16 +176,8 @@ class AlternatingProcesses(ArmProcesses):
             self._workers[str(number)] = self._stack.enter_context(worker)
         start_together(tuple(self._workers.values()), [forks] * IMPORTS)
 
-    def begin(
-        self,
-        place: Place,
-        cases: Iterable[Case],
-        results: Mapping[str, KeptResults] = NO_RESULTS,
-        few: Mapping[str, FewCalls] = ALL_CALLS,
-        is_first: bool = False,
-    ) -> None:
-        own = msgspec.structs.replace(place, role=str(place.block % IMPORTS))
-        super().begin(own, cases, results, few, is_first)
+    def _role(self, place: Place) -> str:
+        return str(place.block % IMPORTS)
 
     def measure(self, case: Case) -> Record:
         self.records = self._current.alternate(
