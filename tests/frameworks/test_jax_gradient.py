@@ -1,6 +1,7 @@
 """JAX's gradients: a backward pass of its own, its values, and what has none."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -133,3 +134,9 @@ def test_what_has_no_gradient_says_why(mode, function, data, words):
     with pytest.raises(NoGradientError, match=words) as refused:
         VectorJacobianProduct(call_of(mode, function, *arguments), wanted)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [dict, lambda found: [dict(found)]])
+def test_what_xla_does_not_know_is_no_figure(kind):
+    stage = SimpleNamespace(cost_analysis=lambda: kind({"flops": 3.0, "bytes accessed": -1.0}))
+    assert programs._analysis_of(stage) == {"flops": 3.0}

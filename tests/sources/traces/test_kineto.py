@@ -11,7 +11,7 @@ from opperf.sources.base import open_files, open_source
 from opperf.sources.traces.cases import TraceSource
 from opperf.sources.traces.kineto import parse_concrete
 from opperf.sources.traces.reading import read_traces
-from opperf.sources.traces.values import Unbuildable
+from opperf.sources.traces.values import Unbuildable, extents_of
 from tests.sources.traces.making import event, node, relu, write
 
 RELU = {"Input Dims": [[2, 4]], "Input type": ["float"], "Input Strides": [[4, 1]]}
@@ -168,3 +168,10 @@ def test_values_that_are_written_as_text(text, value):
 def test_a_number_of_more_bits_than_pytorch_has_is_a_reason():
     with pytest.raises(Unbuildable, match="an integer of the value '1000"):
         parse_concrete("1" + "0" * 30)
+
+
+@pytest.mark.parametrize("extents", [[True, 2], [2.0], [-1], ["2"], None])
+def test_extents_are_integers(extents):
+    assert extents_of([2, 0]) == (2, 0)
+    with pytest.raises(Unbuildable):
+        extents_of(extents)
