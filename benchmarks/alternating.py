@@ -55,7 +55,7 @@ def measure(framework: str, names: str, imports: int, forks: int) -> dict[str, F
     """Returns logarithms of the ratio and of the first arm's median, by figure, import and fork."""
     found: dict[str, list[list[tuple[float, float]]]] = {}
     for number in range(imports):
-        with Worker(framework, Settings(threads=1), measures_memory=False) as worker:
+        with Worker(framework, Settings(threads=1, memory=False)) as worker:
             cases = cases_of(worker, names)
             for fork in range(forks):
                 worker.begin_process(["cpu"], rehearsed=True)

@@ -19,13 +19,13 @@ from pathlib import Path
 from tabulate import tabulate
 
 from opperf.model import Record, Status
+from opperf.models.base import models_of
 from opperf.results.runfile import read_run
-from opperf.suites.base import models_of
 
 LOOP = """
 import statistics, sys, time
 import torch
-from opperf.suites.base import Options, find_suite
+from opperf.models.base import Options, find_suite
 name, size, mode = sys.argv[1:]
 torch.set_num_threads(1)
 model = find_suite("opperf").build("torch", name, Options(size=size))

@@ -26,8 +26,8 @@ from opperf.frameworks import Framework, load
 from opperf.frameworks.replays import Replayed
 from opperf.instruments.prepared import case_scope
 from opperf.model import TraceTarget
-from opperf.sources.traces.cases import FRAMEWORK
-from opperf.sources.traces.replays import open_replay, read_sequence
+from opperf.sources.replays import open_replay, read_sequence
+from opperf.traces.trace import FRAMEWORK
 
 WARMUP = 3
 """Steps and iterations before those that are timed."""

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import yaml
 
-from opperf.suite_files.resolving import Options, resolve
-from opperf.suite_files.system import Machine
+from opperf.suites.resolving import Options, resolve
+from opperf.suites.system import Machine
 
 REPEATS = 5
 

@@ -31,7 +31,7 @@ from typing import Any
 from opperf.errors import one_line
 from opperf.frameworks import load
 from opperf.model import Case, ModelTarget, Settings
-from opperf.suites.base import find_suite, models_of
+from opperf.models.base import find_suite, models_of
 from opperf.worker.binding import build_model
 from opperf.worker.measure import measure
 

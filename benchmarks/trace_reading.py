@@ -26,10 +26,11 @@ from tabulate import tabulate
 
 from opperf.model import Settings
 from opperf.sources.completing import merge
-from opperf.sources.traces.archives import folder_files, open_members
-from opperf.sources.traces.cases import FRAMEWORK, TraceSource
-from opperf.sources.traces.objects import Objects
+from opperf.sources.traces import TraceSource
 from opperf.sources.varying import with_settings
+from opperf.traces.archives import folder_files, open_members
+from opperf.traces.objects import Objects
+from opperf.traces.trace import FRAMEWORK
 from opperf.worker.client import Worker
 
 SECONDS, MEGABYTES = 10.0, 500.0
@@ -52,7 +53,7 @@ print(json.dumps([seconds, time.process_time(), int(peak) * 1024 / 1e6, found]))
 it found."""
 
 WORKS = {
-    "opperf": "from opperf.sources.traces.cases import TraceSource\n"
+    "opperf": "from opperf.sources.traces import TraceSource\n"
     "found = len(list(TraceSource([Path(sys.argv[1])]).cases()))",
     "json.load": "found = len(json.load(open(sys.argv[1]))['nodes'])",
 }

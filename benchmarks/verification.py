@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from opperf.frameworks import Framework, load
 from opperf.model import Case, ModelTarget, Record, Settings
-from opperf.suites.base import models_of
+from opperf.models.base import models_of
 from opperf.worker.measure import measure
 
 FACTOR = 1.01

@@ -16,9 +16,9 @@ from opperf.machine.environment import environment
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import process_settings
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.models.base import models_of
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve, resolve_selection
-from opperf.suites.base import models_of
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.client import Worker

@@ -78,11 +78,11 @@ def all_imported():
     """By module of no framework, suite or child, those that opperf's code imports."""
     apart = (
         "frameworks/*/*",
-        "suites/**/*",
+        "models/**/*",
         "rules/*/*",
         "programs/child/*",
         "mxnet_api/*",
-        "suite_files/standard/**/*",
+        "suites/standard/**/*",
     )
     package = ROOT / "opperf"
     left = set(package.rglob("*.py")) - {file for one in apart for file in package.glob(one)}

@@ -11,7 +11,7 @@ import opperf
 PACKAGE = Path(opperf.__file__).parent
 
 OWN = (
-    *("frameworks/mxnet", "rules/mxnet", "suites/mxnet", "mxnet_api"),
+    *("frameworks/mxnet", "rules/mxnet", "models/mxnet", "mxnet_api"),
     # Where MXNet's users import from: each passes on names of the folders above.
     *("custom_operations", "nd_operations", "utils", "rules/default_params.py"),
 )
@@ -23,8 +23,8 @@ ALLOWED = {
     "results/opperf_json.py": "the keys of results of its own utility are data, like a format's",
     "frameworks/__init__.py": "the table of frameworks that come with opperf is data",
     "experiments/planning.py": "the table of modes that one framework has is data",
-    "suites/networks.py": "the table of frameworks that have its networks is data",
-    "suites/packages.py": "the table of suites of other packages is data",
+    "models/networks.py": "the table of frameworks that have its networks is data",
+    "models/packages.py": "the table of suites of other packages is data",
 }
 """Other files that name MXNet, each with the reason."""
 

@@ -28,8 +28,9 @@ from opperf.results.output import replace
 from opperf.results.recordings import write_recording
 from opperf.sources.logged_text import Written, log_text
 from opperf.sources.param.writing import configuration_text
-from opperf.sources.traces.cases import FRAMEWORK, TraceSource
-from opperf.sources.traces.schemas import parse_schema
+from opperf.sources.traces import TraceSource
+from opperf.traces.schemas import parse_schema
+from opperf.traces.trace import FRAMEWORK
 
 Say = Callable[[str], None]
 """Is given a line for the user."""

@@ -28,6 +28,7 @@ from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
 from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
+from opperf.models.base import SIZES, SuiteModel, available, find_suite
 from opperf.plurals import pluralize
 from opperf.sources.base import SourceFile
 from opperf.sources.models import Candidate, of_suite, of_user
@@ -40,7 +41,6 @@ from opperf.sources.varying import (
     with_dtype_options,
     with_settings,
 )
-from opperf.suites.base import SIZES, SuiteModel, available, find_suite
 from opperf.worker.client import Worker
 
 Say = Callable[[str], None]

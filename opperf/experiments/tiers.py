@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from opperf.errors import UsageError
 from opperf.matching import BoundedPattern
-from opperf.suites.tiers import TIERS
+from opperf.models.tiers import TIERS
 
 NOTHING = r"(?!)"
 """A pattern that no name matches."""

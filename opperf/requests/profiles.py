@@ -17,7 +17,7 @@ from opperf.results.output import check_output, replace
 if TYPE_CHECKING:
     from opperf.comparison.explaining.choosing import Chosen
     from opperf.reports.model import Report
-    from opperf.sources.traces.trace import Trace
+    from opperf.traces.trace import Trace
 
 
 class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
@@ -210,7 +210,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
     def paths(self) -> tuple[Path, ...]:
         """The files, those of each rank together if all names have one."""
         # Help and completion do without the import.
-        from opperf.sources.traces.archives import rank_in
+        from opperf.traces.archives import rank_in
 
         ranks = {path: rank_in(path.name) for path in self.files}
         if None in ranks.values():
@@ -271,16 +271,16 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _traces(self) -> Iterator[Trace]:
         # Help and completion do without the import.
-        from opperf.sources.traces.reading import of_rank, read_traces
+        from opperf.traces.reading import of_rank, read_traces
 
         return of_rank(read_traces(self.paths), self.rank)
 
     def _overview(self) -> Report:
         """Returns the report on all traces."""
         # Help and completion do without the imports.
-        from opperf.sources.traces.overview import overview_of
-        from opperf.sources.traces.rank_comparison import compare_ranks
-        from opperf.sources.traces.reports import overview_report, rank_report
+        from opperf.reports.traces import overview_report, rank_report
+        from opperf.traces.overview import overview_of
+        from opperf.traces.rank_comparison import compare_ranks
 
         # A trace takes much memory, and what is shown of it little.
         overviews = [overview_of(trace) for trace in self._traces()]
@@ -292,9 +292,9 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         """Returns the report on a part of the only trace. Raises `UsageError` if there are
         several."""
         # Help and completion do without the imports.
-        from opperf.sources.traces.outline import outline_of
-        from opperf.sources.traces.reports import outline_report
-        from opperf.sources.traces.reports.node_report import node_report, tensor_report
+        from opperf.reports.traces import outline_report
+        from opperf.reports.traces.node_report import node_report, tensor_report
+        from opperf.traces.outline import outline_of
 
         trace = self._only(part)
         if self.node is not None:

@@ -20,7 +20,7 @@ MOST_RANKS = 256
 
 def read_ranks(text: str) -> int:
     """Returns a number of ranks; `ALL_RANKS` of `all`."""
-    from opperf.sources.traces.replays import ALL_RANKS
+    from opperf.sources.replays import ALL_RANKS
 
     if text.strip().lower() == "all":
         return ALL_RANKS
@@ -116,8 +116,8 @@ class Replay(Group, frozen=True, kw_only=True):
     def target(self, given: Collection[str]) -> TraceTarget | None:
         """Returns the replay, as a target without its trace; None if none is wanted. Raises
         `UsageError` for a field that needs `--replay`, and for steps that are no range."""
-        from opperf.sources.traces.cases import FRAMEWORK
-        from opperf.sources.traces.parts import read_steps
+        from opperf.traces.parts import read_steps
+        from opperf.traces.trace import FRAMEWORK
 
         if not self.replay:
             for name, field in declared(Replay).items():
@@ -144,7 +144,7 @@ class Replay(Group, frozen=True, kw_only=True):
         """Returns the traces that are written, beside the output; None for none. Raises
         `OutputError` for one that cannot be, before hours of measuring, and `UsageError` for two of
         one name."""
-        from opperf.sources.traces.archives import folder_files
+        from opperf.traces.archives import folder_files
 
         found = WrittenTraces(self.profile, self.et)
         written = [path for path in found if path is not None]
@@ -172,7 +172,7 @@ def open_replays(
 ) -> tuple[SourceFile, ...]:
     """Returns the traces, opened as replays. Raises `UsageError` for names of operators beside
     them, and what `open_replay` raises."""
-    from opperf.sources.traces.replays import open_replay
+    from opperf.sources.replays import open_replay
 
     if names or not paths:
         told = f"{names[0]} is none" if names else "name one"

@@ -19,7 +19,7 @@ GROUP = "opperf.sources"
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.input_log:source",
-    "trace": "opperf.sources.traces.files:source",
+    "trace": "opperf.sources.traces:source",
     "results of PARAM": "opperf.sources.param.result_files:source",
     "configuration": "opperf.sources.param.files:source",
     "snippets": "opperf.sources.snippets.files:source",

@@ -13,9 +13,9 @@ import msgspec
 from opperf.errors import UsageError, suggest
 from opperf.frameworks.user_code import IN_FILE, IN_MODULE, target_at
 from opperf.model import Argument, Case, FileTarget, ModelTarget, Settings, Struct
+from opperf.models.base import SIZES, SuiteModel, available
 from opperf.sources.base import locate
 from opperf.sources.varying import passes_of
-from opperf.suites.base import SIZES, SuiteModel, available
 
 MOST_NAMES = 20
 """Names of models that an error lists: some suites have a thousand."""

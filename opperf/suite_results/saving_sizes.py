@@ -1,4 +1,4 @@
-"""Writes what batches took into a table of sizes, from which `opperf.suite_files.sizing` sizes
+"""Writes what batches took into a table of sizes, from which `opperf.suites.sizing` sizes
 others (`sizer.save`)."""
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
 from opperf.results.output import check_output, replace
-from opperf.suite_files.reading import import_yaml, parse, read_text
-from opperf.suite_files.sizing import VERSION, read_table
 from opperf.suite_results.scores import Row, scores_of
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
+from opperf.suites.reading import import_yaml, parse, read_text
+from opperf.suites.sizing import VERSION, read_table
 
 LISTED = 2
 """Version of tables with observations in a list; those of 1 have memories by size."""

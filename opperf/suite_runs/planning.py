@@ -34,9 +34,9 @@ from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, deduplicate, disambiguate
-from opperf.suite_files.bench import Bench
-from opperf.suite_files.program_words import words_of
 from opperf.suite_runs.script_files import script_of, script_version, voirfiles_of
+from opperf.suites.bench import Bench
+from opperf.suites.program_words import words_of
 
 Say = Callable[[str], None]
 

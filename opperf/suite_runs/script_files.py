@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opperf.model.base import digest
 from opperf.reading import read_text
-from opperf.suite_files.bench import Bench
+from opperf.suites.bench import Bench
 
 SCRIPT = "main.py"
 """The script of a bench that is a folder."""

@@ -1,1 +1,4 @@
-"""Suites of models: collections that experiments select from by name."""
+"""Suite files: YAML that says which benches are run, where, and what counts as failure."""
+
+SUFFIXES = (".yaml", ".yml")
+"""Extensions of suite files."""

@@ -20,8 +20,8 @@ from opperf.model import (
     TraceTarget,
     split_positional,
 )
-from opperf.sources.traces.replays import read_sequence
-from opperf.suites.base import Options, find_suite, lacking
+from opperf.models.base import Options, find_suite, lacking
+from opperf.sources.replays import read_sequence
 from opperf.worker.replaying import RankedReplay
 
 INPUTS = "example_inputs"

@@ -26,6 +26,7 @@ from opperf.model import (
     Status,
     Verification,
 )
+from opperf.models.base import SuiteModel
 from opperf.processes.channel import Request
 from opperf.processes.children import KILL_WAIT_S
 from opperf.sources.completing import Completed
@@ -33,7 +34,6 @@ from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram
 from opperf.worker.protocol import Loaded, Observed, Trial

@@ -7,13 +7,13 @@ from typing import Any, Union
 
 from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
+from opperf.models.base import SuiteModel
 from opperf.processes.channel import Answer, Refusal, Request
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-from opperf.suites.base import SuiteModel
 
 MEMORY = "memory"
 """Argument of a worker whose cases' memory is measured."""

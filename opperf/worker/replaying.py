@@ -28,7 +28,7 @@ from opperf.processes.channel import (
     decoder_of,
 )
 from opperf.processes.children import Child, channel_of_child
-from opperf.sources.traces.replays import read_sequence
+from opperf.sources.replays import read_sequence
 from opperf.worker.program import child_variables, module_command
 
 END_S = 10.0

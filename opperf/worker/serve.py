@@ -48,6 +48,7 @@ from opperf.machine.environment import environment
 from opperf.metrics import instruments_of, process_settings
 from opperf.model import Case, Record, Role, Settings, Status, Target
 from opperf.model.base import digest
+from opperf.models.base import models_of
 from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
 from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
 from opperf.rules.engine import rules_module
@@ -55,7 +56,6 @@ from opperf.sources.choices import choices
 from opperf.sources.completing import complete
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve
-from opperf.suites.base import models_of
 from opperf.worker import protocol
 from opperf.worker.ahead import build_cases, compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap

@@ -18,8 +18,8 @@ from opperf.execution.dumps import COMPILERS, COUNTERS, STABLEHLO, XLA_METRICS
 from opperf.frameworks import is_available, load
 from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, ModelTarget, Settings, Status
+from opperf.models import base as suites_base
 from opperf.results.runfile import read_run
-from opperf.suites import base as suites_base
 from opperf.worker import binding, tracing
 from tests.commands.run.test_resuming import cut_short
 from tests.conftest import InProcess, InProcessWorkers

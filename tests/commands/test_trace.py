@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opperf.opperf import main
-from tests.sources.traces.making import collective, event, node, relu, tensor, write
+from tests.traces.making import collective, event, node, relu, tensor, write
 
 SHAPES = {"Input Dims": [[2, 4]], "Input type": ["float"], "Input Strides": [[4, 1]]}
 

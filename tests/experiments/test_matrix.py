@@ -9,8 +9,8 @@ from opperf.experiments.rules import RULES, Experiment, apply_rules
 from opperf.experiments.xla_words import MODES, read_values
 from opperf.frameworks import is_available, load
 from opperf.model import Settings
+from opperf.models.base import SuiteModel
 from opperf.sources.models import ModelWord, of_suite
-from opperf.suites.base import SuiteModel
 
 
 def candidate(name="mlp", **listed):

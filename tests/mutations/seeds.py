@@ -49,7 +49,6 @@ from tests.history.submissions import entry, failure, sha, submission
 from tests.recordings import HERE, measured, transformer
 from tests.repositories import git
 from tests.results.conftest import record, summary
-from tests.sources.traces.test_hostile_files import small_traces
 from tests.suite_results.making import (
     facts_of,
     folder_of,
@@ -60,6 +59,7 @@ from tests.suite_results.making import (
     stream_lines,
     written,
 )
+from tests.traces.test_hostile_files import small_traces
 from tests.verifications import FAILED, PASSED, verified
 
 DATA = Path(__file__).parents[1] / "data"

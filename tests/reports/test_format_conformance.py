@@ -67,7 +67,7 @@ from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 from tests.history.submissions import entry, failure, submission
 from tests.recordings import called, measured, site, transformer
-from tests.sources.traces.reports.making import reports_of_traces
+from tests.reports.trace_reports import reports_of_traces
 from tests.suite_results.making import facts_of, record_of, script_case, suite
 from tests.web_pages import read_markdown, read_page, read_part
 

@@ -5,10 +5,10 @@ from msgspec import structs
 
 from opperf.errors import UsageError
 from opperf.model import ModelTarget, Settings
+from opperf.models.base import SuiteModel
 from opperf.sources import models
 from opperf.sources.models import SuiteSource, of_suite, of_user, read_suite, read_word
 from opperf.sources.varying import disambiguate, with_settings
-from opperf.suites.base import SuiteModel
 
 
 @pytest.fixture(autouse=True)

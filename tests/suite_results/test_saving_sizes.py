@@ -4,9 +4,9 @@ import pytest
 
 from opperf.errors import OpperfError
 from opperf.model import Status
-from opperf.suite_files.sizing import Observation, read_table
 from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suite_results.suite_run import load
+from opperf.suites.sizing import Observation, read_table
 from tests.suite_results.making import (
     facts_of,
     folder_of,

@@ -11,10 +11,10 @@ from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Interpreter, NodeWords, ScriptTarget
 from opperf.sources.selecting import Selection
-from opperf.suite_files.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from opperf.suite_runs import planning
 from opperf.suite_runs.planning import BenchEnvironment, SuiteRun, axes_of, plan_suite
 from opperf.suite_runs.script_files import voirfiles_of
+from opperf.suites.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from tests.conftest import InProcess, InProcessWorkers
 
 EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}

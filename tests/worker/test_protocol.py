@@ -18,13 +18,13 @@ from opperf.model import (
     Status,
     Struct,
 )
+from opperf.models.base import SuiteModel
 from opperf.processes import channel
 from opperf.processes.channel import Answer, Refusal
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan
 from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
-from opperf.suites.base import SuiteModel
 from opperf.worker import protocol
 from opperf.worker.protocol import Loaded, Observed, Trial, Value
 

@@ -14,7 +14,7 @@ from opperf.errors import UsageError, one_line, suggest
 from opperf.extras import load_extra
 from opperf.model import MAPPINGS
 from opperf.reading import read_text
-from opperf.suite_files.reading import parse
+from opperf.suites.reading import parse
 
 YAML = (".yaml", ".yml")
 

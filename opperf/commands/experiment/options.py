@@ -12,6 +12,7 @@ from opperf.commands.experiment.axes_file import read_axes
 from opperf.commands.options import group_options
 from opperf.errors import UsageError
 from opperf.experiments.xla_words import CHOICES, NONE, read_values
+from opperf.models.base import SIZES
 from opperf.parameters import (
     choice_option,
     combine,
@@ -26,7 +27,6 @@ from opperf.parsing import clicked
 from opperf.requests.parsers import split_commas, words_among
 from opperf.requests.places import Cluster
 from opperf.requests.resuming import Resumption
-from opperf.suites.base import SIZES
 
 Words = tuple[str, ...]
 

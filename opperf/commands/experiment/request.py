@@ -30,6 +30,7 @@ from opperf.experiments.matrix import Matrix
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, Settings, Status
+from opperf.models.base import find_suite
 from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster
 from opperf.requests.resolved_run import ResolvedRun
@@ -37,7 +38,6 @@ from opperf.requests.selecting import split_sources
 from opperf.sources.base import check_own_settings, open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.selecting import Selection
-from opperf.suites.base import find_suite
 
 STEM = "experiments"
 """Of the default output."""

@@ -51,8 +51,8 @@ from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output
-from opperf.sources.traces.replays import digest_of
-from opperf.suite_files import SUFFIXES
+from opperf.sources.replays import digest_of
+from opperf.suites import SUFFIXES
 
 REFUSED = (
     *("changed_since", "git_folder", "output_file", "output_format", "columns", "list_only"),

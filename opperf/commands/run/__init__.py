@@ -8,7 +8,7 @@ import sys
 from opperf.commands.options import command
 from opperf.requests.run import RunRequest
 from opperf.results.messages import tell
-from opperf.suite_files import SUFFIXES
+from opperf.suites import SUFFIXES
 
 
 @command(

@@ -55,7 +55,7 @@ def _cluster(
     from opperf.plurals import pluralize
     from opperf.results.messages import tell
     from opperf.results.output import check_output, replace
-    from opperf.suite_files.system import read_system
+    from opperf.suites.system import read_system
 
     check_output(output, overwrite, [file])
     system = read_system(file, dict(os.environ), {})

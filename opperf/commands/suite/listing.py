@@ -15,10 +15,10 @@ from opperf.plurals import pluralize
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width
-from opperf.suite_files.bench import Bench
-from opperf.suite_files.capabilities import obstacles
-from opperf.suite_files.resolving import Options, Suite, resolve, suite_file
-from opperf.suite_files.system import Machine
+from opperf.suites.bench import Bench
+from opperf.suites.capabilities import obstacles
+from opperf.suites.resolving import Options, Suite, resolve, suite_file
+from opperf.suites.system import Machine
 
 
 def resolved(options: Mapping[str, Any], machine: Machine | None = None) -> Suite:

@@ -13,9 +13,9 @@ from opperf.errors import FOUND, UsageError
 from opperf.reports.writing import write_reports
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, unwritable
-from opperf.suite_files.multirun import NamedRun, read_multirun
 from opperf.suite_results.runs_report import report_of
 from opperf.suite_results.suite_run import load
+from opperf.suites.multirun import NamedRun, read_multirun
 
 OF_RUN: Mapping[str, Any] = {
     "output_format": "jsonl",

@@ -21,11 +21,11 @@ from opperf.processes.commands import run_command
 from opperf.requests.installing import read_locked
 from opperf.results.messages import tell
 from opperf.results.output import replace
-from opperf.suite_files.bench import Bench
-from opperf.suite_files.definitions import folder_of_script
-from opperf.suite_files.environments import install_environments, suite_environments
-from opperf.suite_files.placeholders import FOLDERS, bench_values
-from opperf.suite_files.resolving import Suite
+from opperf.suites.bench import Bench
+from opperf.suites.definitions import folder_of_script
+from opperf.suites.environments import install_environments, suite_environments
+from opperf.suites.placeholders import FOLDERS, bench_values
+from opperf.suites.resolving import Suite
 
 PREPARE, PREPARE_SCRIPT = "prepare.py", "prepare_script"
 """Name of the script, and the constant of a benchfile with another one."""

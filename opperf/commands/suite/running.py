@@ -33,15 +33,6 @@ from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
-from opperf.suite_files.bench import Bench
-from opperf.suite_files.capabilities import obstacles
-from opperf.suite_files.environments import (
-    install_environments,
-    suite_environments,
-    with_requirements,
-)
-from opperf.suite_files.resolving import Suite, is_suite_file
-from opperf.suite_files.system import Machine, System, SystemNode
 from opperf.suite_results import score_report
 from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
@@ -51,6 +42,15 @@ from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
 from opperf.suite_runs.planning import BenchEnvironment, Environments, SuiteRun
+from opperf.suites.bench import Bench
+from opperf.suites.capabilities import obstacles
+from opperf.suites.environments import (
+    install_environments,
+    suite_environments,
+    with_requirements,
+)
+from opperf.suites.resolving import Suite, is_suite_file
+from opperf.suites.system import Machine, System, SystemNode
 
 STEM = "suite"
 """Of the default output."""

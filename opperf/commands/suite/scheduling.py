@@ -9,7 +9,7 @@ from opperf.commands.suite.listing import resolved
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
 from opperf.results.output import check_output, replace, unwritable
-from opperf.suite_files.job_script import (
+from opperf.suites.job_script import (
     Job,
     job_script,
     minutes_of,

@@ -15,11 +15,11 @@ from opperf.errors import UsageError, suggest
 from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
-from opperf.suite_files.bench import Bench, Plan
-from opperf.suite_files.capabilities import obstacles
-from opperf.suite_files.environments import suite_environments
-from opperf.suite_files.pasting import commands_of
-from opperf.suite_files.resolving import Suite
+from opperf.suites.bench import Bench, Plan
+from opperf.suites.capabilities import obstacles
+from opperf.suites.environments import suite_environments
+from opperf.suites.pasting import commands_of
+from opperf.suites.resolving import Suite
 
 
 def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import UsageError
 from opperf.reading import open_file
-from opperf.suite_files.system import System, SystemNode
+from opperf.suites.system import System, SystemNode
 
 PORT = 6379
 """Ray's own, where the main node has none."""

@@ -20,7 +20,7 @@ from opperf.model import (
 from opperf.results.param_lines import case_line
 from opperf.sources.logged_text import Unwritable, Written, split
 from opperf.sources.param.configuration import cases_of
-from opperf.sources.traces.schemas import parse_schema
+from opperf.traces.schemas import parse_schema
 
 OWN = "aten."
 """Namespace that opperf's names of PyTorch's operators omit."""

@@ -14,7 +14,7 @@ from opperf.model import Settings, Status
 from opperf.requests.selecting import split_sources
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.selecting import Selection
-from tests.sources.traces.making import relu, write
+from tests.traces.making import relu, write
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import load
 from opperf.model import Case, Status, TraceTarget
 from opperf.results.runfile import read_run
-from opperf.sources.traces.replays import digest_of
+from opperf.sources.replays import digest_of
 from opperf.worker.replaying import RankedReplay
-from tests.sources.traces.making import RELU, node, tensor, write
+from tests.traces.making import RELU, node, tensor, write
 
 torch = pytest.importorskip("torch")
 

@@ -17,7 +17,7 @@ from opperf.sources.completing import complete
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
 from tests.shared_workers import replace_workers
-from tests.sources.traces.making import ADD, collective, event, node, relu, tensor, write
+from tests.traces.making import ADD, collective, event, node, relu, tensor, write
 
 torch = pytest.importorskip("torch")
 

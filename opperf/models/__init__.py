@@ -1,0 +1,1 @@
+"""Suites of models: collections that experiments select from by name."""

@@ -1,0 +1,189 @@
+"""Cases of traces: the distinct calls of topmost operators."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import CallSite, Case, OperatorTarget, Program, Settings
+from opperf.plurals import pluralize
+from opperf.rules.shapes import Shape
+from opperf.sources.base import Completion
+from opperf.sources.call_dtype import call_dtype
+from opperf.sources.completing import merge, merge_sites
+from opperf.traces.anomalies import Process, of_processes, sentences
+from opperf.traces.archives import FAILURES, folder_files, is_trace
+from opperf.traces.reading import of_rank, read_traces
+from opperf.traces.renamed import elsewhere
+from opperf.traces.trace import (
+    COLLECTIVE_REASON,
+    FRAMEWORK,
+    Call,
+    Node,
+    Trace,
+    calls_of,
+    refusal_of,
+)
+
+
+class TraceSource:
+    """The calls of traces. What cannot be a case is counted, with the reason."""
+
+    completion: Completion = "each"
+
+    def __init__(self, paths: Sequence[Path], rank: int | None = None) -> None:
+        """Reads all traces, or that of a rank. Raises `UsageError` if they have no call."""
+        name = ", ".join(map(str, paths))
+        self.schemas: dict[tuple[str, str], str] = {}
+        """Schemas of the operators as the traces have them, by path and overload."""
+        self.remarks: list[str] = []
+        self.excluded: dict[str, str] = {}
+        refused: Counter[tuple[str, str]] = Counter()
+        kinds: Counter[tuple[str, str]] = Counter()
+        steps = calls = 0
+        times: list[float] = []
+        found: list[Case] = []
+        processes: list[Process] = []
+        for trace in of_rank(read_traces(paths), rank):
+            self.remarks += trace.notes
+            processes.append(trace.process)
+            outer = trace.outer_steps()
+            steps += len(outer)
+            times += [node.time_ns for node in outer if node.time_ns >= 0]
+            for call, nodes in calls_of(trace):
+                calls += len(nodes)
+                if call.schema:
+                    self.schemas.setdefault((call.path, call.overload), call.schema)
+                if call.refusal or call.collective:
+                    key = refusal_of(call)
+                    refused[key] += len(nodes)
+                    kinds[key] += 1
+                else:
+                    parts = by_returned(trace, nodes).items()
+                    found += [case_of(call, own, trace, shapes) for shapes, own in parts]
+        self.remarks += sentences(of_processes(processes))
+        self._cases = merge(found)
+        self._exclude(refused, kinds)
+        if not calls:
+            raise UsageError("; ".join([f"{name}: no call of an operator in it", *self.remarks]))
+        self.program = Program(
+            name,
+            FRAMEWORK,
+            steps=max(1, steps),
+            calls=calls,
+            recorded_step=summarise(times, "ns") if times else None,
+        )
+
+    def cases(self) -> Iterator[Case]:
+        yield from self._cases
+
+    def _exclude(
+        self, refused: Mapping[tuple[str, str], int], kinds: Mapping[tuple[str, str], int]
+    ) -> None:
+        reasons: dict[str, list[str]] = defaultdict(list)
+        for (path, reason), count in refused.items():
+            several = kinds[path, reason]
+            of_kinds = f" of {several} kinds" if several > 1 else ""
+            reasons[path].append(f"{pluralize(count, 'call')}{of_kinds}: {reason}")
+        self.excluded = {path: "; ".join(texts) for path, texts in reasons.items()}
+        collectives = {
+            path: count for (path, reason), count in refused.items() if reason == COLLECTIVE_REASON
+        }
+        if collectives:
+            self.remarks.append(
+                f"{pluralize(sum(collectives.values()), 'call')} of collective operations, "
+                f"which take several processes, omitted: {', '.join(sorted(collectives))}"
+            )
+        others = sum(refused.values()) - sum(collectives.values())
+        if others:
+            self.remarks.append(
+                f"{pluralize(others, 'call')} omitted, as `opperf trace` lists with the reasons"
+            )
+
+
+def by_returned(trace: Trace, nodes: Sequence[Node]) -> dict[tuple[Shape, ...], list[Node]]:
+    """Returns the nodes of a call by the shapes of what they returned, which depends on contents;
+    those of which these are unknown with the first others."""
+    shapes = [trace.returned(node) for node in nodes]
+    usual = next(filter(None, shapes), ())
+    found: dict[tuple[Shape, ...], list[Node]] = {}
+    for node, own in zip(nodes, shapes, strict=True):
+        found.setdefault(own or usual, []).append(node)
+    return found
+
+
+def case_of(
+    call: Call, nodes: Sequence[Node], trace: Trace, returned: tuple[Shape, ...] = ()
+) -> Case:
+    """Returns the case of a distinct call, with where and how often it was made."""
+    path, overload, arguments, note = elsewhere(call.path, call.overload, dict(call.arguments))
+    sites = sites_of(nodes, trace)
+    phases = {site.phase for site in sites}
+    times = tuple(node.recorded_ns for node in nodes if node.recorded_ns >= 0)
+    why = f"{pluralize(len(nodes), 'call')} in {Path(trace.name).name}"
+    if phases != {"forward"}:
+        why += f", {' and '.join(sorted(phases))}"
+    return Case(
+        target=OperatorTarget(FRAMEWORK, path, overload),
+        arguments=arguments,
+        settings=Settings(dtype=call_dtype(arguments.values())),
+        # A backward operator is a call of its own.
+        passes=("forward",),
+        origin=f"{trace.name}#{nodes[0].id}",
+        why="; ".join(filter(None, (why, note, *call.notes))),
+        tags=tuple(sorted(phases)) if phases != {"forward"} else (),
+        count=len(nodes),
+        sites=sites,
+        recorded=times,
+        returned=returned,
+    )
+
+
+def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
+    """Returns where the program made the calls: labels around them, and the phase."""
+    made = []
+    for node in nodes:
+        place = trace.place(node)
+        time = node.recorded_ns
+        made.append(
+            CallSite(
+                module=".".join(place.labels),
+                phase=place.phase,
+                time_ns=float(time) if time >= 0 else None,
+            )
+        )
+    return merge_sites(made)
+
+
+class TraceFiles:
+    """Execution traces and profilers' traces: JSON, compressed, in an archive, or a folder of
+    them."""
+
+    name = "execution trace, or trace of a profiler (.json, .json.gz, .tar.gz, or a folder of them)"
+    folders = True
+    """Whether a folder can be of this kind."""
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether the beginning of a file, of the first one of an archive, or of one of a folder is
+        that of a trace."""
+        try:
+            return bool(folder_files(path)) if path.is_dir() else is_trace(path)
+        except UsageError:
+            # Opening the folder says which file of it cannot be read.
+            return True
+        except FAILURES:
+            return False
+
+    def open(self, path: Path) -> TraceSource:
+        return self.open_all([path])
+
+    def open_all(self, paths: Sequence[Path]) -> TraceSource:
+        return TraceSource(paths)
+
+
+def source() -> TraceFiles:
+    """Returns the kind of file; called by name, as an entry point is."""
+    return TraceFiles()

@@ -1,0 +1,163 @@
+"""The script of a Slurm array job that runs a suite in parts, and joins their run files at the
+end."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.extras import load_extra
+from opperf.model import Struct
+from opperf.suites.bench import Bench
+
+MAX_DURATION_S = 600.0
+"""Limit on the time of a bench that has none."""
+
+START_S = 300.0
+"""Time of a part beside its benches: Python on a cold network disk, and the plan."""
+
+
+class Job(Struct, frozen=True):
+    """An array job."""
+
+    name: str
+    command: tuple[str, ...]
+    """That which runs the suite: `opperf suite run FILE.yaml`, with its selection."""
+    parts: int
+    folder: str
+    """Of the run files of the parts, of that of all, and of what they print."""
+    nodes: int = 1
+    """Of each part."""
+    gpus: int = 0
+    """Of each node; 0 to ask for none."""
+    minutes: int = 60
+    options: tuple[str, ...] = ()
+    """Further options of sbatch: `--account=x`."""
+    setup: tuple[str, ...] = ()
+    """Lines of shell before the suite: `module load cuda`."""
+
+    @property
+    def result(self) -> str:
+        """The run file of all parts."""
+        return f"{self.folder}/{self.name}.jsonl"
+
+
+def minutes_of(benches: Iterable[Bench]) -> int:
+    """Returns the minutes in which one part could run all benches: which part has which is by the
+    ids of cases."""
+    seconds = sum(bench.max_duration_s or MAX_DURATION_S for bench in benches)
+    return math.ceil((seconds + START_S) / 60)
+
+
+def nodes_of(benches: Iterable[Bench]) -> int:
+    """Returns the most machines that a bench needs."""
+    return max((bench.num_machines for bench in benches), default=1)
+
+
+def needs_gpus(benches: Iterable[Bench]) -> bool:
+    """Returns whether a bench has a process for each GPU."""
+    return any(bench.plan.method == "per_gpu" for bench in benches)
+
+
+PORT = 6379
+"""Ray's own default, of the first node of a part with several."""
+
+RESTARTS = "SLURM_RESTART_COUNT"
+"""Variable of Slurm's in a job that was requeued."""
+
+
+def job_script(job: Job) -> str:
+    """Returns the script, for `sbatch`. The first part submits the job that joins all of them once
+    they have ended, whether well or not."""
+    name, folder = shlex.quote(job.name), shlex.quote(str(job.folder))
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {shlex.quote(option)}" for option in _options(job)),
+        "",
+        f"# The run file of all parts is then {job.result}. Submitted again, the script",
+        "# finishes the parts that were cut short.",
+        "set -eu",
+        f': "${{SLURM_ARRAY_TASK_ID:?submit this script: sbatch {name}.sh}}"',
+        *job.setup,
+        "",
+        f'if [ "$SLURM_ARRAY_TASK_ID" = 0 ] && [ -z "${{{RESTARTS}:-}}" ]; then',
+        "  sbatch --parsable --nodes=1 --ntasks=1 --time=10 \\",
+        '    --dependency="afterany:$SLURM_ARRAY_JOB_ID" \\',
+        f"    --job-name={name}-merge --output={folder}/merge.out \\",
+        *(f"    {shlex.quote(option)} \\" for option in job.options),
+        f"    --wrap={shlex.quote(_merge(job))}",
+        "fi",
+        "",
+        f'part={folder}/part-"$SLURM_ARRAY_TASK_ID"-of-{job.parts}.jsonl',
+        'if [ -e "$part" ]; then resume=--resume; else resume=; fi',
+        *_launch(job),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _options(job: Job) -> list[str]:
+    return [
+        f"--job-name={job.name}",
+        f"--array=0-{job.parts - 1}",
+        f"--nodes={job.nodes}",
+        "--ntasks-per-node=1",
+        # What else runs on a node would be measured too.
+        "--exclusive",
+        *([f"--gpus-per-node={job.gpus}"] if job.gpus else []),
+        f"--time={job.minutes}",
+        "--requeue",
+        f"--output={job.folder}/part-%a.out",
+        *job.options,
+    ]
+
+
+def _merge(job: Job) -> str:
+    """Returns the command that joins the parts that there are."""
+    parts = f"{shlex.quote(str(job.folder))}/part-*-of-{job.parts}.jsonl"
+    return f"opperf merge {parts} -o {shlex.quote(str(job.result))} --overwrite"
+
+
+def _launch(job: Job) -> list[str]:
+    words = shlex.join(job.command)
+    parts = f'--total-partitions {job.parts} --partition-id "$SLURM_ARRAY_TASK_ID"'
+    command = [f"  {words} \\", f'  {parts} -o "$part" $resume']
+    if job.nodes == 1:
+        return ["srun --overlap --nodes=1 --ntasks=1 \\", *command]
+    # Ray's own command for schedulers: a cluster of the nodes, and the suite on the first.
+    return [
+        'first=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        f'export RAY_ADDRESS="$first:{PORT}"',
+        f"srun --overlap --nodes={job.nodes} --ntasks={job.nodes} \\",
+        f'  ray symmetric-run --address "$RAY_ADDRESS" --min-nodes {job.nodes} -- \\',
+        *command[:1],
+        f"  --executor ray {command[1].strip()}",
+    ]
+
+
+def submit(job: Job, script: Path) -> str:
+    """Submits the script by submitit, and returns the id of the array job. Raises `UsageError`
+    without submitit and without Slurm."""
+    submitit = load_extra("submitit", "--submit", f"submit the script yourself: sbatch {script}")
+    if submitit.SlurmExecutor.affinity() <= 0:
+        raise UsageError(f"--submit: Slurm is not here; where it is: sbatch {script}")
+    executor = submitit.SlurmExecutor(folder=f"{job.folder}/submitit")
+    pairs = (option.removeprefix("--").partition("=") for option in job.options)
+    # submitit writes True as an option without a value.
+    given = {name: value if equals else True for name, equals, value in pairs}
+    executor.update_parameters(
+        job_name=job.name,
+        nodes=job.nodes,
+        ntasks_per_node=1,
+        exclusive=True,
+        time=job.minutes,
+        array_parallelism=job.parts,
+        additional_parameters=given,
+        **({"gpus_per_node": job.gpus} if job.gpus else {}),
+    )
+    # Each takes its part from the variable that Slurm sets in an array's jobs.
+    run = submitit.helpers.CommandFunction(["bash", str(script.resolve())])
+    jobs = executor.map_array(lambda number: run(), range(job.parts))
+    return str(jobs[0].job_id).partition("_")[0]

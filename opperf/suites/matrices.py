@@ -1,0 +1,251 @@
+"""Expansion of matrices: an entry with `matrix` and `job` becomes a bench for each combination."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opperf.errors import UsageError, one_line, suggest
+from opperf.suites.bench import Location
+from opperf.suites.merging import merge
+from opperf.suites.nodes import Node, kind_of
+
+MATRIX, JOB, EXCLUDE, ZIP, NAME = "matrix", "job", "exclude", "zip", "name"
+
+EXPANDED = (MATRIX, JOB, EXCLUDE, ZIP)
+"""Keys of which the jobs have none."""
+
+MOST_JOBS = 10_000
+"""Of a matrix: more take days to run, and are rather a key too many."""
+
+FIELD = re.compile(r"\{([\w.-]+)(?:!([rs]))?(?::([^{}]*))?\}")
+"""A key in braces, with a conversion and a format as Python has them."""
+
+WIDE = re.compile(r"[^\D0]\d{3}")
+"""A width or precision of four digits, in any script, as Python takes them; a zero before it is a
+flag. It only makes a text long."""
+
+LONGEST_TEXT = 1 << 17
+"""Characters of a text with the values of a matrix: Linux gives a program no longer argument."""
+
+LONGEST_SHOWN = 60
+"""Characters of a wrong format that a message has."""
+
+AS_TEXT = ("argv", "client", "server", "name", "requires_capabilities")
+"""Keys of a job in which a value of the matrix is text also where it stands alone: as arguments,
+true is a flag and false an error."""
+
+
+class Expanded(NamedTuple):
+    """Entries of a suite, and what became of its matrices."""
+
+    entries: dict[str, Node]
+    points: dict[str, dict[str, Any]]
+    """Values of the matrix, by the name of a job."""
+    origins: dict[str, str]
+    """Name of the matrix, by that of a job."""
+
+
+def expand(entries: Mapping[str, Node]) -> Expanded:
+    """Returns the entries with a bench for each job of a matrix. Raises `UsageError` for a matrix
+    without job, a job without matrix, and two benches of one name."""
+    found = Expanded({}, {}, {})
+    for name, entry in entries.items():
+        own = entry.entries()
+        if not own.keys() & {MATRIX, JOB}:
+            for key in (EXCLUDE, ZIP):
+                if key in own:
+                    raise UsageError(f"{own[key].at}: it is for a matrix, and {name} has none")
+            _add(found.entries, name, entry)
+            continue
+        for needed, there in ((JOB, MATRIX), (MATRIX, JOB)):
+            if needed not in own:
+                raise UsageError(f"{own[there].at}: {name} has a {there} and no {needed}")
+        if not isinstance(own[JOB].content, dict):
+            raise UsageError(f"{own[JOB].at}: a job is a mapping, and this is {kind_of(own[JOB])}")
+        beside = {key: value for key, value in own.items() if key not in EXPANDED}
+        points = list(combinations(own[MATRIX], own.get(ZIP), own.get(EXCLUDE)))
+        if not points:
+            raise UsageError(f"{own[EXCLUDE].at}: it excludes all jobs of {name}")
+        for point in points:
+            job = dict(own[JOB].entries())
+            job_name = _name_of(job.pop(NAME, None), name, point)
+            filled = Node(
+                {key: _fill(element, point, key) for key, element in job.items()}, own[JOB].at
+            )
+            _add(found.entries, job_name, merge(Node(beside, entry.at), filled))
+            found.points[job_name] = point
+            found.origins[job_name] = name
+    return found
+
+
+def _add(entries: dict[str, Node], name: str, entry: Node) -> None:
+    if name in entries:
+        before = entries[name].at
+        raise UsageError(f"{entry.at}: two benches are called {name}; the other is at {before}")
+    entries[name] = entry
+
+
+def combinations(
+    matrix: Node, zipped: Node | None = None, excluded: Node | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields the points of a matrix, of which the first key varies fastest. Keys that are zipped
+    vary together. Raises `UsageError` for a matrix that is none."""
+    if not isinstance(matrix.content, dict) or not matrix.content:
+        raise UsageError(f"{matrix.at}: a matrix is a mapping of keys to their values")
+    values = {key: _values(node) for key, node in matrix.content.items()}
+    axes = list(_axes(matrix, values, zipped))
+    without = list(_excluded(excluded, values))
+    jobs = math.prod(map(len, axes))
+    if jobs > MOST_JOBS:
+        raise UsageError(f"{matrix.at}: {jobs} combinations; a matrix has at most {MOST_JOBS}")
+    # Later keys are loops around earlier ones.
+    for chosen in itertools.product(*reversed(axes)):
+        united = {key: value for part in chosen for key, value in part.items()}
+        point = {key: united[key] for key in values}
+        if not any(_matches(point, pattern) for pattern in without):
+            yield point
+
+
+def _values(node: Node) -> list[Any]:
+    """Returns the values of a key: a value that is no list is the only one."""
+    plain = node.plain()
+    values = plain if isinstance(plain, list) else [plain]
+    if not values:
+        raise UsageError(f"{node.at}: it has no values")
+    return values
+
+
+def _axes(
+    matrix: Node, values: Mapping[str, list[Any]], zipped: Node | None
+) -> Iterator[list[dict[str, Any]]]:
+    groups = [] if zipped is None else list(_zipped(zipped, values))
+    done: set[str] = set()
+    for key in values:
+        group = next((names for names in groups if key in names), (key,))
+        if key in done:
+            continue
+        done.update(group)
+        lengths = {len(values[name]) for name in group}
+        if zipped is not None and len(lengths) > 1:
+            texts = ", ".join(f"{name} has {len(values[name])}" for name in group)
+            raise UsageError(f"{zipped.at}: zipped keys have the same number of values: {texts}")
+        yield [
+            dict(zip(group, row, strict=True))
+            for row in zip(*(values[name] for name in group), strict=True)
+        ]
+
+
+def _zipped(node: Node, values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yields the keys that vary together: `[a, b]`, or several such lists."""
+    groups = node.elements()
+    if not groups:
+        raise UsageError(f"{node.at}: zip is a list of keys, and this is {kind_of(node)}")
+    if not isinstance(groups[0].content, list):
+        groups = [node]
+    taken: set[str] = set()
+    for group in groups:
+        names = tuple(str(element.content) for element in group.elements())
+        for name in names:
+            _check_key(name, values, group.at)
+            if name in taken:
+                raise UsageError(f"{group.at}: {name} is zipped twice")
+            taken.add(name)
+        yield names
+
+
+def _excluded(node: Node | None, values: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
+    if node is None:
+        return
+    for element in node.elements() if isinstance(node.content, list) else [node]:
+        if not isinstance(element.content, dict) or not element.content:
+            raise UsageError(f"{element.at}: what is excluded is a mapping of keys to values")
+        for key, value in element.content.items():
+            _check_key(key, values, value.at)
+        yield {key: _values(value) for key, value in element.content.items()}
+
+
+def _check_key(name: str, values: Mapping[str, Any], at: Location) -> None:
+    if name not in values:
+        raise UsageError(f"{at}: the matrix has no key {name}{suggest(name, values)}")
+
+
+def _matches(point: Mapping[str, Any], pattern: Mapping[str, Sequence[Any]]) -> bool:
+    return all(point[key] in values for key, values in pattern.items())
+
+
+def _name_of(node: Node | None, matrix: str, point: Mapping[str, Any]) -> str:
+    if node is None:
+        return "-".join([matrix, *map(str, point.values())])
+    return filled_name(node, point)
+
+
+def filled_name(node: Node, point: Mapping[str, Any]) -> str:
+    """Returns a name with the point's values for their keys. Raises `UsageError` for a key that it
+    does not have, and for what is no text."""
+    if not isinstance(node.content, str):
+        raise UsageError(f"{node.at}: a name is text, and this is {kind_of(node)}")
+    for key, _, _ in FIELD.findall(node.content):
+        _check_key(key, point, node.at)
+    return _format(node, point)
+
+
+def _fill(node: Node, point: Mapping[str, Any], top: str) -> Node:
+    """Returns a value of a job, and all in it, with the point's values for their keys."""
+    if isinstance(node.content, dict):
+        return Node(
+            {
+                _format(Node(key, element.at), point): _fill(element, point, top)
+                for key, element in node.content.items()
+            },
+            node.at,
+        )
+    if isinstance(node.content, list):
+        return Node([_fill(element, point, top) for element in node.content], node.at)
+    if not isinstance(node.content, str) or "{" not in node.content:
+        return node
+    whole = FIELD.fullmatch(node.content)
+    if whole and whole[1] in point and top not in AS_TEXT and not (whole[2] or whole[3]):
+        return _with_place(point[whole[1]], node.at)
+    return Node(_format(node, point), node.at)
+
+
+def _with_place(value: Any, at: Location) -> Node:
+    if isinstance(value, dict):
+        return Node({key: _with_place(element, at) for key, element in value.items()}, at)
+    if isinstance(value, list):
+        return Node([_with_place(element, at) for element in value], at)
+    return Node(value, at)
+
+
+def _format(node: Node, point: Mapping[str, Any]) -> str:
+    """Returns a text with values for the keys of the matrix; other braces stay."""
+
+    text: str = node.content
+    size = len(text)
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal size
+        key, conversion, form = match[1], match[2], match[3]
+        if key not in point:
+            return match[0]
+        value = repr(point[key]) if conversion == "r" else point[key]
+        shown = one_line(match[0], LONGEST_SHOWN)
+        if WIDE.search(form or ""):
+            raise UsageError(f"{node.at}: {shown}: a width or precision has at most three digits")
+        try:
+            made = format(value, form) if form else str(value)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{node.at}: {shown}: {error}") from error
+        size += len(made)
+        if size > LONGEST_TEXT:
+            raise UsageError(
+                f"{node.at}: it has more than {LONGEST_TEXT:,} characters with the values of the "
+                "matrix"
+            )
+        return made
+
+    return FIELD.sub(replaced, text)

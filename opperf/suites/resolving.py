@@ -1,0 +1,243 @@
+"""Resolution of suite files: from their text to benches, in which nothing is left to look up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.model import Struct
+from opperf.suites import SUFFIXES
+from opperf.suites.bench import Bench
+from opperf.suites.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
+from opperf.suites.capabilities import check_capabilities, read_capabilities
+from opperf.suites.inheriting import EVERY, Inheritance, Inherited
+from opperf.suites.matrices import JOB, Expanded, expand
+from opperf.suites.merging import settle
+from opperf.suites.nodes import Node, is_file_name, kind_of
+from opperf.suites.overriding import Override, apply, of_environment, read_overrides
+from opperf.suites.reading import INCLUDE, Files, parse, read_text
+from opperf.suites.references import References
+from opperf.suites.selecting import select
+from opperf.suites.sizing import Sizer
+from opperf.suites.system import SYSTEM, Machine, System, read_system
+
+TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
+"""Keys of which an entry of a suite has one, and few others do."""
+
+GPU_TAGS = ("monogpu", "multigpu", "multinode")
+"""Tags of which milabench asks for exactly one."""
+
+STANDARD = "standard"
+"""Name of the suite that comes with opperf."""
+
+STANDARD_FILE = Path(__file__).with_name("standard") / "standard.yaml"
+
+
+class Options(Struct, frozen=True):
+    """How a suite is resolved."""
+
+    select: tuple[str, ...] = ()
+    """Names, groups, tags or globs; empty for all benches."""
+    exclude: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    """Each `NAME.KEY=VALUE`."""
+    system: Path | None = None
+    """File of the system."""
+    base: Path | None = None
+    """Folder of data, caches and outputs."""
+    capabilities: tuple[str, ...] = ()
+    """Each `NAME=VALUE`, in the place of what the system has."""
+    variables: Mapping[str, str] = {}
+    """The environment."""
+
+
+DEFAULTS = Options()
+
+
+class Suite(NamedTuple):
+    """A suite, resolved."""
+
+    benches: tuple[Bench, ...]
+    """Those that are selected, those that are not enabled too."""
+    system: System
+    templates: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    """Paths of all that was read, in the order of merging."""
+    problems: Mapping[str, str] = {}
+    """By the name of a selected bench, which script or file of it is not there."""
+    notes: tuple[str, ...] = ()
+    others: tuple[Bench, ...] = ()
+    """Benches that are not selected."""
+
+
+def suite_file(text: str) -> Path:
+    """Returns the path of a suite: that of the one that comes with opperf by its name."""
+    path = Path(text)
+    return STANDARD_FILE if text == STANDARD and not path.exists() else path
+
+
+def is_suite_file(path: Path) -> bool:
+    """Returns whether a file is YAML that has benches or includes other files, or is no valid YAML:
+    nothing else that opperf measures is of YAML."""
+    if path.suffix.lower() not in SUFFIXES or not path.is_file():
+        return False
+    try:
+        root = parse(read_text(str(path)), str(path))
+    except UsageError:
+        # It says what is wrong when it is resolved.
+        return True
+    entries, known = root.entries(), set(TELLING)
+    return INCLUDE in entries or any(known & node.entries().keys() for node in entries.values())
+
+
+def resolve(
+    paths: Sequence[Path], options: Options = DEFAULTS, machine: Machine | None = None
+) -> Suite:
+    """Returns the benches of suite files, of which later ones are merged over earlier ones, on a
+    machine, by default this one. Raises `UsageError`, with file, line and keys, for what cannot be
+    resolved, and for words that select nothing."""
+    files = Files()
+    for path in paths:
+        files.add(str(path))
+    expanded = expand(_checked(files.root))
+    overrides = list(read_overrides(options.overrides, expanded.entries, expanded.origins))
+    system = _system(overrides, options, machine)
+    own = [*_of_environment(options.variables, expanded), *overrides]
+    resolution = _Resolution(expanded, own, options.variables)
+    sizer = Sizer(system)
+    empty = [name for name in resolution.bench_names() if has_nothing(resolution.entry(name).node)]
+    made = [
+        _make(name, resolution, expanded, sizer)
+        for name in resolution.bench_names()
+        if name not in empty
+    ]
+    benches = select([found.bench for found in made], options.select, options.exclude)
+    check_capabilities(system, benches)
+    selected = {bench.name for bench in benches}
+    problems = {
+        found.bench.name: found.problem
+        for found in made
+        if found.problem and found.bench.name in selected
+    }
+    return Suite(
+        benches,
+        system,
+        tuple(name for name in resolution.names() if is_template(name)),
+        tuple(files.paths),
+        problems,
+        tuple(_notes(benches, empty, [name for name in sizer.unsized if name in selected])),
+        tuple(found.bench for found in made if found.bench.name not in selected),
+    )
+
+
+def is_template(name: str) -> bool:
+    """Returns whether an entry of this name is inherited from and not run."""
+    return name.startswith("_")
+
+
+def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
+    """Returns the entries, of which each is a mapping, with the keys of benches as opperf writes
+    them. Raises `UsageError` for another."""
+    for name, node in root.items():
+        if name == SYSTEM:
+            raise UsageError(f"{node.at}: a system is no bench; give its file by --system")
+        if not isinstance(node.content, dict):
+            raise UsageError(f"{node.at}: a bench is a mapping, and this is {kind_of(node)}")
+        if not is_file_name(name):
+            raise UsageError(f"{node.at}: {name!r} cannot be the name of a bench, and of its files")
+    return {name: _with_underscores(node) for name, node in root.items()}
+
+
+def _with_underscores(node: Node) -> Node:
+    """Returns an entry whose keys are written `install_group` where they are `install-group`."""
+    entries = {}
+    for key, value in node.entries().items():
+        known = key.replace("-", "_")
+        entries[known if known in KEYS else key] = value
+    if isinstance(entries[JOB].content if JOB in entries else None, dict):
+        entries[JOB] = _with_underscores(entries[JOB])
+    return Node(entries, node.at)
+
+
+def _system(overrides: Sequence[Override], options: Options, machine: Machine | None) -> System:
+    own = {override.path: override.value for override in overrides if override.entry == SYSTEM}
+    found = read_system(options.system, options.variables, own, options.base, machine)
+    capabilities = read_capabilities(options.capabilities)
+    return msgspec.structs.replace(found, capabilities=capabilities)
+
+
+def _of_environment(variables: Mapping[str, str], expanded: Expanded) -> Iterator[Override]:
+    inheritance = Inheritance(expanded.entries, expanded.origins)
+    prefixed = any(name.startswith("MILABENCH_") for name in variables)
+    if prefixed:
+        settled = {name: inheritance.settled(name).node for name in inheritance.names()}
+        yield from of_environment(variables, settled)
+
+
+class _Resolution:
+    """Entries with all that they inherit, what is set for them, and no references."""
+
+    def __init__(
+        self, expanded: Expanded, overrides: Sequence[Override], variables: Mapping[str, str]
+    ) -> None:
+        self._overrides, self._origins = overrides, expanded.origins
+        # What is set for a template is inherited.
+        of_templates = [override for override in overrides if is_template(override.entry)]
+        entries = {
+            name: apply(node, of_templates, name) if is_template(name) else node
+            for name, node in expanded.entries.items()
+        }
+        self._inheritance = Inheritance(entries, expanded.origins)
+        self._found: dict[str, Inherited] = {}
+        self._references = References(self._node, self.names, variables)
+
+    def names(self) -> list[str]:
+        return self._inheritance.names()
+
+    def bench_names(self) -> list[str]:
+        return [name for name in self.names() if not is_template(name)]
+
+    def entry(self, name: str) -> Inherited:
+        """Returns an entry with all that it inherits, and references."""
+        if name not in self._found:
+            found = self._inheritance.settled(name)
+            node = found.node
+            if not is_template(name):
+                # Over what is inherited, and over `*`.
+                node = settle(apply(node, self._overrides, name, self._origins.get(name, "")))
+            self._found[name] = found._replace(node=node)
+        return self._found[name]
+
+    def _node(self, name: str) -> Node | None:
+        known = name != EVERY and self._inheritance.has(name)
+        return self.entry(name).node if known else None
+
+    def resolved(self, name: str) -> Inherited:
+        found = self.entry(name)
+        return found._replace(node=self._references.resolve(name, found.node))
+
+
+def _make(name: str, resolution: _Resolution, expanded: Expanded, sizer: Sizer) -> Made:
+    found = resolution.resolved(name)
+    point = expanded.points.get(name, {})
+    return make_bench(
+        name, found.node, sizer, found.templates, point, expanded.origins.get(name, "")
+    )
+
+
+def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str]) -> Iterator[str]:
+    if empty:
+        yield f"not enabled, and nothing to run: {', '.join(empty)}"
+    if unsized:
+        names = ", ".join(dict.fromkeys(unsized))
+        yield f"batches of the size in the file, as sizer.config has no sizes of them: {names}"
+    scripts = [bench for bench in benches if bench.workload == "script"]
+    tagged = {bench.name: sum(tag in bench.tags for tag in GPU_TAGS) for bench in scripts}
+    odd = [name for name, number in tagged.items() if number != 1]
+    # A suite without any of the tags is none of milabench's.
+    if odd and any(tagged.values()):
+        yield f"not exactly one of the tags {', '.join(GPU_TAGS)}: {', '.join(odd)}"

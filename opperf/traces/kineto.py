@@ -1,0 +1,288 @@
+"""Traces of PyTorch's profiler (Kineto), Chrome's format: calls of operators with their times, and
+with shapes where the profiler recorded them.
+
+They have no outputs, storages or overloads. Calls are nested by their times on a thread.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from opperf.model import Argument, Element, Number, TensorSpec
+from opperf.traces.anomalies import Anomaly
+from opperf.traces.chrome_events import LONGEST_NS, ChromeEvent, events_of
+from opperf.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shapes
+from opperf.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
+from opperf.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
+from opperf.traces.trace import Call, Node, Trace
+from opperf.traces.values import (
+    Unbuildable,
+    dtype_of,
+    extents_of,
+    integer_or,
+    is_integer,
+)
+
+OPERATORS = "cpu_op"
+LABELS = ("user_annotation",)
+MODULE = "nn.Module: "
+"""Beginning of the names of Python calls that are modules'; others say nothing of the program."""
+
+LAUNCHES = ("cuda_runtime", "cuda_driver", "hip_runtime")
+KERNELS = ("kernel", "gpu_memcpy", "gpu_memset")
+
+NO_SHAPES = "the trace has no shapes; record it with record_shapes=True"
+NO_NUMBERS = "numbers are not in the trace, defaults are used"
+LISTED = "float32"
+"""Dtype of the tensors of lists, of which the trace has the shapes alone."""
+
+NO_DTYPES = f"the dtype of tensors in lists is not in the trace, {LISTED} is used"
+
+TRUNCATED_NS = 2000
+"""How much later than the call around it one may seem to end: older profilers cut beginnings and
+durations to microseconds, and larger clocks are rounded to a quarter of one."""
+
+NOT_OPERATORS = ("autograd", "torch", "c10d", "prim", "cuda", "profiler")
+"""Namespaces of what is no operator of its own."""
+
+
+CATEGORIES = frozenset((OPERATORS, *LABELS, "python_function", *LAUNCHES, *KERNELS))
+"""Categories of the events that are read."""
+
+
+def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
+    """Adds the nodes of a trace of events. Times of kernels are added to the topmost operator that
+    launched them."""
+    hosts: list[HostEvent] = []
+    launches: list[Launch] = []
+    works: list[Work] = []
+    threads: dict[Hashable, int] = {}
+    total = 0
+
+    def counting() -> Iterator[Mapping[str, Any]]:
+        nonlocal total
+        for raw in objects:
+            total += 1
+            yield raw
+
+    for event in events_of(counting(), CATEGORIES, trace.anomalies):
+        if event.category in KERNELS:
+            works.append(work_of(event))
+            continue
+        thread = threads.setdefault((event.process, event.thread), len(threads) + 1)
+        if event.category in LAUNCHES:
+            launches.append(launch_of(event, thread))
+        elif (made := _event(trace, event, thread)) is not None:
+            hosts.append(made)
+    ordered = _nest(trace, hosts)
+    if not any(event.call >= 0 for event in ordered):
+        trace.anomalies[Anomaly.NO_OPERATOR] = total
+    add_kernels(trace, ordered, launches, works)
+    _place_in_time(trace, ordered)
+
+
+def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
+    """Returns what is kept of an event of the host: a call, or a label; None for any other."""
+    name, category, args = event.name, event.category, event.args
+    call = -1
+    sequence = integer_or(args.get("Sequence number"), -1)
+    message = message_of(name, args) if category in (OPERATORS, *LABELS) else None
+    if message is not None:
+        message = of_shapes(message, args.get("Input Dims"), args.get("Input type"))
+        call = collective_call(trace, name, message)
+        sequence = integer_or(args.get(SEQUENCE), -1)
+    elif category == OPERATORS:
+        call = _call_of(trace, name, args)
+    elif category == "python_function" and name.startswith(MODULE):
+        name = name.removeprefix(MODULE)
+    elif category not in LABELS:
+        return None
+    number = integer_or(args.get("Record function id"))
+    return HostEvent(thread, event.begin, event.end, event.time, name, call, number, sequence)
+
+
+def _call_of(trace: Trace, name: str, args: Mapping[str, Any]) -> int:
+    """Returns the index of the distinct call of an event; -1 of what is no operator."""
+    namespace, separator, own = name.partition("::")
+    is_triton = args.get("kernel_backend") == TRITON
+    is_named = separator and own.isidentifier() and namespace.partition(".")[0] not in NOT_OPERATORS
+    if not (is_triton or is_named):
+        return -1
+    shown = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
+    parts = [args.get(key) for key in shown]
+    key = (name, msgspec.json.encode(parts))
+    known = trace.intern(key)
+    if known is not None:
+        return known
+    if is_triton:
+        call = Call(name, "", (), refusal=TRITON_REFUSAL)
+    else:
+        call = _built(
+            name.replace("::", "."), [part if isinstance(part, list) else None for part in parts]
+        )
+    return trace.add_call(key, call)
+
+
+def _built(path: str, parts: Sequence[list[Any] | None]) -> Call:
+    dims, types, strides, concrete = parts
+    if dims is None or types is None:
+        return Call(path, "", (), refusal=NO_SHAPES)
+    try:
+        made = list(_arguments(dims, types, strides or [], concrete))
+    except Unbuildable as error:
+        return Call(path, "", (), refusal=str(error))
+    has_numbers = concrete is not None or not any(kind in NUMBERS for kind in types)
+    notes = ("" if has_numbers else NO_NUMBERS, NO_DTYPES if TENSORS in types else "")
+    return Call(path, "", tuple(made), notes=tuple(filter(None, notes)))
+
+
+NUMBERS = ("Scalar", "ScalarList")
+TENSORS = "TensorList"
+"""Types of arguments, beside the dtypes of tensors."""
+
+
+def _arguments(
+    dims: Sequence[Any],
+    types: Sequence[Any],
+    strides: Sequence[Any],
+    concrete: Sequence[Any] | None,
+) -> Iterator[tuple[str, Argument]]:
+    """Yields the arguments by position; None for those that are not recorded."""
+    for index, kind in enumerate(types):
+        shape = dims[index] if index < len(dims) else []
+        steps = strides[index] if index < len(strides) else []
+        text = str(concrete[index]) if concrete and index < len(concrete) else ""
+        if kind == TENSORS:
+            yield str(index), tuple(_tensors_of(shape, steps))
+        elif kind in (*NUMBERS, "", None):
+            # None where the trace does not say it, so that the others keep their positions.
+            yield str(index), parse_concrete(text)
+        else:
+            yield str(index), _tensor(str(kind), shape, steps)
+
+
+def _tensors_of(shapes: Any, strides: Any) -> Iterator[TensorSpec]:
+    """Yields the tensors of a list."""
+    if not isinstance(shapes, list):
+        raise Unbuildable("a list of tensors without their shapes")
+    known: list[Any] = strides if isinstance(strides, list) else []
+    for place, shape in enumerate(shapes):
+        yield _tensor(LISTED, shape, known[place] if place < len(known) else [])
+
+
+def _tensor(kind: str, shape: Any, strides: Any) -> TensorSpec:
+    made = TensorSpec(extents_of(shape), dtype_of(kind))
+    steps = extents_of(strides) if isinstance(strides, list) and strides else ()
+    if not steps or steps == made.steps:
+        return made
+    if len(steps) != len(made.shape):
+        raise Unbuildable(f"{len(made.shape)} extents and {len(steps)} strides")
+    return TensorSpec(made.shape, made.dtype, strides=steps)
+
+
+def parse_concrete(text: str) -> Argument:
+    """Returns the argument of a value that is written as text: `1`, `0.5`, `True`, `[1, 1]`, or
+    what is none of these as a string. Raises `Unbuildable` for a number of more than 64 bits."""
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        return tuple(_parse_element(part) for part in text[1:-1].split(",") if part.strip())
+    return _parse_element(text)
+
+
+def _parse_element(text: str) -> Element:
+    text = text.strip()
+    if text in WORDS:
+        return WORDS[text]
+    for read in (int, float):
+        try:
+            number = read(text)
+        except ValueError:
+            continue
+        if isinstance(number, int) and not is_integer(number):
+            raise Unbuildable(f"an integer of the value {text[:20]!r}")
+        return number if math.isfinite(number) else Number.of(number)
+    return text
+
+
+WORDS: Mapping[str, Element] = {"True": True, "False": False, "None": None, "": None}
+
+
+def _nest(trace: Trace, events: Sequence[HostEvent]) -> list[HostEvent]:
+    """Adds the events as nodes, each below the one on its thread in whose time it is, and returns
+    them in the order of their numbers, from 1 on."""
+    ordered: list[HostEvent] = []
+    above: dict[int, list[int]] = defaultdict(list)
+    seen: set[HostEvent] = set()
+    moment = None
+    for event in sorted(events, key=lambda one: (one.begin, -one.end)):
+        if (event.begin, event.end) != moment:
+            moment = (event.begin, event.end)
+            seen.clear()
+        # Short calls of one name can have equal times; their numbers differ.
+        if event.rf_id and event in seen:
+            trace.anomalies[Anomaly.REPEATED] += 1
+            continue
+        seen.add(event)
+        around = above[event.thread]
+        overlaps = False
+        while around and not _is_within(event, outer := ordered[around[-1] - 1]):
+            overlaps = overlaps or _overlaps(event, outer)
+            around.pop()
+        if overlaps:
+            trace.anomalies[Anomaly.OVERLAPPING] += 1
+        ordered.append(event)
+        number = len(ordered)
+        trace.nodes[number] = Node(
+            number,
+            around[-1] if around else 0,
+            event.name,
+            call=event.call,
+            rf_id=event.rf_id,
+            seq_id=event.seq_id,
+            thread=event.thread,
+            time_ns=event.time,
+        )
+        around.append(number)
+    return ordered
+
+
+def _is_within(event: HostEvent, outer: HostEvent) -> bool:
+    """Whether an event is below one of its thread that does not begin later."""
+    if event.end <= outer.end:
+        return True
+    return event.begin < outer.end and event.end <= outer.end + TRUNCATED_NS
+
+
+def _overlaps(event: HostEvent, outer: HostEvent) -> bool:
+    """Whether a call is partly in another one's time, as no thread makes them; backends' collective
+    operations run beside their thread."""
+    if event.begin >= outer.end or min(event.call, outer.call) < 0:
+        return False
+    return not any(BY_BACKEND.fullmatch(call.name) for call in (event, outer))
+
+
+def _place_in_time(trace: Trace, ordered: Sequence[HostEvent]) -> None:
+    """Counts times from the first one on, without those that no clock of the trace can have."""
+    begins = sorted(
+        [*(event.begin for event in ordered), *(kernel.start_ns for kernel in trace.kernels)]
+    )
+    if not begins:
+        return
+    middle = begins[len(begins) // 2]
+    near = range(middle - LONGEST_NS, middle + LONGEST_NS + 1)
+    first = begins[bisect.bisect_left(begins, near.start)]
+    for node, event in zip(trace.nodes.values(), ordered, strict=True):
+        node.start_ns = event.begin - first if event.begin in near else -1
+    trace.kernels = [
+        kernel._replace(start_ns=kernel.start_ns - first if kernel.start_ns in near else -1)
+        for kernel in trace.kernels
+    ]
+    astray = sum(begin not in near for begin in begins)
+    if astray:
+        trace.anomalies[Anomaly.ASTRAY] = astray
