@@ -19,7 +19,7 @@ from opperf.model import (
     TensorSpec,
 )
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu_check.sh"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "timers" / "gpu_check.sh"
 
 
 def record(name, profiler="python", status=Status.OK, reason="", notes=(), gpu=None, **times):
