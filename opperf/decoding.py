@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from opperf.reading import READ_WHOLE, read_bytes
+from opperf.reading import READ_WHOLE, is_writable, read_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -86,16 +86,6 @@ def _integer(digits: str) -> int | float:
 def is_int64(value: int) -> bool:
     """Whether an integer has at most 64 bits, with its sign."""
     return -(1 << 63) <= value < 1 << 63
-
-
-def is_writable(value: Any) -> bool:
-    """Whether the texts of a value of JSON are whole characters: no file in UTF-8 and no database
-    has half of one."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def with_whole_characters(value: Any) -> Any:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.decoding import is_writable
 from opperf.errors import UsageError, one_line
 from opperf.history.model import Commit
 from opperf.model import Struct
 from opperf.processes.commands import run_command
+from opperf.reading import is_writable
 
 WAIT_S = 60.0
 """Seconds for git to answer: counting a million commits takes some of them."""

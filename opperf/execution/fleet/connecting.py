@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opperf.decoding import is_writable
 from opperf.errors import UsageError, WorkerError, one_line
 from opperf.execution.fleet.nodes import Node, alive, choose
 from opperf.execution.fleet.options import FleetOptions
 from opperf.extras import load_extra
+from opperf.reading import is_writable
 
 START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
 
