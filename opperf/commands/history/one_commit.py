@@ -49,8 +49,7 @@ from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.summary import nothing_measured
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.running import measure_work
-from opperf.requests.work import Work, plan_work
+from opperf.requests.running import Work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
