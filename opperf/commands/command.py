@@ -29,7 +29,7 @@ SECTIONS: dict[str, str] = {
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache compile_ahead autocast "
         "memory_format cache memory callgrind_cache verify verify_iterations threads cpus executor "
-        "env options python requirements locked"
+        "env options requirements locked"
     ),
     "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
     "Time and precision": (

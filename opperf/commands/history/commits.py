@@ -17,7 +17,6 @@ from opperf.commands.commit_builds import read_recipe
 from opperf.commands.history.adding import read_commits_of
 from opperf.commands.history.one_commit import OneCommit, Place
 from opperf.commands.run import run as run_command
-from opperf.commands.run.experiments import FAILURES
 from opperf.errors import FOUND, INCONCLUSIVE, INTERRUPTED, UsageError, one_line
 from opperf.execution.executor import LOCAL
 from opperf.frameworks.user_modules import SEARCHED
@@ -43,6 +42,7 @@ from opperf.history.repository import (
 from opperf.history.store.opening import Store, default_store, display
 from opperf.history.worktrees import ALL, Repository
 from opperf.machine.environment import comparability
+from opperf.model import Status
 from opperf.model.base import ID_LENGTH, digest
 from opperf.programs.environment import program_environment
 from opperf.reports.writing import write_reports
@@ -63,7 +63,7 @@ REFUSED = (
 """Parameters of `opperf run` that have no meaning here: of its output and resumption, of other
 interpreters and machines than those of a commit's build, of files beside the run's."""
 
-FAILED_STATUSES = ("wrong", *(status.value for status in FAILURES))
+FAILED_STATUSES = ("wrong", *(status.value for status in Status if status.is_failure))
 """Statuses of points that a case failed with; one that was skipped is none."""
 
 OF_THIS_CALL = ("--quiet", "--strict")

@@ -7,16 +7,13 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from opperf.commands.history.adding import read_submissions
-from opperf.commands.run.experiments import FAILURES
-from opperf.commands.run.finishing import nothing_measured
-from opperf.commands.run.running import Work, measure_work, plan_work, show_compiling
+from opperf.commands.running import watch_of
 from opperf.errors import (
     BrokenModuleError,
     InstallationError,
@@ -25,10 +22,9 @@ from opperf.errors import (
     UnknownOperatorError,
     UsageError,
 )
-from opperf.execution.ahead import compile_ahead
 from opperf.execution.planning import check_names
 from opperf.execution.run_header import make_folder
-from opperf.execution.workers import Workers, build
+from opperf.execution.workers import Workers
 from opperf.folders import unfinished_folder
 from opperf.frameworks.user_modules import OWN_MODULES
 from opperf.history.attempts import (
@@ -51,11 +47,13 @@ from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
+from opperf.reports.summary import nothing_measured
 from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.running import Work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
-from opperf.results.verifications import is_wrong
+from opperf.results.verifications import is_failed
 from opperf.sources.varying import process_key
 
 if TYPE_CHECKING:
@@ -163,10 +161,8 @@ class OneCommit:
             work = without(planned.work, there)
             if not work.remaining:
                 return _all_there(planned, there)
-            build(workers, work.remaining, self._say)
-            if request.may_compile_ahead:
-                compile_ahead(workers, work.remaining, self._say, partial(show_compiling, request))
-            run = measure_work(work, run_file, request, workers, pinning, started)
+            watch = watch_of(request)
+            run = measure_work(work, run_file, request, workers, pinning, started, watch)
         _check_loaded(run.records, built, run_file)
         return self._measured(commit, run, run_file, planned, there)
 
@@ -175,13 +171,13 @@ class OneCommit:
     ) -> Attempt:
         records = run.records
         labels = planned.labels
-        failed = [made for made in records if made.status in FAILURES or is_wrong(made)]
+        failed = [made for made in records if is_failed(made)]
         before = _failed_before(there)
         now = f"{len(failed)} failed: {failed[0].reason}" if failed else ""
         why = "; ".join(filter(None, (now, before, planned.why)))
         is_measured = any(there.values()) or any(made.status is Status.OK for made in records)
         if not is_measured:
-            why = nothing_measured(records).removeprefix("opperf: ")
+            why = nothing_measured(records)
             labels = {**labels, FAILS: why}
         self._add(commit, run_file, labels | self._asked)
         outcome = Outcome.MEASURED if is_measured else Outcome.FAILED

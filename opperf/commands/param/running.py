@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from opperf.commands.options import take
-from opperf.commands.run.running import run_command
+from opperf.commands.running import run_command
 from opperf.errors import OutputError, UsageError, suggest
 from opperf.execution.workers import Workers
 from opperf.model import Case, Settings

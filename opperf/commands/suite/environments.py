@@ -9,15 +9,16 @@ from typing import Any
 import click
 
 from opperf.commands.command import command
-from opperf.commands.environments import locked_option
+from opperf.commands.options import group_options
 from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import debug
+from opperf.requests.places import Environments
 
 
 @command()
 @suite_files
 @suite_options
-@locked_option
+@group_options(Environments, "locked")
 @click.option("--force", is_flag=True, help="Install them again where they are installed.")
 @click.option(
     "--lock",
@@ -41,7 +42,7 @@ def install(ctx: click.Context, /, debug: bool, **options: Any) -> None:
 @command()
 @suite_files
 @suite_options
-@locked_option
+@group_options(Environments, "locked")
 @debug
 @click.pass_context
 def prepare(ctx: click.Context, /, debug: bool, **options: Any) -> None:
@@ -58,7 +59,7 @@ def prepare(ctx: click.Context, /, debug: bool, **options: Any) -> None:
 @suite_files
 @click.argument("name", metavar="NAME")
 @suite_options
-@locked_option
+@group_options(Environments, "locked")
 @click.option(
     "--print", "prints", is_flag=True, help="Print the commands that set a shell up, for eval."
 )

@@ -3,16 +3,23 @@ reads and checks the file of a run to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from opperf.errors import OutputError, RunFileError
-from opperf.execution.run_header import cached_path, run_file_path
+from opperf.execution.planning import framework_axes, process_of
+from opperf.execution.run_header import cached_path, read_selection, run_file_path
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import MATRIX, Models
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
-from opperf.parameters import spelling
+from opperf.reports.formats import RUN, format_named
+from opperf.reports.writing import check_folder
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.results import run_files
+from opperf.results import output, run_files
 from opperf.results.kept import (
     BESIDE,
     BESIDE_ANY,
@@ -69,6 +76,23 @@ def may_replace(request: ResolvedRun) -> bool:
 
 def _is_cut_short(path: Path) -> bool:
     return bool(id_of(path)) and not read_facts(path).is_finished
+
+
+def check_output(run_file: Path, request: ResolvedRun) -> None:
+    """Raises `OutputError` for an output that could not be written after the run, or that would
+    replace an unfinished run."""
+    if request.list_only or (request.resuming and request.output == run_file):
+        return
+    if format_named(request.output_format, RUN).folder is not None:
+        check_folder(request.output)
+    may_overwrite = request.overwrite or may_replace(request)
+    output.check_output(request.output, may_overwrite, request.paths)
+    is_replaced = request.overwrite or run_file == request.output
+    if not request.resuming and not is_replaced and run_file.exists():
+        raise OutputError(
+            f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
+            f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
+        )
 
 
 def keep_replaced(run_file: Path, request: ResolvedRun) -> Iterable[str]:
@@ -145,6 +169,35 @@ FIELDS = {
 }
 """The fields that parameters of other names set."""
 
+SPELLINGS = {
+    "names": "OPERATOR",
+    "frameworks": "--framework",
+    "sizes": "--size",
+    "batch_sizes": "--batch-size",
+    "categories": "--category",
+    "namespaces": "--namespace",
+    "tags": "--tag",
+    "shapes": "--shape",
+    "values": "--arg",
+    "sweeps": "--sweep",
+    "configurations": "--max-configs",
+    "batch_factor": "--scale-batch",
+    "ids": "--id",
+    "least_elements": "--min-elements",
+    "most_elements": "--max-elements",
+    "batch_size": "--run-batch-size",
+    "cuda_device": "--batch-cuda-device",
+}
+"""Options whose parameter has another name, by that."""
+
+
+def spelling(parameter: str) -> str:
+    """Returns the option of a parameter, as users write it."""
+    if parameter in DECLARED:
+        return DECLARED[parameter].option
+    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
 SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
 
 
@@ -192,3 +245,59 @@ def check_same(option: str, before: object, after: object) -> None:
             f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
             "or replace the run with --overwrite"
         )
+
+
+OF_MATRIX = {
+    "names": "models",
+    "filter": "filter",
+    "exclude": "exclude",
+    "filter_by_tier": "filter_by_tier",
+    "exclude_by_tier": "exclude_by_tier",
+    "sizes": "sizes",
+    "batch_sizes": "batch_sizes",
+    "frameworks": "frameworks",
+    **dict.fromkeys(("accelerator", "xla", "dynamo", "test", "xla_flags"), "words"),
+}
+"""Parameters of the command that set fields of the matrix."""
+
+
+def check_matrix(run: Run, asked: Matrix, explicit: Collection[str]) -> None:
+    """Raises `RunFileError` if an option that the user set contradicts the experiments of the run
+    to resume, or if it is a run of none."""
+    try:
+        before = msgspec.convert(run.header.options.get(MATRIX), Matrix)
+    except msgspec.ValidationError as error:
+        raise RunFileError(
+            "the run to resume is not of experiments; resume it with opperf run"
+        ) from error
+    for parameter, field in OF_MATRIX.items():
+        if parameter in explicit:
+            check_same(spelling(parameter), getattr(before, field), getattr(asked, field))
+
+
+def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection:
+    """Returns the selection of the run to resume. Raises `RunFileError` if an option that the user
+    set contradicts it."""
+    explicit, source = request.explicit, request.source
+    frameworks = dict.fromkeys(case.target.framework for case in run.cases)
+    if request.framework.is_named and not isinstance(source, Models):
+        for framework in frameworks:
+            check_same("--framework", framework, request.framework.name)
+    before, axes_before = read_selection(run)
+    check_selection(before, request.selection, explicit)
+    if isinstance(source, Models):
+        check_matrix(run, source.matrix, explicit)
+    # Of files and models they are kept as they were set, of operators under canonical names.
+    others = {
+        name: values
+        for name, values in request.axes.items()
+        if name in explicit and axes_before.get(name) != values
+    }
+    if others:
+        process = process_of(axes_before, before.settings.imports)
+        found = workers.of(next(iter(frameworks)), process).resolve(framework_axes(others)).axes
+        asked = {name: found.get(name, values) for name, values in others.items()}
+        check_axes(axes_before, asked, explicit)
+    if request.wrapping is not None:
+        check_same_programs(run.header.wrapping, request.wrapping)
+    return before

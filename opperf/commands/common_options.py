@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
 from opperf.commands.options import take
-from opperf.model import DECLARED, MAPPINGS, Settings
+from opperf.model import DECLARED, Settings
 from opperf.requests.declaring import check_excluded, declared
 from opperf.requests.operators import Inputs, Operators
 from opperf.requests.places import Cluster
@@ -17,7 +16,6 @@ from opperf.requests.resuming import NamedOutput, Resumption, named_output
 from opperf.requests.selecting import select_inputs
 from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes, check_combinations
 
 
 def build_choice(options: Mapping[str, Any]) -> Selection:
@@ -48,22 +46,3 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
     values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
     chosen = {name: value for name, value in values.items() if value is not None}
     return Settings(**{**dict.fromkeys(OWN_DEFAULT, ""), **chosen})
-
-
-def build_axes(options: Mapping[str, Any]) -> Axes:
-    """Returns the axes that the options set, by field of `Settings`."""
-    axes = {
-        name: tuple(dict.fromkeys(options[name]))
-        for name, setting in DECLARED.items()
-        if setting.axis and name not in (*MAPPINGS, "python") and options.get(name)
-    }
-    for name in MAPPINGS:
-        entries = [[(key, value) for value in values] for key, values in options[name].items()]
-        if entries:
-            check_combinations(entries)
-            axes[name] = tuple(dict(pairs) for pairs in itertools.product(*entries))
-    labels = tuple(dict.fromkeys(interpreter.label for interpreter in options["python"]))
-    if labels:
-        axes["python"] = labels
-    check_combinations(axes.values())
-    return axes

@@ -1,19 +1,18 @@
-"""Axes and models in a file, TOML or YAML, which options on the command line override."""
+"""Axes and models in a file, TOML or YAML, which options override."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-
-import click
 
 from opperf.decoding import read_toml
 from opperf.errors import UsageError, one_line, suggest
 from opperf.extras import load_extra
 from opperf.model import MAPPINGS
 from opperf.reading import read_text
+from opperf.requests.declaring import Declared
 from opperf.suites.reading import parse
 
 YAML = (".yaml", ".yml")
@@ -33,7 +32,7 @@ KEYS = {
     "size": "sizes",
     "env": "env",
     "set": "options",
-    "python": "python",
+    "python": "interpreters",
     "memory-format": "memory_format",
     "compile-cache": "compile_cache",
     "cache": "cache",
@@ -44,23 +43,20 @@ KEYS = {
     "dynamo": "dynamo",
     "test": "test",
 }
-"""Keys of a file, each with the parameter that it sets."""
+"""Keys of a file, each with the field that it sets."""
 
 AS_TEXT = {True: "true", False: "false", None: "None"}
 """How a command line writes what is neither text nor a number."""
 
 
-def read_axes(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
-    """Has the values of a file be those of parameters that the command line does not set. Raises
-    `UsageError` with the file, the line and the key."""
-    if path is None or ctx.resilient_parsing:
-        return path
+def read_axes(path: Path, fields: Mapping[str, Declared]) -> dict[str, Any]:
+    """Returns the values of fields that a file sets. Raises `UsageError` with the file, the line
+    and the key."""
     text = _read(path)
     content = _parse(path, text)
     if not isinstance(content, dict) or not content:
         raise UsageError(f"{path}: it has no axes; write mode: [eager, compile]")
-    params = {parameter.name: parameter for parameter in ctx.command.params}
-    defaults: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in content.items():
         at = _place(path, text, key)
         if key not in KEYS:
@@ -68,17 +64,15 @@ def read_axes(ctx: click.Context, param: click.Parameter, path: Path | None) -> 
                 f"{at}: {key} is no axis{suggest(str(key), KEYS)}; known: {', '.join(KEYS)}"
             )
         name = KEYS[key]
-        if name in defaults:
+        if name in found:
             raise UsageError(f"{at}: {key} sets again what another key has set; keep one of them")
         mapping = name in MAPPINGS
-        words = list(_assignments(path, text, key, value) if mapping else _words(at, key, value))
+        words = _assignments(path, text, key, value) if mapping else _words(at, key, value)
         try:
-            params[name].process_value(ctx, tuple(words))
-        except click.BadParameter as error:
-            raise UsageError(f"{at}: {key}: {error.message}") from error
-        defaults[name] = words
-    ctx.default_map = {**(ctx.default_map or {}), **defaults}
-    return path
+            found[name] = fields[name].parse(tuple(words))
+        except ValueError as error:
+            raise UsageError(f"{at}: {key}: {error}") from error
+    return found
 
 
 def _read(path: Path) -> str:
