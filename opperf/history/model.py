@@ -17,6 +17,15 @@ OK = "ok"
 """Status of a figure."""
 
 
+SHORT = 10
+"""Characters of a commit's id that are shown, as git shows it of large repositories."""
+
+
+def sha_text(sha: str) -> str:
+    """Returns the beginning of a commit's id."""
+    return sha[:SHORT]
+
+
 class CommitsOf(str, enum.Enum):
     """The thing that a project's commits are of."""
 
@@ -41,6 +50,14 @@ class Commit(Struct, frozen=True):
     """When it was committed, in seconds since 1970; NaN if unknown."""
     author: str = ""
     subject: str = ""
+
+    @property
+    def short(self) -> str:
+        """The beginning of its id."""
+        return sha_text(self.sha)
+
+    def __str__(self) -> str:
+        return f"{self.short} ({self.subject})" if self.subject else self.short
 
 
 class SeriesKey(Struct, frozen=True):

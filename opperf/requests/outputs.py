@@ -102,6 +102,49 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
         check_output(self.output.path, self.overwrite, inputs)
 
 
+class ReportsRequest(Request, frozen=True, kw_only=True):
+    """A request whose report may be written to several files, each in the format of its extension;
+    a subclass declares the format of the others by `format_option`."""
+
+    command: ClassVar[str]
+    output_format: str = ""
+    output_files: Annotated[
+        tuple[Path, ...],
+        Option(
+            "-o --output-file",
+            "Write the report to this file, in the format of its extension; - prints it. Repeat it "
+            "for several: -o report.md -o report.xml.",
+            metavar="FILE",
+            section=OUTPUT,
+        ),
+    ] = (STDOUT,)
+    overwrite: Annotated[
+        bool,
+        Option("--overwrite", "Replace the output files if they exist.", section=OUTPUT),
+    ] = False
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The files and their formats. Raises `UsageError` for an extension of none, and for a file
+        that is named twice."""
+        paths = self.output_files
+        for path in paths:
+            if paths.count(path) > 1:
+                raise UsageError(f"{str(path)!r} is named twice")
+        # Where every file has an extension, no other file needs the format.
+        is_spare = all(path.suffix for path in paths)
+        formats = [self.output_format if is_spare or not path.suffix else "" for path in paths]
+        return tuple(
+            output_of(path, format, self.command)
+            for path, format in zip(paths, formats, strict=True)
+        )
+
+    def check_outputs(self) -> None:
+        """Raises `OpperfError` for outputs that could not be written later."""
+        for output in self.outputs:
+            check_output(output.path, self.overwrite)
+
+
 def read_told(path: Path, say: Say) -> Run:
     """Returns the content of a run file, and says what is doubtful. Raises `RunFileError`."""
     # Help and completion do without the import.

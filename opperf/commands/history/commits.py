@@ -7,14 +7,12 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import msgspec
 
-from opperf.commands.commit_builds import read_recipe
-from opperf.commands.history.adding import read_commits_of
 from opperf.commands.history.one_commit import OneCommit, Place
 from opperf.commands.run import run as run_command
 from opperf.commands.run.experiments import FAILURES
@@ -40,17 +38,18 @@ from opperf.history.repository import (
     read_branch,
     read_commits,
 )
-from opperf.history.store.opening import Store, default_store, display
+from opperf.history.store.opening import display
 from opperf.history.worktrees import ALL, Repository
 from opperf.machine.environment import comparability
 from opperf.model.base import ID_LENGTH, digest
 from opperf.programs.environment import program_environment
 from opperf.reports.writing import write_reports
 from opperf.requests.declaring import declared
+from opperf.requests.history.fields import read_commits_of
+from opperf.requests.history.measuring import CommitsRequest
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.results.messages import tell
-from opperf.results.output import Output, check_output
 from opperf.sources.replays import digest_of
 from opperf.suites import SUFFIXES
 
@@ -73,45 +72,18 @@ SPLIT = ":=,"
 """Characters around the name of a file in a word such as `--inputs=inputs.py:inputs`."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """The request of `history run`: its parameters."""
-
-    range_: str
-    repository: Path
-    all_parents: bool
-    commit_env: tuple[str, ...]
-    wheel: str | None
-    requirements: tuple[str, ...]
-    commit_steps: int | None
-    commit_every: int | None
-    retry_failed: bool
-    store: str | None
-    project: str
-    branch: str
-    commits_of: str | None
-    dry_run: bool
-    output_file: Path
-    output_format: str
-    overwrite: bool
-    words: tuple[str, ...]
-    """Those of `opperf run`."""
-    build: tuple[str, ...]
-
-
-def measure_commits(request: Request) -> int:
+def measure_commits(request: CommitsRequest) -> int:
     """Measures the commits of a range, adds them to a history, and returns the exit code. Raises
     `OpperfError` for a wrong request, and for what is wrong whichever commit is measured."""
-    output = Output(request.output_file, request.output_format)
-    check_output(output.path, request.overwrite)
-    repository = Repository(request.repository)
+    request.check_output()
+    repository = Repository(request.of.repository)
     commits = _commits(repository, request)
     what = read_what(request.words)
-    recipe = read_recipe(vars(request))
-    project = request.project or project_name(repository.path)
+    recipe = request.builds.recipe(request.build)
+    project = request.of.project or project_name(repository.path)
     keys = keys_of(request.words, recipe)
     say = (lambda text: None) if what.quiet else tell
-    with Store(request.store or default_store()) as store:
+    with request.of.opened() as store:
         # Without SQLAlchemy, opening a store says what to install.
         commits_of = read_commits_of(store, project, request.commits_of)
         branch = request.branch or _branch(repository, request.range_)
@@ -128,7 +100,7 @@ def measure_commits(request: Request) -> int:
             one = OneCommit(place, builder, what, is_shallow(repository.path), say)
             interrupted = _measure_each(one, order, attempts, say)
             code = INTERRUPTED if interrupted else _exit_code(attempts, what.strict)
-        write_reports(attempts_report(commits, attempts, project), [output])
+        write_reports(attempts_report(commits, attempts, project), [request.output])
         say(f"store: {display(store.name)}")
     if code == INTERRUPTED:
         tell("interrupted; what was measured is in the history, and the same command goes on")
@@ -163,14 +135,14 @@ def _measure_each(
     return False
 
 
-def _commits(repository: Repository, request: Request) -> list[Commit]:
+def _commits(repository: Repository, request: CommitsRequest) -> list[Commit]:
     """Returns the commits to measure, the oldest first. Raises `UsageError`."""
     if request.range_.startswith("-"):
         raise UsageError(
             f"RANGE is the first word, and {request.range_} is none: opperf history run RANGE "
             "[OPERATOR...] [OPTIONS] -- BUILD"
         )
-    found = repository.in_range(request.range_, request.all_parents)
+    found = repository.in_range(request.range_, request.builds.all_parents)
     chosen = thin_out(found, request.commit_steps, request.commit_every)
     facts = read_commits(repository.path, [commit.sha for commit in chosen])
     return [facts[commit.sha] for commit in chosen]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from opperf.commands.history.adding import read_submissions
 from opperf.commands.run.experiments import FAILURES
 from opperf.commands.run.finishing import nothing_measured
 from opperf.commands.run.running import Work, measure_work, plan_work, show_compiling
@@ -51,9 +50,11 @@ from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
+from opperf.requests.history.adding import read_submission
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
+from opperf.results.messages import tell
 from opperf.results.runfile import read_run
 from opperf.results.verifications import is_wrong
 from opperf.sources.varying import process_key
@@ -232,7 +233,7 @@ class OneCommit:
         place = self._place
         checkout = Checkout(commit, place.branch, is_shallow=self._is_shallow)
         is_partial = ASKED not in labels
-        (found,) = read_submissions([run_file], checkout, place.commits_of, is_partial)
+        found = read_submission(run_file, checkout, place.commits_of, tell, is_partial)
         found = msgspec.structs.replace(found, labels={**found.labels, **labels})
         add_runs(place.store, place.project, [found], place.commits_of)
         self._remove_empty(commit)

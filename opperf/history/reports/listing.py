@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from opperf.history.events import Event, Kind
-from opperf.history.model import WHOLE
+from opperf.history.model import WHOLE, sha_text
 from opperf.history.reports.values import (
     change_text,
     commit_date,
     figure_at,
     figure_with_unit,
-    sha_text,
 )
 from opperf.history.reports.verdicts import latest_values, verdict_cell
 from opperf.history.store.reading import StoredEnvironment
@@ -73,7 +72,7 @@ def series_report(
             texts("Inputs", [line.facts.inputs for line in shown]),
             words("Metric", [line.key.metric for line in shown], is_whole=True),
             numbers("Figures", [str(len(line.run)) for line in shown]),
-            words("At", [sha_text(history.runs[line.run[-1]].commit.sha) for line in shown], True),
+            words("At", [history.runs[line.run[-1]].commit.short for line in shown], True),
             numbers(
                 "Latest", [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
             ),
@@ -157,7 +156,7 @@ def runs_report(runs: Sequence[StoredRun], project: Project, points: Mapping[int
     table = Table(
         (
             names("Run", [run.identity for run in runs]),
-            words("Commit", [sha_text(run.commit.sha) for run in runs], is_whole=True),
+            words("Commit", [run.commit.short for run in runs], is_whole=True),
             words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
             words("Branch", [run.branch for run in runs]),
             words("Tree", ["dirty" if run.is_dirty else "" for run in runs]),
