@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu_figures import launches, profiled, ratios, state, statuses
+from benchmarks.timers.gpu_figures import launches, profiled, ratios, state, statuses
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
