@@ -169,7 +169,7 @@ LINES = [
 
 FORKS = """
 import json, os, sys
-import opperf.commands.run.running, opperf.reports.writing
+import opperf.commands.running, opperf.reports.writing
 from opperf.extras import install_extra
 from opperf.opperf import main
 

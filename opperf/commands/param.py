@@ -75,7 +75,7 @@ class ParamCommand(RequestCommand[ParamRequest]):
 def _param(request: ParamRequest) -> int:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
-    from opperf.commands.run.running import run_command
+    from opperf.commands.running import run_command
 
     measured = request.run(tell, shlex.join(["opperf", *sys.argv[1:]]), run_command)
     if measured.traces and not request.is_quiet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -53,6 +53,9 @@ from opperf.sources.base import SourceFile, check_own_settings, completion_of, o
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import check_combinations
+
+if TYPE_CHECKING:
+    from opperf.requests.running import EndedRun, Watch
 
 AXES = tuple(name for name, setting in DECLARED.items() if setting.axis and name != "python")
 """Settings of which each value makes a case of its own; interpreters have a field of theirs."""
@@ -320,6 +323,14 @@ class RunRequest(Request, frozen=True, kw_only=True):
         if not resolved.resuming:
             check_files(resolved)
         return resolved
+
+    def run(self, watch: Watch, command: str, keeps: bool = True) -> EndedRun | None:
+        """Measures, as `perform` says; None as `resolve` does."""
+        # Help and completion do without the import.
+        from opperf.requests.running import perform
+
+        resolved = self.resolve(watch.say, command)
+        return None if resolved is None else perform(resolved, watch, keeps)
 
 
 def output_framework(framework: str, operators: Operators, files: Iterable[SourceFile]) -> str:

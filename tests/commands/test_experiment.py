@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from opperf.commands.experiment import experiment
-from opperf.commands.run import running
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.execution.dumps import COMPILERS, COUNTERS, STABLEHLO, XLA_METRICS
 from opperf.frameworks import is_available, load
@@ -59,7 +58,10 @@ def opperf(monkeypatch, tmp_path, tmp_path_factory, capsys):
     (tmp_path / "nets.py").write_text(MODELS.read_text())
     (tmp_path / "bad.py").write_text(BAD)
     worker = InProcess(load("torch"))
-    monkeypatch.setattr(running, "Workers", lambda *given: InProcessWorkers(worker, [], *given))
+    monkeypatch.setattr(
+        "opperf.requests.running.Workers",
+        lambda *given: InProcessWorkers(worker, [], *given),
+    )
 
     def called(*arguments):
         monkeypatch.setattr(sys, "argv", ["opperf", "experiment", *arguments])

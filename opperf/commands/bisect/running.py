@@ -30,13 +30,13 @@ from opperf.history.bisection.results import (
     write_state,
 )
 from opperf.history.builds import Build, Builder
-from opperf.history.worktrees import Commit, Repository
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.metrics import check_instruments, counts
 from opperf.model import Settings
 from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
-from opperf.requests.history.measuring import CommitBuilds
+from opperf.repository import Commit, Repository
+from opperf.requests.history.fields import CommitBuilds
 from opperf.results.messages import tell
 from opperf.results.output import check_output, outputs_from, unwritable
 from opperf.results.text import duration

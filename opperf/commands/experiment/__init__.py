@@ -81,6 +81,6 @@ def experiment(ctx: click.Context, /, **options: object) -> None:
     Operators' names, recordings, configurations and run files are taken as by `opperf run`.
     Combinations that cannot be are removed by rules, which are listed."""
     from opperf.commands.experiment.request import read_request
-    from opperf.commands.run.running import run_command
+    from opperf.commands.running import run_command
 
     ctx.exit(run_command(read_request(options, explicit_options(ctx, options))))

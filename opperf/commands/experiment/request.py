@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from opperf.commands.common_options import build_axes, read_output
 from opperf.commands.environments import with_environments
 from opperf.commands.experiment.configs import with_configs
 from opperf.commands.experiment.options import ERRORS, RUNNERS_AXES, TEXT
 from opperf.commands.options import take
-from opperf.commands.run.request import build_axes, read_output
 from opperf.errors import UsageError
 from opperf.execution.dumps import (
     COUNTERS,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from opperf.commands.options import command
-from opperf.history.model import Added, sha_text
+from opperf.history.model import Added
 from opperf.plurals import pluralize
+from opperf.repository import sha_text
 from opperf.requests.history.adding import AddedFiles, AddRequest, ImportRequest
 from opperf.results.kept import display
 from opperf.results.messages import tell

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from opperf.commands.options import Asked, RequestCommand
+from opperf.errors import INTERRUPTED, UsageError, one_line
 from opperf.requests.history.bisecting import ChangeBisectRequest
 from opperf.requests.history.measuring import CommitsRequest
 from opperf.results.messages import tell
@@ -47,9 +48,22 @@ def _run(request: CommitsRequest) -> int:
 
     The exit code is 3 if the history has a figure of no commit then; with --strict 1 if a commit or
     a case failed."""
-    from opperf.commands.history.commits import measure_commits
+    from opperf.commands.run import run as command
+    from opperf.commands.running import nothing, watch_of
+    from opperf.reports.writing import write_reports
 
-    return measure_commits(request)
+    try:
+        asked = command.request_of(command.make_context("opperf run", list(request.words)))
+    except click.UsageError as error:
+        raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
+    say = nothing if asked.resumption.quiet else tell
+    found = request.run(say, asked, watch_of)
+    write_reports(found.report, [request.output])
+    say(f"store: {found.store}")
+    if found.is_interrupted:
+        tell("interrupted; what was measured is in the history, and the same command goes on")
+        return INTERRUPTED
+    return 0 if request.dry_run else found.exit_code(asked.resumption.strict)
 
 
 run: BuildingCommand[CommitsRequest] = BuildingCommand(

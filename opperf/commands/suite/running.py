@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from opperf.commands.common_options import read_output
 from opperf.commands.options import take
-from opperf.commands.run.request import read_output
-from opperf.commands.run.running import run_command
+from opperf.commands.running import run_command
 from opperf.commands.suite.listing import resolved
 from opperf.commands.suite.preparing import bench_variables
 from opperf.environments.specification import EnvironmentSpec, Installed

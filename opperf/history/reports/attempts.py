@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from opperf.history.attempts import Attempt
-from opperf.history.model import Commit
 from opperf.history.reports.values import date_text
 from opperf.plurals import pluralize
 from opperf.reports.model import Report, Section, Table, names, numbers, texts, words
+from opperf.repository import Commit
 
 COMMAND = "history run"
 

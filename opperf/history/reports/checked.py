@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from opperf.history.checking import Checked
 from opperf.history.events import Event, Kind, State
-from opperf.history.model import sha_text
 from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
 from opperf.history.reports.values import change_text, percent
 from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
@@ -32,6 +31,7 @@ from opperf.reports.model import (
     texts,
     words,
 )
+from opperf.repository import sha_text
 
 COMMAND = "history check"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from opperf.history.events import Event, Kind
-from opperf.history.model import WHOLE, sha_text
+from opperf.history.model import WHOLE
 from opperf.history.reports.values import (
     change_text,
     commit_date,
@@ -21,6 +21,7 @@ from opperf.history.timelines import History
 from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, Report, Section, Table, names, numbers, texts, words
+from opperf.repository import sha_text
 
 COMMAND = "history list"
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.history.events import Event
-from opperf.history.model import sha_text
 from opperf.history.reports.values import change_text, commit_date, date_text, figure_at
 from opperf.history.reports.verdicts import data_of, verdicts_section
 from opperf.history.store.events import StateOf
@@ -17,6 +16,7 @@ from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence
 from opperf.reports.model import Report, Section, Table, figures, numbers, texts, words
+from opperf.repository import sha_text
 
 COMMAND = "history show"
 

@@ -6,8 +6,8 @@ import math
 from datetime import datetime, timezone
 
 from opperf.history.events import Event, Kind
-from opperf.history.model import Commit
 from opperf.history.timelines import Timeline
+from opperf.repository import Commit
 from opperf.results.units import Figure, choose_unit, format_figure
 
 

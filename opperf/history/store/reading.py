@@ -11,7 +11,7 @@ from sqlalchemy import Row, and_, func, select
 
 from opperf.decoding import decode_as
 from opperf.errors import UsageError, unknown
-from opperf.history.model import Commit, CommitsOf, Point, SeriesKey
+from opperf.history.model import CommitsOf, Point, SeriesKey
 from opperf.history.store import schema
 from opperf.history.store.aliases import read_aliases
 from opperf.history.store.figures import Columns, finite, read_packed
@@ -28,6 +28,7 @@ from opperf.history.store.rows import (
     run_of,
     run_order,
 )
+from opperf.repository import Commit
 
 FETCHED = 100_000
 """Rows that are fetched at once: some megabytes."""

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.history.model import Added, Commit, CommitsOf, Submission
-from opperf.history.repository import (
+from opperf.history.model import Added, CommitsOf, Submission
+from opperf.history.store.opening import Store, display
+from opperf.plurals import pluralize
+from opperf.repository import (
     Checkout,
+    Commit,
     is_repository,
     read_branch,
     read_checkout,
     read_commit,
     read_commits,
 )
-from opperf.history.store.opening import Store, display
-from opperf.plurals import pluralize
 from opperf.requests.declaring import Request, Say, argument
 from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of
 from opperf.requests.parsers import locate_kept

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opperf.decoding import read_as
 from opperf.errors import OpperfError, UsageError
-from opperf.history.model import Commit, sha_text
 from opperf.model import Struct
+from opperf.repository import Commit, sha_text
 from opperf.requests.declaring import Request, Say
 from opperf.requests.history.adding import destination, read_session
 from opperf.requests.history.fields import Event, Stored

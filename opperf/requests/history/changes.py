@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import UsageError, suggest, unknown
-from opperf.history.model import sha_text
 from opperf.model.declaring import number_between
 from opperf.processes.commands import run_command
+from opperf.repository import sha_text
 from opperf.requests.declaring import ENDING, HISTORY, OTHER, Request, Say, argument
 from opperf.requests.fields import number_option
 from opperf.requests.history.fields import NUMBER, Event, Stored, Why, option

@@ -9,14 +9,14 @@ import click
 import pytest
 
 from opperf.commands.run import run as run_command
-from opperf.commands.run import running
-from opperf.commands.run.finishing import resume_advice
 from opperf.commands.suite.run import run
 from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
 from opperf.execution.fleet.counting import NodeCounts
+from opperf.execution.workers import Workers
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
+from opperf.requests.running import resume_advice
 from opperf.results.runfile import read_run
 from tests.conftest import InProcess
 
@@ -65,9 +65,9 @@ def suite_run(monkeypatch, tmp_path, tmp_path_factory, capsys):
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "broken.yaml").write_text(BROKEN)
     own = InProcess(load("numpy"))
-    before = running.Workers.of
+    before = Workers.of
     monkeypatch.setattr(
-        running.Workers,
+        Workers,
         "of",
         lambda self, framework, settings=None: (
             before(self, framework, settings) if framework == PROGRAM else own

@@ -10,9 +10,10 @@ from opperf.errors import OutputError, RunFileError
 from opperf.execution.run_header import cached_path, run_file_path
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
-from opperf.parameters import spelling
+from opperf.reports.formats import RUN, format_named
+from opperf.reports.writing import check_folder
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.results import run_files
+from opperf.results import output, run_files
 from opperf.results.kept import (
     BESIDE,
     BESIDE_ANY,
@@ -69,6 +70,23 @@ def may_replace(request: ResolvedRun) -> bool:
 
 def _is_cut_short(path: Path) -> bool:
     return bool(id_of(path)) and not read_facts(path).is_finished
+
+
+def check_output(run_file: Path, request: ResolvedRun) -> None:
+    """Raises `OutputError` for an output that could not be written after the run, or that would
+    replace an unfinished run."""
+    if request.list_only or (request.resuming and request.output == run_file):
+        return
+    if format_named(request.output_format, RUN).folder is not None:
+        check_folder(request.output)
+    may_overwrite = request.overwrite or may_replace(request)
+    output.check_output(request.output, may_overwrite, request.paths)
+    is_replaced = request.overwrite or run_file == request.output
+    if not request.resuming and not is_replaced and run_file.exists():
+        raise OutputError(
+            f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
+            f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
+        )
 
 
 def keep_replaced(run_file: Path, request: ResolvedRun) -> Iterable[str]:
@@ -144,6 +162,35 @@ FIELDS = {
     "fuzz_shapes": ("fuzz",),
 }
 """The fields that parameters of other names set."""
+
+SPELLINGS = {
+    "names": "OPERATOR",
+    "frameworks": "--framework",
+    "sizes": "--size",
+    "batch_sizes": "--batch-size",
+    "categories": "--category",
+    "namespaces": "--namespace",
+    "tags": "--tag",
+    "shapes": "--shape",
+    "values": "--arg",
+    "sweeps": "--sweep",
+    "configurations": "--max-configs",
+    "batch_factor": "--scale-batch",
+    "ids": "--id",
+    "least_elements": "--min-elements",
+    "most_elements": "--max-elements",
+    "batch_size": "--run-batch-size",
+    "cuda_device": "--batch-cuda-device",
+}
+"""Options whose parameter has another name, by that."""
+
+
+def spelling(parameter: str) -> str:
+    """Returns the option of a parameter, as users write it."""
+    if parameter in DECLARED:
+        return DECLARED[parameter].option
+    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
+
 
 SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
 

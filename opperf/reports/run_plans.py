@@ -1,8 +1,8 @@
-"""The table of cases, and the announcement of a run, which `run` prints before it measures."""
+"""The table of cases, and the announcement of a run before it is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from opperf.metrics import instruments_of
@@ -13,12 +13,10 @@ from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import point_text, sweep_text, swept_labels
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, wrap
-from opperf.sources.registry import Plan
 
 
-def cases_table(plan: Plan, width: int | None = None) -> str:
+def cases_table(cases: Sequence[Case], excluded: Collection[str], width: int | None = None) -> str:
     """Returns a table of the cases. The inputs come last, as they may be long."""
-    cases = plan.cases
     names = differing_settings(cases)
     sources = [case.source_id for case in cases]
     points = [point_text(case.point) for case in cases]
@@ -37,38 +35,36 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
         Column("Inputs", [inputs_text(case) for case in cases], wraps=True),
     ]
     text = table_text(columns, width)
-    operators = len({case.label for case in plan.cases})
+    operators = len({case.label for case in cases})
     noun = noun_of(cases)
     lines = ["", f"{pluralize(len(cases), 'case')} of {pluralize(operators, noun)}"]
-    if plan.excluded:
+    if excluded:
         lines.append(
-            f"No benchmark for {pluralize(len(plan.excluded), 'operator')}: "
-            + ", ".join(sorted(plan.excluded))
+            f"No benchmark for {pluralize(len(excluded), 'operator')}: "
+            + ", ".join(sorted(excluded))
         )
     return "\n".join([text, *(wrap(line, width) if width else line for line in lines)])
 
 
 def announcement(
-    plan: Plan, remaining: Sequence[Case], rounds: int, output: Path, cores: str = ""
+    cases: Sequence[Case], remaining: int, rounds: int, output: Path, cores: str = ""
 ) -> str:
-    """Returns the announcement of a run; `cores` is a sentence on the workers' cores."""
-    labels = swept_labels(plan.cases)
+    """Returns the announcement of a run, with how many measurements remain; `cores` is a sentence
+    on the workers' cores."""
+    labels = swept_labels(cases)
     operators = len(
-        {
-            label if case.point else _counted(case)
-            for case, label in zip(plan.cases, labels, strict=True)
-        }
+        {label if case.point else _counted(case) for case, label in zip(cases, labels, strict=True)}
     )
-    total = rounds * len(plan.cases)
-    done = total - len(remaining)
+    total = rounds * len(cases)
+    done = total - remaining
     unit = "them" if rounds == 1 else f"{total} measurements"
     already = f", {done} of {unit} already done" if done else ""
-    swept = sweep_text(plan.cases)
+    swept = sweep_text(cases)
     at_sizes = f", {swept}" if swept else ""
     in_rounds = f", {rounds} rounds" if rounds > 1 else ""
-    settings = ", ".join((*_settings_in_use(plan.cases), *_effort(plan.cases[0].settings)))
+    settings = ", ".join((*_settings_in_use(cases), *_effort(cases[0].settings)))
     return (
-        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, noun_of(plan.cases))}"
+        f"{pluralize(len(cases), 'case')} of {pluralize(operators, noun_of(cases))}"
         f"{at_sizes}"
         f"{in_rounds}{already}: {settings}, to {display(output)}{cores and '; '}{cores}"
     )

@@ -39,7 +39,7 @@ def run(request: RunRequest) -> int:
         of_suite = options_of_run(request)
         if of_suite is not None:
             return run_suite(of_suite, dict.fromkeys(request.given))
-    from opperf.commands.run.running import run_command
+    from opperf.commands.running import run_command
 
     say = (lambda text: None) if request.resumption.quiet else tell
     resolved = request.resolve(say, shlex.join(["opperf", *sys.argv[1:]]))

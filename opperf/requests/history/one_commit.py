@@ -7,15 +7,11 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from opperf.commands.run.experiments import FAILURES
-from opperf.commands.run.finishing import nothing_measured
-from opperf.commands.run.running import Work, measure_work, plan_work, show_compiling
 from opperf.errors import (
     BrokenModuleError,
     InstallationError,
@@ -24,10 +20,9 @@ from opperf.errors import (
     UnknownOperatorError,
     UsageError,
 )
-from opperf.execution.ahead import compile_ahead
 from opperf.execution.planning import check_names
 from opperf.execution.run_header import make_folder
-from opperf.execution.workers import Workers, build
+from opperf.execution.workers import Workers
 from opperf.folders import unfinished_folder
 from opperf.frameworks.user_modules import OWN_MODULES
 from opperf.history.attempts import (
@@ -43,20 +38,21 @@ from opperf.history.attempts import (
     without_points,
 )
 from opperf.history.builds import Build, Builder, BuildError
-from opperf.history.model import OK, Commit, CommitsOf
-from opperf.history.repository import Checkout
-from opperf.history.worktrees import Commit as BuiltCommit
+from opperf.history.model import OK, CommitsOf
 from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
+from opperf.reports.summary import nothing_measured
+from opperf.repository import Checkout, Commit
 from opperf.requests.history.adding import read_submission
 from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.running import Watch, measure_work
+from opperf.requests.work import Work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
-from opperf.results.messages import tell
 from opperf.results.runfile import read_run
-from opperf.results.verifications import is_wrong
+from opperf.results.verifications import is_failed
 from opperf.sources.varying import process_key
 
 if TYPE_CHECKING:
@@ -119,9 +115,9 @@ class OneCommit:
         builder: Builder,
         what: ResolvedRun,
         is_shallow: bool,
-        say: Callable[[str], None],
+        watch: Watch,
     ) -> None:
-        self._place, self._builder, self._what, self._say = place, builder, what, say
+        self._place, self._builder, self._what, self._watch = place, builder, what, watch
         self._is_shallow = is_shallow
 
     def measure(self, commit: Commit) -> Attempt:
@@ -135,7 +131,7 @@ class OneCommit:
         built = None
         try:
             try:
-                built = self._builder.build(BuiltCommit(commit.sha, subject=commit.subject))
+                built = self._builder.build(commit)
             except (BuildError, InstallationError) as error:
                 # Whatever is measured.
                 key = {BUILT: self._place.keys.built}
@@ -153,7 +149,7 @@ class OneCommit:
         started = time.monotonic()
         with Pinning(request.cpus) as pinning, Workers(python, pinning) as workers:
             try:
-                planned = plan(workers, request, self._say)
+                planned = plan(workers, request, self._watch.say)
             except OutputError:
                 raise
             except OpperfError as error:
@@ -164,10 +160,7 @@ class OneCommit:
             work = without(planned.work, there)
             if not work.remaining:
                 return _all_there(planned, there)
-            build(workers, work.remaining, self._say)
-            if request.may_compile_ahead:
-                compile_ahead(workers, work.remaining, self._say, partial(show_compiling, request))
-            run = measure_work(work, run_file, request, workers, pinning, started)
+            run = measure_work(work, run_file, request, workers, pinning, started, self._watch)
         _check_loaded(run.records, built, run_file)
         return self._measured(commit, run, run_file, planned, there)
 
@@ -176,13 +169,13 @@ class OneCommit:
     ) -> Attempt:
         records = run.records
         labels = planned.labels
-        failed = [made for made in records if made.status in FAILURES or is_wrong(made)]
+        failed = [made for made in records if is_failed(made)]
         before = _failed_before(there)
         now = f"{len(failed)} failed: {failed[0].reason}" if failed else ""
         why = "; ".join(filter(None, (now, before, planned.why)))
         is_measured = any(there.values()) or any(made.status is Status.OK for made in records)
         if not is_measured:
-            why = nothing_measured(records).removeprefix("opperf: ")
+            why = nothing_measured(records)
             labels = {**labels, FAILS: why}
         self._add(commit, run_file, labels | self._asked)
         outcome = Outcome.MEASURED if is_measured else Outcome.FAILED
@@ -233,7 +226,7 @@ class OneCommit:
         place = self._place
         checkout = Checkout(commit, place.branch, is_shallow=self._is_shallow)
         is_partial = ASKED not in labels
-        found = read_submission(run_file, checkout, place.commits_of, tell, is_partial)
+        found = read_submission(run_file, checkout, place.commits_of, self._watch.warn, is_partial)
         found = msgspec.structs.replace(found, labels={**found.labels, **labels})
         add_runs(place.store, place.project, [found], place.commits_of)
         self._remove_empty(commit)
