@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 
@@ -99,7 +100,8 @@ class AddRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> AddedFiles:
         """Adds all files, or none, and returns what is new. Raises `OpperfError`."""
-        # Help and completion do without the import.
+        # Help and completion do without the imports.
+        from opperf.history.intake.runs import read_submission
         from opperf.results.kept_facts import is_session
 
         sessions = [path for path in self.paths if is_session(path)]
@@ -117,7 +119,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
 
             wanted = read_commits_of(store, project, self.commits_of)
             found = [
-                read_submission(path, checkout, wanted, say, self.may_be_partial)
+                told(read_submission(path, checkout, wanted, self.may_be_partial), say)
                 for path in runs
                 if checkout is not None
             ]
@@ -167,15 +169,12 @@ class AddRequest(Request, frozen=True, kw_only=True):
         return Destination(project, commits_of, {*known.cases, *added})
 
 
-def read_submission(
-    path: Path, checkout: Checkout, commits_of: CommitsOf, say: Say, may_be_partial: bool
-) -> Submission:
-    """Returns the figures of a run file, and says what is doubtful about them. Raises
-    `RunFileError`."""
-    # Help and completion do without the import.
-    from opperf.history.intake import runs
+T = TypeVar("T")
 
-    found, warnings = runs.read_submission(path, checkout, commits_of, may_be_partial)
+
+def told(read: tuple[T, Iterable[str]], say: Say) -> T:
+    """Returns what was read, and says what is doubtful about it."""
+    found, warnings = read
     for warning in warnings:
         say(f"warning: {warning}")
     return found
@@ -189,12 +188,7 @@ def read_session(
     # Help and completion do without the import.
     from opperf.history.intake.sessions import read_judged
 
-    found, warnings = read_judged(
-        path, to, named, lambda revision: read_commit(repository, revision)
-    )
-    for warning in warnings:
-        say(f"warning: {warning}")
-    return found
+    return told(read_judged(path, to, named, partial(read_commit, repository)), say)
 
 
 def destination(store: Store, project: Project) -> Destination:

@@ -45,7 +45,7 @@ from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.summary import nothing_measured
 from opperf.repository import Checkout, Commit
-from opperf.requests.history.adding import read_submission
+from opperf.requests.history.adding import told
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.running import Watch, measure_work
 from opperf.requests.work import Work, plan_work
@@ -221,12 +221,14 @@ class OneCommit:
 
     def _add(self, commit: Commit, run_file: Path, labels: Mapping[str, str]) -> None:
         """Adds a run file as that of a commit, and removes it."""
+        from opperf.history.intake.runs import read_submission
         from opperf.history.store.adding import add_runs
 
         place = self._place
         checkout = Checkout(commit, place.branch, is_shallow=self._is_shallow)
         is_partial = ASKED not in labels
-        found = read_submission(run_file, checkout, place.commits_of, self._watch.warn, is_partial)
+        read = read_submission(run_file, checkout, place.commits_of, is_partial)
+        found = told(read, self._watch.warn)
         found = msgspec.structs.replace(found, labels={**found.labels, **labels})
         add_runs(place.store, place.project, [found], place.commits_of)
         self._remove_empty(commit)
