@@ -34,7 +34,7 @@ from opperf.parameters import (
     sweep,
 )
 from opperf.parsing import clicked
-from opperf.requests.history.fields import CommitBuilds
+from opperf.requests.commit_builds import CommitBuilds
 from opperf.shares import read_share
 
 

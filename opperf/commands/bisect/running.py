@@ -36,7 +36,7 @@ from opperf.model import Settings
 from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
 from opperf.repository import Commit, Repository
-from opperf.requests.history.fields import CommitBuilds
+from opperf.requests.commit_builds import CommitBuilds
 from opperf.results.messages import tell
 from opperf.results.output import check_output, outputs_from, unwritable
 from opperf.results.text import duration

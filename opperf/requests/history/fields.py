@@ -7,17 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import msgspec
-
 from opperf.errors import UsageError, suggest
-from opperf.history.builds import WHEELS, Recipe, variables_of
 from opperf.history.model import CommitsOf
 from opperf.history.store.opening import Store as Opened
 from opperf.history.store.opening import default_store
 from opperf.model import Operator
 from opperf.model.declaring import Read, integer_from
 from opperf.repository import project_name
-from opperf.requests.declaring import COMMITS, HISTORY, SETTINGS, Gather, Group, Option, argument
+from opperf.requests.declaring import HISTORY, Gather, Group, Option, argument
 from opperf.requests.fields import Store
 from opperf.requests.parsers import split_commas
 from opperf.sources.selecting import make_matcher
@@ -125,56 +122,6 @@ Why = Annotated[str, option("--why", "Reason, for those who ask later.", "TEXT")
 
 Event = Annotated[int, argument("EVENT", integer_from(1))]
 """The number of a change."""
-
-
-class CommitBuilds(Group, frozen=True, kw_only=True):
-    """Which commits of a range are measured, and how each is built."""
-
-    all_parents: Annotated[
-        bool,
-        option(
-            "--all-parents",
-            "Try the commits of merged branches too, and not those of first parents alone.",
-            section=COMMITS,
-        ),
-    ] = False
-    commit_env: Annotated[
-        tuple[str, ...],
-        option(
-            "--commit-env",
-            "Environment variable of the processes that measure a commit, by which they find what "
-            "was built; {worktree} stands for the commit's folder. Repeat it for several.  "
-            "[default: PYTHONPATH={worktree}, unless a wheel is installed]",
-            "NAME=VALUE",
-            section=COMMITS,
-        ),
-    ] = ()
-    wheel: Annotated[
-        str,
-        option(
-            "--wheel",
-            "The wheel that a build leaves, in the commit's folder: it is installed in an "
-            "environment of its own, whose interpreter measures.  [default: dist/*.whl, if there "
-            "is one]",
-            "GLOB",
-            section=COMMITS,
-        ),
-    ] = ""
-    requirements: Annotated[
-        tuple[str, ...],
-        option(
-            "--with",
-            "Requirements that are installed beside the wheel, e.g. 'numpy<2'.",
-            "REQUIREMENTS",
-            section=SETTINGS,
-        ),
-    ] = ()
-
-    def recipe(self, command: tuple[str, ...]) -> Recipe:
-        """Returns how commits are built by a command. Raises `UsageError` for wrong variables."""
-        recipe = Recipe(command=command, wheel=self.wheel or WHEELS, requirements=self.requirements)
-        variables = variables_of(self.commit_env)
-        return msgspec.structs.replace(recipe, variables=variables) if variables else recipe
 
 
 NUMBER = "#"

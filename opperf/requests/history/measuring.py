@@ -41,9 +41,10 @@ from opperf.repository import (
     read_branch,
     read_commits,
 )
+from opperf.requests.commit_builds import CommitBuilds
 from opperf.requests.declaring import COMMITS, ENDING, Say, argument, declared
 from opperf.requests.fields import count_option
-from opperf.requests.history.fields import AskedOf, CommitBuilds, OfCommits, option, read_commits_of
+from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of
 from opperf.requests.outputs import ReportedRequest, format_option
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
