@@ -73,7 +73,7 @@ def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
             sys.stdout.write(encode_line(line).decode())
     elif request.list_only:
         print(cases_table(work.plan.cases, work.plan.excluded, terminal_width()))
-    elif request.matrix is not None:
+    elif request.source.repeats:
         for case in work.remaining:
             print(command_of_case(case, ended.interpreters))
 
@@ -81,10 +81,10 @@ def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
 def _print_run(ended: EndedRun, run: Run, request: ResolvedRun, watch: Watch) -> int:
     """Prints what was measured, and where it is written; the exit code."""
     records, name = run.records, ended.name
-    if not request.quiet and request.suite is None:
+    if not request.quiet and request.source.is_forecast:
         for text in _tables(run, request, ended.elapsed_s):
             watch.announce(f"\n{text}")
-    if request.matrix is not None:
+    if request.source.repeats:
         for line in repeating(run):
             watch.announce(line)
     if request.output != STDOUT:

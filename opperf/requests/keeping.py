@@ -3,11 +3,17 @@ reads and checks the file of a run to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
+
 from opperf.errors import OutputError, RunFileError
-from opperf.execution.run_header import cached_path, run_file_path
+from opperf.execution.planning import framework_axes, process_of
+from opperf.execution.run_header import cached_path, read_selection, run_file_path
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import MATRIX, Models
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
 from opperf.reports.formats import RUN, format_named
@@ -239,3 +245,59 @@ def check_same(option: str, before: object, after: object) -> None:
             f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
             "or replace the run with --overwrite"
         )
+
+
+OF_MATRIX = {
+    "names": "models",
+    "filter": "filter",
+    "exclude": "exclude",
+    "filter_by_tier": "filter_by_tier",
+    "exclude_by_tier": "exclude_by_tier",
+    "sizes": "sizes",
+    "batch_sizes": "batch_sizes",
+    "frameworks": "frameworks",
+    **dict.fromkeys(("accelerator", "xla", "dynamo", "test", "xla_flags"), "words"),
+}
+"""Parameters of the command that set fields of the matrix."""
+
+
+def check_matrix(run: Run, asked: Matrix, explicit: Collection[str]) -> None:
+    """Raises `RunFileError` if an option that the user set contradicts the experiments of the run
+    to resume, or if it is a run of none."""
+    try:
+        before = msgspec.convert(run.header.options.get(MATRIX), Matrix)
+    except msgspec.ValidationError as error:
+        raise RunFileError(
+            "the run to resume is not of experiments; resume it with opperf run"
+        ) from error
+    for parameter, field in OF_MATRIX.items():
+        if parameter in explicit:
+            check_same(spelling(parameter), getattr(before, field), getattr(asked, field))
+
+
+def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection:
+    """Returns the selection of the run to resume. Raises `RunFileError` if an option that the user
+    set contradicts it."""
+    explicit, source = request.explicit, request.source
+    frameworks = dict.fromkeys(case.target.framework for case in run.cases)
+    if request.framework.is_named and not isinstance(source, Models):
+        for framework in frameworks:
+            check_same("--framework", framework, request.framework.name)
+    before, axes_before = read_selection(run)
+    check_selection(before, request.selection, explicit)
+    if isinstance(source, Models):
+        check_matrix(run, source.matrix, explicit)
+    # Of files and models they are kept as they were set, of operators under canonical names.
+    others = {
+        name: values
+        for name, values in request.axes.items()
+        if name in explicit and axes_before.get(name) != values
+    }
+    if others:
+        process = process_of(axes_before, before.settings.imports)
+        found = workers.of(next(iter(frameworks)), process).resolve(framework_axes(others)).axes
+        asked = {name: found.get(name, values) for name, values in others.items()}
+        check_axes(axes_before, asked, explicit)
+    if request.wrapping is not None:
+        check_same_programs(run.header.wrapping, request.wrapping)
+    return before

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
+from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings, Status
 from opperf.model.declaring import integer_from, number_between
@@ -287,6 +288,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
         check_combinations(axes.values())
         resume = resumption.run_file()
         resolved = ResolvedRun(
+            source=RegistrySource(choice.name),
             framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
             selection=selection,
             axes=axes,

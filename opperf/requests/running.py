@@ -10,30 +10,37 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from opperf.environments.restoring import restore
 from opperf.errors import OutputError
 from opperf.execution.ahead import compile_ahead
+from opperf.execution.case_source import Asked, plan_source
 from opperf.execution.dumps import write_dumps
-from opperf.execution.execute import CutShortError, execute_to_file
+from opperf.execution.execute import CutShortError, execute_to_file, find_pending, plan_visits
 from opperf.execution.executor import ISOLATED, LOCAL, OWN, Task, check_executor, open_executor
 from opperf.execution.forecast import case_s, forecast, pace_of
 from opperf.execution.paces import FEWEST_RECORDS, Learnt, keep_learnt, load_learnt
 from opperf.execution.planning import check_names
 from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import Progress
+from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers, build, lane_count
+from opperf.experiments.benches import Benches
 from opperf.frameworks.mentioned import report_choice
 from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name, process_settings
-from opperf.model import PROGRAM, Case, Closing, Header, Interpreter, Run, Status
+from opperf.model import PROGRAM, Case, Closing, Header, Interpreter, Run, Status, Wrapping
 from opperf.reports import writing
 from opperf.reports.run_plans import announcement, profiled_text
 from opperf.requests.declaring import Say
 from opperf.requests.installing import write_lock
 from opperf.requests.keeping import (
     check_output,
+    check_resumed,
     choose_run_file,
     keep_cut_short,
     keep_finished,
@@ -42,11 +49,27 @@ from opperf.requests.keeping import (
 )
 from opperf.requests.replays import WrittenTraces
 from opperf.requests.resolved_run import ResolvedRun, quick_settings
-from opperf.requests.work import Work, plan_work, resume_work
 from opperf.results import output
 from opperf.results.kept import KeptRun, display, profile_folder, streams_of, wrapped_profiles_of
 from opperf.results.lines import check_free
 from opperf.results.output import STDOUT
+from opperf.sources.registry import Plan
+
+
+class Work(NamedTuple):
+    """The plan of a run, and how much of it remains."""
+
+    plan: Plan
+    remaining: tuple[Case, ...]
+    rounds: int
+    begun: Header | Run
+    """First line of the run file, or a run to resume."""
+
+    @property
+    def wrapping(self) -> Wrapping | None:
+        """The programs that the cases are profiled under; None without one."""
+        begun = self.begun
+        return (begun.header if isinstance(begun, Run) else begun).wrapping
 
 
 @dataclass(frozen=True)
@@ -162,13 +185,45 @@ def _plan(
             check_names(workers, request.framework.name, request.selection, request.axes)
         raise
     if unfinished:
-        return resume_work(unfinished, workers, request)
-    if request.has_operators or request.matrix is not None:
+        return resumed_work(unfinished, workers, request)
+    if request.has_operators or request.source.repeats:
         report_choice(request.framework, watch.say)
     work = plan_work(workers, request, watch.say)
     for alias, name in work.plan.aliases.items():
         watch.announce(f"{alias} is an alias of {name}; its results are under {name}")
     return work
+
+
+def plan_work(workers: Workers, request: ResolvedRun, say: Say) -> Work:
+    """Returns the plan of a new run. Raises as `plan_source` does."""
+    selection = request.selection
+    asked = Asked(workers, selection, request.axes, request.files, request.overriding, say)
+    found = plan_source(request.source, asked)
+    head = make_header(
+        found.plan,
+        selection,
+        request.command,
+        found.axes,
+        request.labels,
+        workers.interpreters,
+        request.wrapping,
+        found.options,
+    )
+    together = request.executor != ISOLATED
+    seed = selection.settings.seed
+    remaining = plan_visits(found.plan.cases, selection.rounds, seed, together=together)
+    begun = msgspec.structs.replace(head, benches=found.benches)
+    return Work(found.plan, remaining, selection.rounds, begun)
+
+
+def resumed_work(run: Run, workers: Workers, request: ResolvedRun) -> Work:
+    """Returns what remains of an unfinished run. Raises as `check_resumed` does."""
+    before = check_resumed(run, workers, request)
+    together = request.executor != ISOLATED
+    seed = before.settings.seed
+    remaining = find_pending(run, request.retry, before.rounds, seed, together)
+    plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
+    return Work(plan, remaining, before.rounds, run)
 
 
 def _write_empty(work: Work, run_file: Path, request: ResolvedRun, say: Say) -> None:
@@ -211,8 +266,7 @@ class Paces:
         self._learnt = Learnt()
         if len(frameworks) == 1:
             self._learnt = load_learnt(frameworks.pop(), request.executor)
-        # How long a program takes, only its own limit says.
-        self._is_known = request.suite is None
+        self._is_known = request.source.is_forecast
         learns = self._is_known and len(work.remaining) >= FEWEST_RECORDS
         self._gauge_s = read_gauge() if learns else 0.0
         self._lanes = lane_count(work.remaining, pinning) if request.executor == LOCAL else 1
@@ -326,13 +380,13 @@ def _write_output(run: Run, run_file: Path, request: ResolvedRun, warn: Say) -> 
 
 def resume_advice(run_file: Path, request: ResolvedRun) -> str:
     """Returns where the records of a run that was cut short are, and what resumes it."""
-    if request.suite is not None:
+    if isinstance(request.source, Benches):
         # Its file and options say which benches there are.
         words = [word for word in shlex.split(request.command) if word != "--overwrite"]
         if not any(word.startswith("--resume") for word in words):
             words.append("--resume")
         return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
-    words = ["opperf", request.program, "--resume"]
+    words = ["opperf", request.source.program, "--resume"]
     is_unnamed = request.is_default_output and request.output != run_file
     if is_unnamed:
         words.append(display(run_file))

@@ -31,7 +31,7 @@ MANY = {
     "results/kept.py": "one figure has a message of its own",
     "results/plots/bars.py": "a single row leaves out none",
     "requests/running.py": "one worker has a text of its own",
-    "requests/work.py": "a single operator has a text of its own",
+    "execution/case_source.py": "a single operator has a text of its own",
     "instruments/sampled_passes.py": "a single copy is in the cache",
     "sources/input_log.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",

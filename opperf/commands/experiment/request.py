@@ -27,6 +27,7 @@ from opperf.execution.dumps import (
 )
 from opperf.execution.run_header import make_folder
 from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import Models
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks.mentioned import FrameworkChoice, mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, Settings, Status
@@ -98,6 +99,7 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Res
         check_own_settings(path, source, explicit)
     mention = None if "frameworks" in set_here else mentioned_framework(set_here)
     return ResolvedRun(
+        source=Models(read_matrix(options, models, words)),
         framework=FrameworkChoice(
             options["frameworks"][0], "frameworks" in set_here, "python" in set_here, mention
         ),
@@ -121,20 +123,28 @@ def read_request(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> Res
         bar=options["progress_bar"],
         echo=options["print_subprocess"],
         quiet=options["quiet"] or options["log_level"] in ERRORS,
-        matrix=Matrix(
-            frameworks=options["frameworks"],
-            models=models,
-            filter=options["filter"],
-            exclude=options["exclude"],
-            filter_by_tier=options["filter_by_tier"],
-            exclude_by_tier=options["exclude_by_tier"],
-            sizes=options["sizes"] or ("default",),
-            batch_sizes=options["batch_sizes"],
-            folders=read_folders(options),
-            words=words,
-            applies_rules=not options["no_skip"],
-        ),
         **{name: options[name] for name in COPIED},
+    )
+
+
+def read_matrix(
+    options: Mapping[str, Any],
+    models: tuple[ModelWord, ...],
+    words: dict[str, tuple[str | None, ...]],
+) -> Matrix:
+    """Returns the models and axes of the options."""
+    return Matrix(
+        frameworks=options["frameworks"],
+        models=models,
+        filter=options["filter"],
+        exclude=options["exclude"],
+        filter_by_tier=options["filter_by_tier"],
+        exclude_by_tier=options["exclude_by_tier"],
+        sizes=options["sizes"] or ("default",),
+        batch_sizes=options["batch_sizes"],
+        folders=read_folders(options),
+        words=words,
+        applies_rules=not options["no_skip"],
     )
 
 

@@ -47,8 +47,7 @@ from opperf.reports.summary import nothing_measured
 from opperf.repository import Checkout, Commit
 from opperf.requests.history.adding import told
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.running import Watch, measure_work
-from opperf.requests.work import Work, plan_work
+from opperf.requests.running import Watch, Work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run

@@ -14,6 +14,7 @@ from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.workers import Workers
+from opperf.experiments.benches import Benches
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
 from opperf.requests.running import resume_advice
@@ -139,7 +140,7 @@ def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     ],
 )
 def test_an_interrupted_suite_is_resumed_by_its_own_command(words, again):
-    request = SimpleNamespace(suite=(), command=f"opperf {words}")
+    request = SimpleNamespace(source=Benches((), {}, {}), command=f"opperf {words}")
     advice = resume_advice(Path("s.jsonl"), request)
     assert advice == f"the records are in s.jsonl. Resume with: opperf {again}"
 

@@ -1,20 +1,21 @@
-"""Plans the run of a suite: from its benches to cases, and what reports need to know of each."""
+"""The benches of a suite as a source of cases, with what reports need to know of each."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line, unknown
+from opperf.execution.case_source import Asked, CaseSource, Planned, plan_source
 from opperf.execution.fleet.counting import NodeCounts
-from opperf.execution.planning import filter_by_id, filter_by_partition, plan_run
-from opperf.execution.workers import Workers
+from opperf.execution.planning import RegistrySource
 from opperf.experiments.matrix import Matrix
-from opperf.experiments.planning import plan_experiments
+from opperf.experiments.planning import Models
 from opperf.experiments.repeating import PROFILER
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus
@@ -28,17 +29,15 @@ from opperf.model import (
     ServerProgram,
     Settings,
 )
+from opperf.model.base import digest
 from opperf.programs.launching import process_count
+from opperf.reading import read_text
 from opperf.sources.base import open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes, deduplicate, disambiguate
-from opperf.suite_runs.script_files import script_of, script_version, voirfiles_of
+from opperf.sources.varying import Axes, vary
 from opperf.suites.bench import Bench
 from opperf.suites.program_words import words_of
-
-Say = Callable[[str], None]
 
 MAX_DURATION_S = 600.0
 """Limit on the time of a bench that has none: milabench's."""
@@ -67,8 +66,9 @@ Environments = Mapping[str, Sequence[BenchEnvironment] | str]
 there is none."""
 
 
-class SuiteRun(NamedTuple):
-    """The benches of a run, and what is known of them before it is planned."""
+@dataclass(frozen=True)
+class Benches:
+    """The benches of a suite in their order. What cannot be planned costs its own bench."""
 
     benches: tuple[Bench, ...]
     environments: Environments
@@ -76,67 +76,65 @@ class SuiteRun(NamedTuple):
     """By name, why a bench is not run."""
     nodes: tuple[NodeCounts, ...] = ()
     """Nodes of the cluster that runs them; none for this machine."""
-    at_nodes: Mapping[str, Mapping[str, Bench]] = {}
+    at_nodes: Mapping[str, Mapping[str, Bench]] = field(default_factory=dict)
     """By the name of a node, the benches with what placeholders are there, by name."""
+    program = "suite run"
+    groups = False
+    compiles_ahead = False
+    # How long a program takes, only its own limit says.
+    is_forecast = False
+    repeats = False
 
+    def find(self, asked: Asked) -> Planned:
+        """Returns the cases of the benches, each once for every node that is asked for. Raises
+        `UsageError` if there is none."""
+        found = [self._find(bench, asked) for bench in self.benches]
+        facts = tuple(fact for _, fact in found)
+        whole = united(plan for plan, _ in found)
+        if not whole.cases:
+            reasons = [f"{fact.name}: {fact.why_not}" for fact in facts if fact.why_not]
+            raise UsageError(f"nothing to run: {'; '.join(reasons) or 'the suite has no bench'}")
+        return Planned(whole, asked.axes, benches=facts)
 
-class SuitePlan(NamedTuple):
-    """The plan of a suite."""
-
-    plan: Plan
-    benches: tuple[BenchFacts, ...]
-
-
-def plan_suite(workers: Workers, asked: SuiteRun, selection: Selection, say: Say) -> SuitePlan:
-    """Returns the plan of the benches in their order. What cannot be planned costs its own bench.
-    Raises `UsageError` if nothing is left."""
-    plans: list[Plan] = []
-    facts: list[BenchFacts] = []
-    # All parts of a run have the same benches; cases are selected when all are known.
-    every = msgspec.structs.replace(selection, ids=(), partition=None)
-    for bench in asked.benches:
-        obstacle = reason = asked.obstacles.get(bench.name, "")
-        installed = asked.environments.get(bench.name, (BenchEnvironment(),))
-        found: Sequence[BenchEnvironment] = ()
-        if isinstance(installed, str):
-            reason = reason or installed
-        else:
-            found = installed
+    def _find(self, bench: Bench, asked: Asked) -> tuple[Plan, BenchFacts]:
+        """Returns the plan of a bench, and what reports need to know of it; says why there is
+        none."""
+        obstacle = self.obstacles.get(bench.name, "")
+        installed = self.environments.get(bench.name, (BenchEnvironment(),))
+        reason = obstacle or (installed if isinstance(installed, str) else "")
+        envs = () if isinstance(installed, str) else installed
+        settings = asked.selection.settings
+        share = share_of(bench, settings, asked.workers.program_cpus, self.nodes)
         plan = united(())
-        share = share_of(bench, selection.settings, workers.program_cpus, asked.nodes)
         if not reason:
             try:
-                plan = united(plan_bench(workers, bench, env, share, every, say) for env in found)
-                plan = at_nodes(plan, bench, asked.at_nodes)
+                made = united(plan_bench(bench, env, share, asked) for env in envs)
+                cases = vary(_at_nodes(made.cases, bench, self.at_nodes), asked.axes)
+                plan = msgspec.structs.replace(made, cases=cases)
             except OpperfError as error:
                 reason = one_line(str(error))
         if reason and bench.enabled:
-            say(f"bench {bench.name} is not run: {reason}")
-        plans.append(plan)
-        env = found[0].label if len(found) == 1 else ""
+            asked.say(f"bench {bench.name} is not run: {reason}")
+        env = envs[0].label if len(envs) == 1 else ""
         own = facts_of(bench, plan.cases, env, share, reason)
-        facts.append(msgspec.structs.replace(own, is_broken=bool(reason) and not obstacle))
-    cases = [case for plan in plans for case in plan.cases]
-    if not cases:
-        reasons = [f"{fact.name}: {fact.why_not}" for fact in facts if fact.why_not]
-        raise UsageError(f"nothing to run: {'; '.join(reasons) or 'the suite has no bench'}")
-    whole = msgspec.structs.replace(united(plans), cases=disambiguate(deduplicate(cases)))
-    chosen = filter_by_partition(filter_by_id(whole, selection), selection)
-    return SuitePlan(chosen, tuple(facts))
+        return plan, msgspec.structs.replace(own, is_broken=bool(reason) and not obstacle)
 
 
-def at_nodes(plan: Plan, bench: Bench, benches: Mapping[str, Mapping[str, Bench]]) -> Plan:
-    """Returns the plan of a bench whose case, if it is a script, has what is other on nodes."""
+def _at_nodes(
+    cases: tuple[Case, ...], bench: Bench, benches: Mapping[str, Mapping[str, Bench]]
+) -> tuple[Case, ...]:
+    """Returns the cases of a bench, of which that of a script has what is other on nodes."""
     if bench.workload != "script":
-        return plan
+        return cases
     own = words_of(bench)
     there = {node: words_of(found[bench.name]) for node, found in benches.items()}
     other = {node: words for node, words in there.items() if words != own}
-    cases = (
+    if not other:
+        return cases
+    return tuple(
         msgspec.structs.replace(case, target=msgspec.structs.replace(case.target, at_nodes=other))
-        for case in plan.cases
+        for case in cases
     )
-    return msgspec.structs.replace(plan, cases=tuple(cases)) if other else plan
 
 
 def united(plans: Iterable[Plan]) -> Plan:
@@ -207,19 +205,12 @@ def variables_of(bench: Bench, settings: Settings) -> dict[str, str]:
     return {**settings.env, **bench.env.variables}
 
 
-def plan_bench(
-    workers: Workers,
-    bench: Bench,
-    environment: BenchEnvironment,
-    share: Share,
-    selection: Selection,
-    say: Say,
-) -> Plan:
+def plan_bench(bench: Bench, environment: BenchEnvironment, share: Share, asked: Asked) -> Plan:
     """Returns the plan of a bench in an environment. Raises `UsageError`, with the place in its
     file, for what it cannot be of, and the errors of sources."""
     if environment.interpreter is not None:
-        workers.add_interpreters((environment.interpreter,))
-    label = environment.label
+        asked.workers.add_interpreters((environment.interpreter,))
+    label, selection = environment.label, asked.selection
     if bench.workload == "script":
         case = script_case(bench, label, share, selection.settings, environment.variables)
         return Plan(cases=(case,), excluded={})
@@ -229,44 +220,37 @@ def plan_bench(
     if bench.env.variables:
         axes["env"] = (bench.env.variables,)
     limits = limits_of(bench)
-    settings = msgspec.structs.replace(selection.settings, **limits)
     frameworks = bench.settings.get(FRAMEWORK) or (default_framework(()),)
+    is_of_files = bench.workload not in ("operators", "model")
     own = msgspec.structs.replace(
         selection,
-        settings=settings,
+        settings=msgspec.structs.replace(selection.settings, **limits),
         size=one_of(bench, SIZE, "default"),
         configurations=number_of(bench, CONFIGURATIONS),
         dtype_given="dtype" in axes,
+        patterns=bench.content if bench.workload == "operators" else (),
+    )
+    sources: list[CaseSource] = list(
+        map(RegistrySource, frameworks[:1] if is_of_files else frameworks)
     )
     if bench.workload == "model":
-        return plan_models(workers, bench, frameworks, own, axes, say)
-    is_of_files = bench.workload != "operators"
-    own = msgspec.structs.replace(own, patterns=() if is_of_files else bench.content)
+        axes.setdefault("profiler", (PROFILER,))
+        sources = [_models(bench, frameworks, own.size)]
     files = open_files(map(Path, bench.content)) if is_of_files else ()
-    overriding = {*axes, *limits}
-    return united(
-        plan_run(workers, framework, own, axes, files, overriding, say)[0]
-        for framework in (frameworks[:1] if is_of_files else frameworks)
-    )
+    here = replace(asked, selection=own, axes=axes, files=files, overriding={*axes, *limits})
+    return united(plan_source(source, here).plan for source in sources)
 
 
-def plan_models(
-    workers: Workers,
-    bench: Bench,
-    frameworks: tuple[str, ...],
-    selection: Selection,
-    axes: Axes,
-    say: Say,
-) -> Plan:
-    """Returns the plan of a bench of models, as `opperf experiment` has it."""
-    axes.setdefault("profiler", (PROFILER,))
-    matrix = Matrix(
-        frameworks=frameworks,
-        models=tuple(models_of(bench)),
-        sizes=(selection.size,),
-        batch_sizes=(number_of(bench, BATCH_SIZE),),
+def _models(bench: Bench, frameworks: tuple[str, ...], size: str) -> Models:
+    """Returns the models of a bench, as `opperf experiment` has them."""
+    return Models(
+        Matrix(
+            frameworks=frameworks,
+            models=tuple(models_of(bench)),
+            sizes=(size,),
+            batch_sizes=(number_of(bench, BATCH_SIZE),),
+        )
     )
-    return plan_experiments(workers, matrix, selection, axes, (), (), say).plan
 
 
 def models_of(bench: Bench) -> Iterator[ModelWord]:
@@ -371,3 +355,35 @@ def place(bench: Bench, key: str) -> str:
     """Returns where a key of a bench is, for errors."""
     found = bench.locations.get(key) or bench.locations.get(f"settings.{key}")
     return str(found or f"{bench.name}.{key}")
+
+
+SCRIPT = "main.py"
+"""The script of a bench that is a folder."""
+
+VOIRFILE = "voirfile.py"
+VOIRFILE_VARIABLE = "VOIRFILE"
+"""Environment variable of voir: paths, separated by blanks."""
+
+
+def script_version(bench: Bench) -> str:
+    """Returns a hash of a bench's script and of voir's instruments beside it."""
+    script = script_of(bench)
+    files = (script, *voirfiles_of(script))
+    return digest([read_text(file, errors="replace") for file in files if file.is_file()])
+
+
+def voirfiles_of(script: Path) -> list[Path]:
+    """Returns the files of voir's instruments for a script: those of the variable `VOIRFILE`, or
+    its own one and those of its folder and of the folders above, as voir has them."""
+    given = os.environ.get(VOIRFILE_VARIABLE)
+    if given is not None:
+        return [Path(file) for file in given.split()]
+    own = script.with_name(f"{script.stem}.{VOIRFILE}")
+    folders = script.resolve().parents
+    return [file for file in (own, *(each / VOIRFILE for each in folders)) if file.is_file()]
+
+
+def script_of(bench: Bench) -> Path:
+    """Returns the path of a bench's script, whether it is there or not."""
+    path = Path(bench.content[0])
+    return path / SCRIPT if path.is_dir() else path

@@ -1,21 +1,24 @@
 """The plan of a suite: cases and facts of benches, and what costs a bench."""
 
+from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
 from opperf.errors import UsageError
+from opperf.execution.case_source import Asked, plan_source
 from opperf.execution.fleet.counting import NodeCounts
+from opperf.experiments import benches as module
+from opperf.experiments.benches import BenchEnvironment, Benches, axes_of, voirfiles_of
 from opperf.frameworks import load
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Interpreter, NodeWords, ScriptTarget
 from opperf.sources.selecting import Selection
-from opperf.suite_runs import planning
-from opperf.suite_runs.planning import BenchEnvironment, SuiteRun, axes_of, plan_suite
-from opperf.suite_runs.script_files import voirfiles_of
 from opperf.suites.bench import Bench, EnvironmentSpec, Location, Plan, Usage, Voir
 from tests.conftest import InProcess, InProcessWorkers
+
+SuitePlan = namedtuple("SuitePlan", "plan benches")
 
 EXP = {"framework": ("numpy",), "dtype": ("float32", "float64"), "max_configs": ("1",)}
 
@@ -35,8 +38,9 @@ def planned():
         nodes=(),
     ):
         workers, said = InProcessWorkers(worker, [], pinning=Pinning(cpus)), []
-        asked = SuiteRun(benches, environments or {}, obstacles or {}, nodes, there or {})
-        return plan_suite(workers, asked, selection, said.append), said
+        source = Benches(benches, environments or {}, obstacles or {}, nodes, there or {})
+        found = plan_source(source, Asked(workers, selection, {}, (), (), said.append))
+        return SuitePlan(found.plan, found.benches), said
 
     return made
 
@@ -86,7 +90,7 @@ def test_a_script_has_a_process_for_each_gpu_and_core_that_it_may_use(
     planned, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
-    monkeypatch.setattr(planning, "has_driver", lambda: True)
+    monkeypatch.setattr(module, "has_driver", lambda: True)
     two = EnvironmentSpec(variables={"CUDA_VISIBLE_DEVICES": "4,6"})
     cpu = min(usable_cpus())
     (plan, facts), _ = planned(
@@ -97,7 +101,7 @@ def test_a_script_has_a_process_for_each_gpu_and_core_that_it_may_use(
     )
     assert [case.target.processes for case in plan.cases] == [4, 2, 1]
     assert [(fact.processes, fact.gpus) for fact in facts] == [(8, 8), (2, 2), (1, 4)]
-    monkeypatch.setattr(planning, "has_driver", lambda: False)
+    monkeypatch.setattr(module, "has_driver", lambda: False)
     _, (fact,) = planned(script(tmp_path, "none", plan=Plan("per_gpu")))[0]
     assert fact.gpus == 0
 
