@@ -45,7 +45,7 @@ def calls_option(spellings: str, help: str) -> Option:
 
 
 class Measured(NamedTuple):
-    """What came of the cases."""
+    """The end of a run of the cases."""
 
     code: int
     """The exit code of their run."""

@@ -209,8 +209,8 @@ class RecordRequest(Request, frozen=True, kw_only=True):
 
     @contextmanager
     def recorded(self, command: str) -> Iterator[None]:
-        """Records what is called inside of it, as of a program of this command; after an error,
-        too. Raises `OpperfError` as `run` does."""
+        """Records what is called inside of it, and writes that as the recording of a command; after
+        an error, too. Raises `OpperfError` as `run` does."""
         from opperf.recording.output import written
 
         session, file = self.session(command, self.steps), self.output.absolute()

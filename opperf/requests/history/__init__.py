@@ -1,1 +1,1 @@
-"""What can be asked of a history, a store of results of many commits."""
+"""Requests on a history, a store of results of many commits."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class AddedFiles(NamedTuple):
-    """What a history has more of after `history add`."""
+    """The additions of `history add` to a history."""
 
     project: str
     store: str
@@ -211,7 +211,7 @@ DEFAULT_BRANCH = "main"
 
 
 class Imported(NamedTuple):
-    """What a history has more of after `history import`."""
+    """The additions of `history import` to a history."""
 
     project: str
     store: str
@@ -302,7 +302,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         folder = self.of.repository
         commits: dict[str, Commit] = {}
         if is_repository(folder):
-            commits = read_commits(folder, [one.commit.sha for one in submissions])
+            commits = read_commits(folder, [found.commit.sha for found in submissions])
         if not commits and not self.of.project:
             raise UsageError(
                 f"{folder} is no repository that has one of the commits, as "
@@ -313,17 +313,17 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         default = DEFAULT_BRANCH if branch == DETACHED else branch
         return [
             msgspec.structs.replace(
-                one,
-                commit=commits.get(one.commit.sha, one.commit),
-                branch=one.branch or default,
+                found,
+                commit=commits.get(found.commit.sha, found.commit),
+                branch=found.branch or default,
             )
-            for one in submissions
+            for found in submissions
         ]
 
 
 def _without_place(submissions: Iterable[Submission]) -> list[str]:
     """Returns a sentence on the commits whose order is not known."""
-    lost = {one.commit.sha: one.commit for one in submissions if one.commit.position is None}
+    lost = {run.commit.sha: run.commit for run in submissions if run.commit.position is None}
     if not lost:
         return []
     return [

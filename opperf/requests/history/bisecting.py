@@ -32,7 +32,7 @@ class Session(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a bisection found, of its report in JSON."""
+    """The answer of a bisection, in its report as JSON."""
 
     outcome: str
     repository: str = ""

@@ -160,7 +160,7 @@ class ChosenSeries(Group, frozen=True, kw_only=True):
             and (not self.metrics or stored.key.metric in self.metrics)
         ]
         wanted: set[int] = set()
-        operators = [Operator(framework="", namespace="", name=one.facts.name) for one in found]
+        operators = [Operator(framework="", namespace="", name=each.facts.name) for each in found]
         for name in self.names:
             if name.startswith(NUMBER):
                 chosen = {stored.id for stored in found if f"{NUMBER}{stored.id}" == name}

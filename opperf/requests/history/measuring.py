@@ -75,7 +75,7 @@ SPLIT = ":=,"
 
 
 class MeasuredCommits(NamedTuple):
-    """What became of the commits of a range."""
+    """The commits of a range, and the attempts to measure them."""
 
     report: Report
     attempts: Mapping[str, Attempt]
@@ -148,8 +148,8 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(
         self, say: Say, asked: RunRequest, watch_of: Callable[[ResolvedRun], Watch]
     ) -> MeasuredCommits:
-        """Measures what is asked of each commit, and adds that; `watch_of` returns what is told
-        meanwhile. Raises `OpperfError` for a wrong request, and for what is wrong whichever commit
+        """Measures what is asked of each commit, and adds that; `watch_of` returns how that
+        is shown. Raises `OpperfError` for a wrong request, and for what is wrong whichever commit
         is measured."""
         # Help and completion do without the imports.
         from opperf.history.reports.attempts import attempts_report

@@ -151,7 +151,11 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
                 read_history(store, project, ids, branch, self.with_dirty),
                 project,
                 reading.read_environments(store),
-                [one for one in reading.read_failures(store, project) if one.series in failed],
+                [
+                    found
+                    for found in reading.read_failures(store, project)
+                    if found.series in failed
+                ],
                 read_evidence(store, project),
                 shown,
             )
