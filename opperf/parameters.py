@@ -427,14 +427,6 @@ def output_format(
     )
 
 
-def report_output(command: str) -> Callable[[Command], Command]:
-    """Returns the options for the output of a command that makes one report or listing."""
-    return combine(
-        output_format("--format", command, "Format of the output."),
-        output_options("Output file; - prints the output.", command, default="-"),
-    )
-
-
 def report_outputs(command: str) -> Callable[[Command], Command]:
     """Returns the options for the outputs of a comparison."""
     return combine(

@@ -116,7 +116,7 @@ class Declared(NamedTuple):
     def shown(self) -> str:
         """The name that users know it by."""
         long = (name for name in self.names if name.startswith("--"))
-        return next(long, self.option.metavar.strip("[].")).partition("/")[0]
+        return next(long, (*self.names, self.option.metavar.strip("[]."))[0]).partition("/")[0]
 
     @property
     def keywords(self) -> tuple[str, ...]:

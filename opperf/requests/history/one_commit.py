@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from opperf.commands.history.adding import read_submissions
-from opperf.commands.running import watch_of
 from opperf.errors import (
     BrokenModuleError,
     InstallationError,
@@ -40,16 +38,16 @@ from opperf.history.attempts import (
     without_points,
 )
 from opperf.history.builds import Build, Builder, BuildError
-from opperf.history.model import OK, Commit, CommitsOf
-from opperf.history.repository import Checkout
-from opperf.history.worktrees import Commit as BuiltCommit
+from opperf.history.model import OK, CommitsOf
 from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.summary import nothing_measured
+from opperf.repository import Checkout, Commit
+from opperf.requests.history.adding import told
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.running import Work, measure_work, plan_work
+from opperf.requests.running import Watch, Work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
@@ -116,9 +114,9 @@ class OneCommit:
         builder: Builder,
         what: ResolvedRun,
         is_shallow: bool,
-        say: Callable[[str], None],
+        watch: Watch,
     ) -> None:
-        self._place, self._builder, self._what, self._say = place, builder, what, say
+        self._place, self._builder, self._what, self._watch = place, builder, what, watch
         self._is_shallow = is_shallow
 
     def measure(self, commit: Commit) -> Attempt:
@@ -132,7 +130,7 @@ class OneCommit:
         built = None
         try:
             try:
-                built = self._builder.build(BuiltCommit(commit.sha, subject=commit.subject))
+                built = self._builder.build(commit)
             except (BuildError, InstallationError) as error:
                 # Whatever is measured.
                 key = {BUILT: self._place.keys.built}
@@ -150,7 +148,7 @@ class OneCommit:
         started = time.monotonic()
         with Pinning(request.cpus) as pinning, Workers(python, pinning) as workers:
             try:
-                planned = plan(workers, request, self._say)
+                planned = plan(workers, request, self._watch.say)
             except OutputError:
                 raise
             except OpperfError as error:
@@ -161,8 +159,7 @@ class OneCommit:
             work = without(planned.work, there)
             if not work.remaining:
                 return _all_there(planned, there)
-            watch = watch_of(request)
-            run = measure_work(work, run_file, request, workers, pinning, started, watch)
+            run = measure_work(work, run_file, request, workers, pinning, started, self._watch)
         _check_loaded(run.records, built, run_file)
         return self._measured(commit, run, run_file, planned, there)
 
@@ -223,12 +220,14 @@ class OneCommit:
 
     def _add(self, commit: Commit, run_file: Path, labels: Mapping[str, str]) -> None:
         """Adds a run file as that of a commit, and removes it."""
+        from opperf.history.intake.runs import read_submission
         from opperf.history.store.adding import add_runs
 
         place = self._place
         checkout = Checkout(commit, place.branch, is_shallow=self._is_shallow)
         is_partial = ASKED not in labels
-        (found,) = read_submissions([run_file], checkout, place.commits_of, is_partial)
+        read = read_submission(run_file, checkout, place.commits_of, is_partial)
+        found = told(read, self._watch.warn)
         found = msgspec.structs.replace(found, labels={**found.labels, **labels})
         add_runs(place.store, place.project, [found], place.commits_of)
         self._remove_empty(commit)
