@@ -29,7 +29,7 @@ from typing import NamedTuple
 import msgspec
 from packaging.requirements import Requirement
 
-from opperf.environments.pythons import is_version_of, version_of
+from opperf.environments.building import is_version_of, version_of
 from opperf.frameworks.tested import TABLE, SweptVersion
 from opperf.model import Status
 from opperf.results.runfile import read_run

@@ -14,9 +14,13 @@ from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler, waits
-from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
-from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
+from opperf.instruments.profilers.reference_work import (
+    LAUNCH_BOUND,
+    ReferenceWork,
+    launch_ns,
+    middle_mean,
+)
 from opperf.instruments.profilers.sampling import Samples, Sampling, loops_for, sample, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.visit import NS_PER_S, Visit, count_moved_bytes

@@ -18,7 +18,7 @@ GROUP = "opperf.sources"
 
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
-    "input log": "opperf.sources.input_log:source",
+    "input log": "opperf.sources.logged_text:source",
     "trace": "opperf.sources.traces:source",
     "results of PARAM": "opperf.sources.param.result_files:source",
     "configuration": "opperf.sources.param.files:source",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.frameworks import Framework
-from opperf.frameworks.process_parts import ProcessPart
+from opperf.frameworks.base import ProcessPart
 from opperf.frameworks.user_modules import BESIDE
 from opperf.instruments.prepared import compiles
 from opperf.model import Case, Note, NoteCode, OperatorTarget

@@ -19,7 +19,7 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.nvtx_ranges import Ranges
+from opperf.frameworks.capabilities import Ranges
 from opperf.instruments.cold import Flush
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import PreparedCase, case_scope

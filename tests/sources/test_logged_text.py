@@ -13,8 +13,7 @@ from opperf.model import (
     OperatorTarget,
     TensorSpec,
 )
-from opperf.sources.input_log import InputLog
-from opperf.sources.logged_text import log_text
+from opperf.sources.logged_text import InputLog, log_text
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.param.files import read_text
 from opperf.sources.param.writing import configuration_text

@@ -20,6 +20,7 @@ import numpy as np
 
 from opperf.dtypes import is_floating
 from opperf.errors import UnsupportedError
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.calls import (
     Calls,
     EndStep,
@@ -232,7 +233,7 @@ def key_of(
 def describe(
     handle: int,
     arrays: Sequence[Any],
-    plain: Mapping[str, Any],
+    plain: CallArguments,
     out: Any,
     modes: tuple[bool, bool],
 ) -> RecordedCall:

@@ -12,9 +12,8 @@ import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Gradient, Watched
+from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
@@ -236,7 +235,7 @@ class PyTorch(Framework):
         return isinstance(value, torch.Tensor) and value.requires_grad
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
@@ -244,7 +243,7 @@ class PyTorch(Framework):
         return execution.prepare(case.settings, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> partial[Any]:
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
@@ -259,7 +258,7 @@ class PyTorch(Framework):
             operator, arguments
         )
 
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
         called = self.function(case.target)
         if isinstance(case.target, ObjectTarget):
             called = self.place_weights(called, case)
@@ -300,7 +299,7 @@ class PyTorch(Framework):
     def removed_work(
         self,
         case: Case,
-        arguments: Mapping[str, Any],
+        arguments: CallArguments,
         function: Callable[..., Any] | None,
         call: Callable[[], Any],
         gradient: Callable[[], Gradient] | None,
@@ -347,7 +346,7 @@ class PyTorch(Framework):
         return replay.Replay(self, case, sequence, group)
 
     def restore(
-        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+        self, case: Case, arguments: CallArguments, call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         if isinstance(case.target, TraceTarget):
             return replay.pause_of(case.target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from opperf.frameworks.process_parts import ProcessPart
+from opperf.frameworks.base import ProcessPart
 
 
 def _set_deterministic(before: tuple[bool, bool]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opperf.model import PASSES, NoteCode, Record
 from opperf.reports.hotspots.times import recorded_time
-from opperf.results.plausible import STALLED, plausible_ns
+from opperf.results.possible import STALLED, plausible_ns
 
 APART = 10.0
 """Ratio of the median to the shortest sample from which samples are of different things: a clock's

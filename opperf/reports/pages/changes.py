@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from opperf.reports.model import ChangeRow, Changes, SideSamples
+from opperf.reports.pages.cases import most_samples, picked
 from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
-from opperf.reports.pages.samples import most_samples, picked
 from opperf.shares import share_text
 
 

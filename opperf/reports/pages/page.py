@@ -10,16 +10,18 @@ from typing import NamedTuple
 
 from opperf.machine.environment import machine_text
 from opperf.model import Environment, Run, Status
+from opperf.plurals import pluralize
 from opperf.reports.html import fragment_content
 from opperf.reports.model import Report, RunOnPage, Section, Tone
 from opperf.reports.pages.cases import case_table, environments_of, scripts_of, unmeasured
 from opperf.reports.pages.changes import change_table
-from opperf.reports.pages.content import Content, DataTable
-from opperf.reports.pages.sweeps import charts_of
+from opperf.reports.pages.content import Chart, Content, DataLine, DataTable
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
 from opperf.reports.templates import render, unmarked
 from opperf.results.columns import count_uncertain
+from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
+from opperf.results.projection import Source
 from opperf.results.text import count_text
 from opperf.results.web_page import page_text
 from opperf.shares import detectable_text
@@ -208,3 +210,54 @@ def _verdict_tiles(report: Report) -> Iterator[Tile]:
     if report.changes.detectable is not None:
         detectable = detectable_text(report.changes.detectable)
         yield Tile(detectable, "detectable in the median figure")
+
+
+MOST_LINES = 12
+"""Most lines of a chart, the largest: more colours cannot be told apart."""
+
+MOST_CHARTS = 60
+"""Most charts of a page; the table has all points."""
+
+
+def charts_of(runs: Sequence[RunOnPage]) -> tuple[Chart, ...]:
+    """Returns a chart for each metric of the lines that share a panel; none without a sweep."""
+    sources = [
+        Source(
+            own.name,
+            [record for record in own.run.records if record.case.point],
+            own.run.header.labels,
+        )
+        for own in runs
+    ]
+    sources = [source for source in sources if any(found.summaries for found in source.records)]
+    if not sources or not has_sizes(sources):
+        return ()
+    plot = make_plot(sources)
+    return tuple(_chart(plot, panel) for panel in plot.panels[:MOST_CHARTS])
+
+
+def _chart(plot: Plot, panel: Panel) -> Chart:
+    # In the order of the panel, so that a line has its colour in every chart.
+    largest = sorted(panel.lines, key=lambda line: -max(point.y for point in line.points))
+    drawn = set(map(id, largest[:MOST_LINES]))
+    lines = [line for line in panel.lines if id(line) in drawn]
+    left = len(panel.lines) - len(lines)
+    more = f" (without {pluralize(left, 'smaller line')})" if left else ""
+    return Chart(
+        title=(panel.title or panel.metric.title) + more,
+        x_title=plot.x_title,
+        y_title=panel.metric.title,
+        unit=panel.unit.name,
+        x_is_log=plot.x_is_log,
+        y_is_log=panel.is_log,
+        lines=tuple(map(_line, lines)),
+    )
+
+
+def _line(line: Line) -> DataLine:
+    points = sorted(line.points)
+    return DataLine(
+        line.name,
+        tuple((point.x, point.y, point.low, point.high) for point in points),
+        line.is_function,
+    )
