@@ -30,7 +30,7 @@ import msgspec
 from packaging.requirements import Requirement
 
 from opperf.environments.building import is_version_of, version_of
-from opperf.frameworks.tested import TABLE, SweptVersion
+from opperf.frameworks.installed import TABLE, SweptVersion
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.rules.faults import CASE, RULE

@@ -226,7 +226,7 @@ class Processes(Core):
     and threads of OpenMP or BLAS, whose number opperf sets before the framework is imported."""
 
     variables: tuple[str, ...] = ()
-    """The framework's environment variables that decide how it computes."""
+    """The framework's environment variables that decide how it computes. Default: the package's."""
     own_variables: tuple[str, ...] = ()
     """Environment variables that the framework sets for itself when it first needs them."""
     private_names: ModuleType | None = None

@@ -32,7 +32,7 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
 from opperf.results.recordings import write_recording
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import call_dtype
 from opperf.sources.completing import merge
 from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.varying import with_settings

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.execution.executor import LOCAL
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.experiments.matrix import Matrix
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL

@@ -34,7 +34,7 @@ from opperf.rules.layer_contents import layer_contents
 from opperf.rules.shapes import Shape
 from opperf.rules.values import Arguments
 from opperf.sources.batch import find_batch, scale
-from opperf.sources.operator_names import under_operator_names
+from opperf.sources.shapes import under_operator_names
 from opperf.sources.varying import with_array_type
 
 

@@ -14,7 +14,7 @@ from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.instruments.prepared import key_of
 from opperf.model import Argument, Fill, Settings, TensorSpec, iter_tensors
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import call_dtype
 from opperf.sources.varying import in_dtype
 
 Locate = Callable[[Any, TensorSpec], Fill]

@@ -23,8 +23,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reading import READ_WHOLE, open_file, read_text
-from opperf.sources.base import Completion
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import Completion, call_dtype
 from opperf.sources.logged_arguments import DTYPES, MEMORY_FORMATS, STRIDED, read_arguments
 
 DTYPE_NAMES = {name: short for short, name in DTYPES.items()}

@@ -57,15 +57,20 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve
 from opperf.worker import protocol
-from opperf.worker.ahead import build_cases, compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap
+from opperf.worker.answers import (
+    build_cases,
+    compile_cases,
+    list_operators,
+    script,
+    trace,
+    uncompiled,
+)
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
-from opperf.worker.listing import list_operators, script
 from opperf.worker.measure import measure, measure_in_turn, try_call
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
-from opperf.worker.tracing import trace
 
 IMPORTS: dict[str, Role] = {}
 """Users' modules that this process has imported at its start."""

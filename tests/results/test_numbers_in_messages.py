@@ -32,7 +32,7 @@ MANY = {
     "results/plots/bars.py": "a single row leaves out none",
     "commands/run/running.py": "one worker, and a single operator, have texts of their own",
     "instruments/sampled_passes.py": "a single copy is in the cache",
-    "sources/input_log.py": "a single call has a text of its own",
+    "sources/logged_text.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",
     "sources/sweeping.py": "beyond a limit",
 }

@@ -21,8 +21,8 @@ from opperf.processes.children import LOG_TAIL_BYTES
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 from opperf.worker import client, request_process
+from opperf.worker.answers import list_operators
 from opperf.worker.client import Worker
-from opperf.worker.listing import list_operators
 from opperf.worker.program import WorkerDied, describe_end
 from tests.running import is_running
 
@@ -454,7 +454,7 @@ import sys
 import msgspec
 from opperf.model import Case
 from opperf.worker import client
-from opperf.worker.listing import list_operators
+from opperf.worker.answers import list_operators
 from opperf.worker.program import WorkerDied, describe_end
 from opperf.worker.client import Worker
 

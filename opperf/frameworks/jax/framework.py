@@ -17,7 +17,6 @@ from opperf.frameworks import numpy_arrays, paths
 from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.jax import (
-    PACKAGE,
     WIDE,
     compiling,
     dead_code,
@@ -58,7 +57,6 @@ class JAX(Framework):
     modes: tuple[str, ...] = tuple(programs.MODES)
     compiled_modes: tuple[str, ...] = programs.COMPILED
     has_own_threads = True
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     roots = functions.ROOTS
     gradients = True

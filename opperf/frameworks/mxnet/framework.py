@@ -27,7 +27,6 @@ from opperf.frameworks.base import (
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
-    PACKAGE,
     dead_code,
     functions,
     inference,
@@ -127,7 +126,6 @@ class MXNet(Framework):
     rules = "opperf.rules.mxnet"
     dtypes: tuple[str, ...] = tensors.DTYPES
 
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     gradients: bool = True
     modes: tuple[str, ...] = ("eager", models.HYBRIDIZE)

@@ -18,7 +18,6 @@ from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import (
-    PACKAGE,
     functions,
     memory,
     private,
@@ -88,7 +87,6 @@ class NumPy(Framework):
     name = registry.FRAMEWORK
     rules = "opperf.rules.numpy"
     dtypes: tuple[str, ...] = registry.DTYPES
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     roots = functions.ROOTS
 

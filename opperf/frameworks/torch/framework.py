@@ -17,7 +17,6 @@ from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
-    PACKAGE,
     bodies,
     embedding_tables,
     functions,
@@ -91,7 +90,6 @@ class PyTorch(Framework):
     mode_backends = staticmethod(execution.backends)
     mode_obstacle = staticmethod(execution.obstacle)
     autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
-    variables: tuple[str, ...] = PACKAGE.variables
     # Folders of its compiler, which it would look in anyway.
     own_variables = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
     private_names = private

@@ -12,8 +12,7 @@ from opperf.errors import UsageError, one_line
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.plurals import pluralize
-from opperf.sources.base import Completion
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import Completion, call_dtype
 from opperf.sources.param.arguments import GENERATORS
 from opperf.sources.param.macros import expand_spec, has_macro
 from opperf.sources.param.naming import target_of
