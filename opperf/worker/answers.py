@@ -6,38 +6,58 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
-from opperf.errors import NoGradientError, UnsupportedError, one_line
-from opperf.frameworks import Framework
-from opperf.instruments.guard import guard
+from opperf.errors import (
+    NoGradientError,
+    OpperfError,
+    UnsupportedError,
+    one_line,
+)
+from opperf.frameworks import Framework, package_of
+from opperf.frameworks.user_modules import (
+    loaded_for,
+    loaded_modules,
+    users_modules,
+)
+from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD
 from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import named_cpus
 from opperf.model import (
+    UNKNOWN,
     Case,
     ListedOperator,
     Listing,
     ModelTarget,
     Operator,
     OperatorTarget,
+    Role,
     Target,
     TraceTarget,
 )
+from opperf.model.base import digest
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import Phase
 from opperf.rules.engine import SEARCH
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
+from opperf.sources.overrides import VALUED
 from opperf.sources.registry import missing_kernel
 from opperf.sources.selecting import callable_at
+from opperf.sources.shapes import bounded, with_decided
+from opperf.sources.varying import with_array_type, with_settings
+from opperf.worker import protocol
 from opperf.worker.binding import bound_of
+from opperf.worker.measure import EAGER
+from opperf.worker.protocol import Trial
 
 MOST_BYTES = 2**28
 """Most memory of a case that is compiled ahead, as several are at once: its inputs are made for
@@ -221,3 +241,88 @@ def _call(framework: Framework, case: Case, bound: Bound, least_s: float) -> Non
         gradient.record()
         gradient.backward()
     framework.synchronize(case.settings.device)
+
+
+UNGUARDED = 2**20
+"""Bytes of inputs up to which free memory is not checked: the check takes longer than such a
+call."""
+
+
+def _complete(case: Case, framework: Framework) -> Case:
+    """Returns the case with the target's array type, all shapes inferred, indices in range, and
+    integers that the other arguments decide, but for a user's own."""
+    array_type = framework.array_type(case.target)
+    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
+    made = msgspec.structs.replace(case, arguments=arguments)
+    if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
+        made = framework.with_inferred_shapes(made)
+    made = bounded(framework, made)
+    own = [name for name, spec in made.tensors() if spec.fill.distribution == "literal"]
+    kept = own if VALUED in made.origin else []
+    decided = with_decided(framework, made.target, made.arguments, kept)
+    return msgspec.structs.replace(made, arguments=decided)
+
+
+def try_call(case: Case, framework: Framework) -> Trial:
+    """Makes the case's tensors and calls its target once, forward only, in the framework's default
+    mode: another one may take seconds to compile. Any exception is a refusal. A user's function
+    that is refused there may still run in eager mode."""
+    trial = _try_in(framework.modes[0], case, framework)
+    if trial.refusal and EAGER in framework.modes[1:] and not framework.is_own(case.target):
+        eager = _try_in(EAGER, case, framework)
+        return trial if eager.refusal else eager
+    return trial
+
+
+def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
+    try:
+        case = with_settings(_complete(case, framework), {"mode": mode})
+        refused = framework.foreseen_refusal(case)
+        if refused:
+            return Trial(refusal=refused)
+        if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
+            guard(case, framework)
+        with case_scope(case, framework):
+            prepared = PreparedCase(case, framework)
+            started = time.perf_counter()
+            outputs = prepared.call()
+            framework.synchronize(case.settings.device)
+            seconds = time.perf_counter() - started
+            return Trial(
+                arguments=case.arguments,
+                has_nan=framework.has_nan(outputs),
+                output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
+                seconds=seconds,
+            )
+    except OpperfError as error:
+        return Trial(refusal=str(error))
+    except Exception as error:
+        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
+        return Trial(refusal=one_line(reason))
+
+
+MAPS = Path("/proc/self/maps")
+"""Linux's list of what is mapped into a process, whose lines end with a path."""
+
+
+def loaded(
+    framework: Framework, targets: Iterable[Target], imports: Mapping[str, Role]
+) -> protocol.Loaded:
+    """Returns the files of the framework, of the modules that were imported for it, of users'
+    targets, and of what these have imported of the user's own."""
+    package = package_of(framework.name)
+    roles = {} if package is None else {package.name: Role.PART}
+    own = chain.from_iterable(map(loaded_for, targets))
+    files = (*loaded_modules({**roles, **imports}), *own)
+    known = {(found.name, found.file) for found in files}
+    others = (found for found in users_modules() if (found.name, found.file) not in known)
+    return protocol.Loaded(tuple(dict.fromkeys((*files, *others))), digest(sorted(_libraries())))
+
+
+def _libraries() -> set[str]:
+    try:
+        lines = MAPS.read_text().splitlines()
+    except OSError:
+        return set()
+    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
+    return {path for path in paths if ".so" in Path(path).name}

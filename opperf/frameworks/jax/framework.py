@@ -32,6 +32,7 @@ from opperf.frameworks.jax import (
     steps,
     tensors,
 )
+from opperf.frameworks.jax.compiling import expected
 from opperf.frameworks.jax.devices import (
     DTYPES,
     devices,
@@ -124,7 +125,7 @@ class JAX(Framework):
         return functions.signature(target, function or self.function(target))
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        with programs.expected():
+        with expected():
             return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
@@ -132,7 +133,7 @@ class JAX(Framework):
         return super().constant(value, device) if made is None else made
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        with programs.expected():
+        with expected():
             return tensors.copy_to_device(value, spec, device)
 
     def bind(
@@ -170,7 +171,7 @@ class JAX(Framework):
     def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
         if tensors.is_key(tensor):
             return tensor
-        with programs.expected():
+        with expected():
             made = tensors.like(tensor, numbers)
         call.replace(tensor, made)  # type: ignore[attr-defined]
         return made
@@ -236,7 +237,7 @@ class JAX(Framework):
         return len(os.sched_getaffinity(0))
 
     def has_nan(self, outputs: Any) -> bool:
-        with programs.expected():
+        with expected():
             return tensors.has_nan(outputs)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
