@@ -45,7 +45,7 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 class Naming(Core):
     """Lookup of names and callables. Default: by the list of operators."""
 
-    roots: Mapping[str, object] = MappingProxyType({})
+    roots: Mapping[str, ModuleType] = MappingProxyType({})
     """Modules of the framework by the first word of a dotted path."""
 
     def registered(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from opperf.model import declaring
 from opperf.model.base import ID_LENGTH, ID_VERSION, Struct, digest
@@ -17,6 +17,11 @@ from opperf.model.targets import (
     canonical_target,
 )
 from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
+
+T = TypeVar("T")
+
+SettingValues = Mapping[str, Any]
+"""Values of settings by name, each of the type that `Settings` has for it."""
 
 Pass = Literal["forward", "backward"]
 
@@ -125,7 +130,7 @@ def display_arguments(case: Case) -> dict[str, Any]:
     return {name: display_argument(value) for name, value in case.arguments.items()}
 
 
-def split_positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def split_positional(arguments: Mapping[str, T]) -> tuple[list[T], dict[str, T]]:
     """Splits a case's arguments, or the values made for them, into positional and named ones."""
     positions = sorted((name for name in arguments if name.isdecimal()), key=int)
     named = {name: value for name, value in arguments.items() if not name.isdecimal()}
@@ -159,6 +164,6 @@ def identity_of(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name, one in DECLARED.items() if one.identity}
 
 
-def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
+def without_defaults(settings: SettingValues) -> dict[str, Any]:
     """Returns the settings that are not at their defaults."""
     return {name: value for name, value in settings.items() if value != DEFAULTS[name]}

@@ -112,7 +112,7 @@ class Words:
     names, `role` for an argument of the same name, `-argument` for one that does not affect the
     values."""
 
-    def __init__(self, text: str, constants: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, constants: Values) -> None:
         self.constants = constants
         """Roles without an argument: the operator's constant values of them."""
         self.names: dict[str, tuple[str, ...]] = {}

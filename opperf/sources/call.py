@@ -16,6 +16,7 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import CallArguments
 from opperf.instruments.prepared import Bound, Key
 from opperf.model import (
     Argument,
@@ -133,7 +134,7 @@ class UserCall:
             except UsageError as error:
                 self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
 
-    def _case(self, position: int, inputs: Mapping[str, Any]) -> Case:
+    def _case(self, position: int, inputs: CallArguments) -> Case:
         """Returns the case of one dict of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
@@ -256,7 +257,7 @@ def resolves_to(framework: Framework, target: Target, function: Callable[..., An
         return False
 
 
-def collect_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, Any]:
+def collect_lists(inputs: CallArguments, operator: Operator) -> CallArguments:
     """Returns the inputs with `args0`, `args1`, ... as one list, in the order of their numbers, if
     the operator takes a list of tensors and has no arguments of such names."""
     lists = [parameter.name for parameter in operator.tensors if parameter.kind is Kind.TENSORS]

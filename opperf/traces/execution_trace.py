@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from opperf.decoding import read_json
+from opperf.decoding import JsonObject, read_json
 from opperf.model import Argument
 from opperf.plurals import pluralize
 from opperf.traces.anomalies import Anomalies, Anomaly
@@ -49,7 +49,7 @@ TRITON = "triton"
 TRITON_REFUSAL = "a Triton kernel, whose file is not executed"
 
 
-def read_nodes(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
+def read_nodes(trace: Trace, objects: Iterable[JsonObject]) -> None:
     """Adds the nodes of an execution trace."""
     for raw in objects:
         node = _node(trace, raw)
@@ -89,7 +89,7 @@ def _circular(nodes: Mapping[int, Node]) -> int:
     return count
 
 
-def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
+def _node(trace: Trace, raw: JsonObject) -> Node | None:
     """Returns the node of an object; None if it is none."""
     attributes = _attributes(raw)
     identity, name = raw.get("id"), raw.get("name")
@@ -129,7 +129,7 @@ def _is_number(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
-def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _attributes(raw: JsonObject) -> JsonObject:
     """Returns a node's attributes by name: in a list of its own, or beside the others."""
     listed = raw.get("attrs")
     if not isinstance(listed, list):
@@ -141,7 +141,7 @@ def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _values(raw: Mapping[str, Any], name: str) -> Values:
+def _values(raw: JsonObject, name: str) -> Values:
     found = raw.get(name)
     singular = name.removesuffix("s")
     if isinstance(found, dict):
@@ -201,7 +201,7 @@ def _call(
     schema: str,
     inputs: Values,
     refs: Sequence[Ref],
-    attributes: Mapping[str, Any],
+    attributes: JsonObject,
     ranges: Mapping[int, Range],
 ) -> int:
     """Returns the index of a node's distinct call."""

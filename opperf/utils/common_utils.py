@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.model import MetricKind
 from opperf.reports.run_page import results_text
@@ -29,13 +30,13 @@ def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return dict(sorted(merged.items()))
 
 
-def get_json(results: Mapping[str, Any]) -> str:
+def get_json(results: Mapping[str, Sequence[JsonObject]]) -> str:
     """Results as JSON text, sorted by operator; a value without a JSON type becomes a string."""
     return json.dumps(results, indent=4, sort_keys=True, default=str)
 
 
 def save_to_file(
-    results: Mapping[str, Any],
+    results: Mapping[str, Sequence[JsonObject]],
     out_filepath: str | Path,
     out_format: str = "json",
     runtime_features: Any = None,

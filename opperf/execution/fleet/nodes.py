@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.model import Struct
 
@@ -56,7 +57,7 @@ def alive(listed: Iterable[Mapping[str, Any]]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _name(entry: Mapping[str, Any]) -> str:
+def _name(entry: JsonObject) -> str:
     labels, address = entry.get("Labels") or {}, entry.get("NodeManagerAddress", "")
     named = entry.get("NodeName", "")
     if labels.get(NAME):

@@ -65,7 +65,7 @@ def split_arguments(arguments: CallArguments) -> tuple[dict[str, Any], dict[str,
     return tensors, plain
 
 
-def render_keywords(values: Mapping[str, Any]) -> str:
+def render_keywords(values: CallArguments) -> str:
     """Returns the plain values as keywords in a script."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 

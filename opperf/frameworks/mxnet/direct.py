@@ -96,7 +96,7 @@ def make_control_flow(operator: Operator, places: Sequence[str], plain: CallArgu
 
 
 def _by_graph(
-    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
+    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: CallArguments
 ) -> Call:
     symbols = (graph.symbol for graph in graphs.values())
     function = getattr(private.SYMBOLS.get(), f"_{name}")
@@ -116,7 +116,7 @@ def _by_graph(
 
 
 def _by_handle(
-    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
+    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: CallArguments
 ) -> Call:
     function = getattr(private.CONTROL_FLOW.get(), name)
     several = values["num_outputs"] > 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
@@ -107,7 +108,7 @@ class Cases:
 class Configuration(Cases):
     """The cases of a configuration."""
 
-    def __init__(self, content: Mapping[str, Any], place: str = "") -> None:
+    def __init__(self, content: JsonObject, place: str = "") -> None:
         """`place` is where the content is from, before the key paths of messages. Raises
         `UsageError`."""
         before = place and f"{place}: "
@@ -257,7 +258,7 @@ WHOLE = ("int", "long")
 """Types of arguments that are integers."""
 
 
-def remarks(content: Mapping[str, Any]) -> list[str]:
+def remarks(content: JsonObject) -> list[str]:
     """Returns what a reader should know of a configuration that is otherwise right."""
     ignored = list(_ignored(content))
     numbers = [
@@ -291,7 +292,7 @@ def _first(texts: list[str]) -> str:
     return ", ".join(texts[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _ignored(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _ignored(content: JsonObject) -> Iterator[tuple[str, str]]:
     """Yields the place and the name of each key that no reader reads."""
     for place, value, form in (*_configs(content), *_specs(content)):
         yield from ((place, key) for key in value if key not in _known(form))
@@ -304,11 +305,11 @@ def _known(form: type[Any]) -> set[str]:
     return {field.encode_name for field in msgspec.structs.fields(form)}
 
 
-Part = tuple[str, Mapping[str, Any], type[Any]]
+Part = tuple[str, JsonObject, type[Any]]
 """A part of a configuration: its place, its content and its form."""
 
 
-def _configs(content: Mapping[str, Any]) -> Iterator[Part]:
+def _configs(content: JsonObject) -> Iterator[Part]:
     """Yields the operators of a configuration and their configs."""
     for name, entry in content.items():
         if isinstance(entry, Mapping):
@@ -317,7 +318,7 @@ def _configs(content: Mapping[str, Any]) -> Iterator[Part]:
                 yield f"{name}.config[{number}]", config, Config
 
 
-def _specs(content: Mapping[str, Any]) -> Iterator[Part]:
+def _specs(content: JsonObject) -> Iterator[Part]:
     """Yields the specs that are of the usual form: those of an iterator or a data generator of
     another name may have any."""
     for place, config, form in _configs(content):
@@ -339,7 +340,7 @@ USUAL = (
 the place of a name may have no hash."""
 
 
-def _arguments(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _arguments(content: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Yields the arguments of the specs, and those in lists, with their places."""
     for place, spec, _ in _specs(content):
         named = spec.get("kwargs")
@@ -350,7 +351,7 @@ def _arguments(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
                 yield from _nested(f"{place}.kwargs.{name}", argument)
 
 
-def _nested(place: str, argument: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _nested(place: str, argument: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Yields an argument, and those in it if it is a list."""
     yield place, argument
     if argument.get("type") in LISTS:
@@ -358,7 +359,7 @@ def _nested(place: str, argument: Mapping[str, Any]) -> Iterator[tuple[str, Mapp
             yield from _nested(f"{place}.value[{i}]", element)
 
 
-def _listed(value: object) -> list[Mapping[str, Any]]:
+def _listed(value: object) -> list[JsonObject]:
     """Returns the objects of a list; empty for anything else, which its reader refuses."""
     return (
         [element for element in value if isinstance(element, Mapping)]
@@ -367,7 +368,7 @@ def _listed(value: object) -> list[Mapping[str, Any]]:
     )
 
 
-def _numbers(argument: Mapping[str, Any]) -> list[float]:
+def _numbers(argument: JsonObject) -> list[float]:
     """Returns the numbers with a fraction that an argument of integers may have."""
     if argument.get("type") not in WHOLE:
         return []

@@ -20,6 +20,7 @@ from opperf.model import (
 from opperf.results.param_lines import case_line
 from opperf.sources.logged_text import Unwritable, Written, split
 from opperf.sources.param.configuration import cases_of
+from opperf.sources.param.schema import Raw
 from opperf.traces.schemas import parse_schema
 
 OWN = "aten."
@@ -108,7 +109,7 @@ def _check(value: Argument) -> None:
         raise Unwritable("a sparse tensor")
 
 
-def _add_contents(value: Argument, written: dict[str, Any]) -> None:
+def _add_contents(value: Argument, written: Raw) -> None:
     """Adds the contents of tensors that are known, to arguments as a configuration has them."""
     if isinstance(value, tuple):
         for element, inner in zip(value, written["value"], strict=True):
@@ -118,7 +119,7 @@ def _add_contents(value: Argument, written: dict[str, Any]) -> None:
         written["domain"] = [value.fill.low, value.fill.high]
 
 
-def _is_same(case: Case, name: str, build: dict[str, Any], spec: dict[str, Any]) -> bool:
+def _is_same(case: Case, name: str, build: Raw, spec: Raw) -> bool:
     """Whether a call is read as it is: with the places of tensors in storages, and devices."""
     entry = {"config": [{"build": [build], "input": [spec]}]}
     found = [read for read in cases_of(name, entry, name) if isinstance(read, Case)]

@@ -7,7 +7,7 @@ import io
 import linecache
 import symtable
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
@@ -94,7 +94,7 @@ def script(model: Any) -> Any:
         raise UsageError(f"TorchScript does not take it: {one_line(str(error))}") from error
 
 
-def program_of(target: SnippetTarget, names: Mapping[str, Any]) -> bytes:
+def program_of(target: SnippetTarget, names: Mapping[str, ModuleType]) -> bytes:
     """Returns the program that a snippet of C++ calls, as a file. Raises as `script`."""
     buffer = io.BytesIO()
     torch.jit.save(script(make_model(target, dict(names))), buffer)
@@ -156,7 +156,7 @@ MODULE = "snippet"
 """The name of the module in which a snippet is run; TorchScript needs one."""
 
 
-def variables_of(target: SnippetTarget, names: Mapping[str, Any]) -> dict[str, Any]:
+def variables_of(target: SnippetTarget, names: Mapping[str, ModuleType]) -> dict[str, Any]:
     """Returns the variables that a snippet's setup makes, run after those in `names`. Raises
     `UsageError` for code that is no Python, and what the setup raises."""
     namespace = {"__name__": MODULE, **names}
