@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from opperf.frameworks.compiled_runs import CompiledRuns
+from opperf.frameworks.timing import CompiledRuns
 from opperf.model import Argument, CallSite, Case
 
 FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opperf.operations import distributions, linear_algebra
-from opperf.operations.canonical import CanonicalOperation, operations
+from opperf.operations.uses import CanonicalOperation, operations
 
 TABLE: Mapping[str, Mapping[str, str]] = {
     "unary": {

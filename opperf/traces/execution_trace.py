@@ -20,7 +20,6 @@ from opperf.plurals import pluralize
 from opperf.traces.anomalies import Anomalies, Anomaly
 from opperf.traces.collectives import Message, from_inputs, message_of
 from opperf.traces.contents import Range, ranges_of
-from opperf.traces.schemas import Schema, SchemaParameter, parse_schema
 from opperf.traces.trace import Call, Node, Trace
 from opperf.traces.values import (
     LARGEST_NUMBER,
@@ -29,12 +28,15 @@ from opperf.traces.values import (
     Placed,
     Reader,
     Ref,
+    Schema,
+    SchemaParameter,
     Unbuildable,
     Values,
     device_type,
     inner_types,
     integer_or,
     is_integer,
+    parse_schema,
     ref_of,
 )
 

@@ -13,7 +13,6 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
 from opperf.frameworks import recording  # noqa: E402
-from opperf.frameworks.compiled_runs import CompiledRuns  # noqa: E402
 from opperf.frameworks.jax import private, programs, recorder, thunks  # noqa: E402
 from opperf.frameworks.jax.thunks import (  # noqa: E402
     MARKER,
@@ -24,6 +23,7 @@ from opperf.frameworks.jax.thunks import (  # noqa: E402
     read_trace,
     thunk_ns,
 )
+from opperf.frameworks.timing import CompiledRuns  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
 

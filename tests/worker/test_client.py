@@ -14,8 +14,8 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.execution.workers import Workers
-from opperf.machine import memory_kills as module_of_kills
-from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.machine import kernel as module_of_kills
+from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
 from opperf.processes.children import LOG_TAIL_BYTES
 from opperf.sources.choices import choices

@@ -31,9 +31,9 @@ from opperf.frameworks.calls import (
     caller,
     site_at,
 )
-from opperf.frameworks.compiled_runs import CompiledRuns, program_name
 from opperf.frameworks.jax import primitives, private, steps, thunks
 from opperf.frameworks.jax.compiling import compiling_ns
+from opperf.frameworks.timing import CompiledRuns, program_name
 from opperf.model import Argument, Case, Fill, TensorSpec
 
 LENGTH = "length"

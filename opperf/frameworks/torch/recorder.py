@@ -21,8 +21,8 @@ from torch.optim import optimizer as optimizers
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.calls import BACKWARD, FORWARD, Calls, EndStep, Recorder, Site, Sites, caller
-from opperf.frameworks.compiled_runs import program_name
 from opperf.frameworks.importing import after_import
+from opperf.frameworks.timing import program_name
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of
 

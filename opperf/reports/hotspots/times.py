@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import PASSES, Case, NoteCode, Record, Run, Status
 from opperf.results.columns import figure_of
 from opperf.results.possible import STALLED, plausible_ns

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from opperf.machine.environment import machine_text
 from opperf.model import Environment, Run, Status
 from opperf.plurals import pluralize
-from opperf.reports.html import fragment_content
+from opperf.reports.html import fragment_content, render, unmarked
 from opperf.reports.model import ChangeRow, Changes, Report, RunOnPage, Section, SideSamples, Tone
 from opperf.reports.pages.cases import (
     case_table,
@@ -35,7 +35,6 @@ from opperf.reports.pages.content import (
 )
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
-from opperf.reports.templates import render, unmarked
 from opperf.results.columns import count_uncertain
 from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
 from opperf.results.projection import Source
