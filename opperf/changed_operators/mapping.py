@@ -44,11 +44,7 @@ class Mapped(NamedTuple):
 
 
 def map_changes(
-    folder: Path,
-    revision: str,
-    framework: str,
-    table: Mapping[str, Sequence[str]],
-    here: Path,
+    folder: Path, revision: str, framework: str, table: Mapping[str, Sequence[str]], here: Path
 ) -> list[Mapped]:
     """Returns the files that changed since a revision in the repository of a folder, mapped to a
     framework's operators and to functions as seen from the folder `here`. `table` has operators by
@@ -62,11 +58,7 @@ def map_changes(
 
 class _Mapper:
     def __init__(
-        self,
-        root: Path,
-        sources: KernelSources,
-        table: Mapping[str, Sequence[str]],
-        here: Path,
+        self, root: Path, sources: KernelSources, table: Mapping[str, Sequence[str]], here: Path
     ) -> None:
         self._root, self._sources, self._table, self._here = root, sources, table, here
         self._kernels = Kernels(root, sources)

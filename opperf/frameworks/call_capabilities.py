@@ -8,10 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from opperf.errors import (
-    NoGradientError,
-    UnsupportedError,
-)
+from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks.base import (
     CallArguments,
     Constant,
@@ -25,15 +22,7 @@ from opperf.frameworks.base import (
 )
 from opperf.frameworks.models import Model, RunnableModel
 from opperf.frameworks.replays import CallSequence, Group, Replayed
-from opperf.model import (
-    Argument,
-    Case,
-    Note,
-    Operator,
-    Settings,
-    Target,
-    TensorSpec,
-)
+from opperf.model import Argument, Case, Note, Operator, Settings, Target, TensorSpec
 
 
 class Arrays(Core):

@@ -23,14 +23,7 @@ from opperf.instruments.profilers.reference_work import (
     middle_mean,
     without_recording,
 )
-from opperf.instruments.profilers.sampling import (
-    Samples,
-    Sampling,
-    Steps,
-    loops_for,
-    run,
-    warm_up,
-)
+from opperf.instruments.profilers.sampling import Samples, Sampling, Steps, loops_for, run, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.visit import NS_PER_S, Visit, count_moved_bytes
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits

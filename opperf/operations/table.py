@@ -262,7 +262,7 @@ TABLE: Mapping[str, Mapping[str, str]] = {
     "recurrent": {
         "data weights:tensors biases:tensors state bidirectional:bool cell lengths states:bool": (
             "gru lstm rnn_relu rnn_tanh"
-        ),
+        )
     },
     "sampling": {
         "loc:float scale:float": "random_gumbel random_laplace random_logistic random_normal",

@@ -57,11 +57,7 @@ class Parameter(NamedTuple):
 
     def schema(self) -> dict[str, Any]:
         if self.kind is int:
-            found: dict[str, Any] = {
-                "type": "integer",
-                "minimum": self.least,
-                "maximum": self.most,
-            }
+            found: dict[str, Any] = {"type": "integer", "minimum": self.least, "maximum": self.most}
         else:
             found = {"type": "string"}
             if self.choices:

@@ -281,9 +281,7 @@ def merge_sites(sites: Iterable[CallSite]) -> tuple[CallSite, ...]:
         if earlier is not None:
             timed = [time for time in (earlier.time_ns, site.time_ns) if time is not None]
             site = msgspec.structs.replace(
-                site,
-                count=earlier.count + site.count,
-                time_ns=sum(timed) if timed else None,
+                site, count=earlier.count + site.count, time_ns=sum(timed) if timed else None
             )
         found[place] = site
     return tuple(found.values())

@@ -35,11 +35,7 @@ from opperf.sources.overrides import LACKS, accepted
 
 
 def inputs_by_function(
-    framework: Framework,
-    target: Target,
-    operator: Operator,
-    settings: Settings,
-    dtype: str = "",
+    framework: Framework, target: Target, operator: Operator, settings: Settings, dtype: str = ""
 ) -> list[Inputs] | NoInputs | None:
     """Returns the inputs of a target that the function of the settings returns, or that the target
     has no such argument; None where the settings name a table without inputs of the target. Arrays

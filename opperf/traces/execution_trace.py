@@ -228,11 +228,7 @@ def collective_call(trace: Trace, name: str, message: Message) -> int:
 
 
 def _built(
-    name: str,
-    schema: str,
-    inputs: Values,
-    refs: Sequence[Ref],
-    ranges: Mapping[int, Range],
+    name: str, schema: str, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, Range]
 ) -> Call:
     """Returns a call with its arguments by the names of its schema."""
     parsed = parse_schema(schema)

@@ -22,13 +22,7 @@ from opperf.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shape
 from opperf.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
 from opperf.traces.trace import Call, Node, Trace
-from opperf.traces.values import (
-    Unbuildable,
-    dtype_of,
-    extents_of,
-    integer_or,
-    is_integer,
-)
+from opperf.traces.values import Unbuildable, dtype_of, extents_of, integer_or, is_integer
 
 OPERATORS = "cpu_op"
 LABELS = ("user_annotation",)

@@ -13,18 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.errors import (
-    NoGradientError,
-    OpperfError,
-    UnsupportedError,
-    one_line,
-)
+from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, package_of
-from opperf.frameworks.user_modules import (
-    loaded_for,
-    loaded_modules,
-    users_modules,
-)
+from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
 from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD

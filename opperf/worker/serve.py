@@ -30,11 +30,7 @@ import numpy as np
 from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import (
-    Imports,
-    import_module,
-    loaded_for,
-)
+from opperf.frameworks.user_modules import Imports, import_module, loaded_for
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns

@@ -26,7 +26,7 @@ ANSWER_S = 5.0
 
 QUIET = {
     # Of a cluster of this machine: no statistics are sent, and no page is served.
-    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_USAGE_STATS_ENABLED": "0"
 }
 
 

@@ -145,10 +145,7 @@ class Fleet:
         self._keep(measured.files)
         moved = _moved(node, lost, given.parted)
         return msgspec.structs.replace(
-            record,
-            node=node,
-            environment=arrive(node, environment),
-            notes=(*record.notes, *moved),
+            record, node=node, environment=arrive(node, environment), notes=(*record.notes, *moved)
         )
 
     def _measure_together(self, case: Case, number: int, arrive: Arrive) -> Record:

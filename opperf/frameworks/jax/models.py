@@ -135,8 +135,7 @@ class JAXModel:
 
     def _gradients_of(self, parameters: Any, unnamed: Any, named: Any, targets: Any) -> Any:
         function = jax.value_and_grad(
-            lambda own: tuple(reversed(self._with_loss(own, unnamed, named, targets))),
-            has_aux=True,
+            lambda own: tuple(reversed(self._with_loss(own, unnamed, named, targets))), has_aux=True
         )
         (loss, outputs), gradients = function(parameters)
         return outputs, loss, gradients

@@ -17,14 +17,7 @@ from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
-from opperf.frameworks.numpy import (
-    functions,
-    memory,
-    private,
-    registry,
-    signatures,
-    tensors,
-)
+from opperf.frameworks.numpy import functions, memory, private, registry, signatures, tensors
 from opperf.frameworks.scripts import ScriptTensor
 from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target

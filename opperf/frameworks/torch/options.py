@@ -92,7 +92,7 @@ OPTIONS: Mapping[str, _Option] = {
 
 
 OWN: Mapping[str, tuple[Read, Callable[[Any], object]]] = {
-    "torch.compile.fullgraph": (_boolean, set_whole_graphs),
+    "torch.compile.fullgraph": (_boolean, set_whole_graphs)
 }
 """Options of how opperf calls PyTorch, each with what sets it."""
 

@@ -54,10 +54,7 @@ def key_of(
 
 
 def _add(
-    values: Iterable[Any],
-    parts: list[Hashable],
-    storages: list[tuple[int, int]],
-    numbers: bool,
+    values: Iterable[Any], parts: list[Hashable], storages: list[tuple[int, int]], numbers: bool
 ) -> None:
     """Adds values to the parts of a key, and the storages of tensors to `storages`, by their
     addresses, each with the number of elements before the tensor."""

@@ -215,15 +215,9 @@ def _trains_on_gpu(settings: Settings) -> bool:
 
 
 OF_MODELS = (
-    Row(
-        8e-2,
-        lambda model, settings: _trains_on_gpu(settings) and model.name in EVEN_HIGHER,
-    ),
+    Row(8e-2, lambda model, settings: _trains_on_gpu(settings) and model.name in EVEN_HIGHER),
     Row(1e-3, lambda model, settings: _trains_on_gpu(settings)),
-    Row(
-        1e-2,
-        lambda model, settings: model.suite == "torchbench" and settings.phase == "predict",
-    ),
+    Row(1e-2, lambda model, settings: model.suite == "torchbench" and settings.phase == "predict"),
 )
 """Those of PyTorch's and PyTorch/XLA's runners; the first that fits counts."""
 

@@ -113,12 +113,7 @@ COLUMNS = (
     ),
     Column(
         "dram__bytes_write.sum",
-        wrapped_metric(
-            "ncu_written",
-            "B",
-            "ncu written",
-            "bytes written to the GPU's memory",
-        ),
+        wrapped_metric("ncu_written", "B", "ncu written", "bytes written to the GPU's memory"),
         total,
     ),
     Column(

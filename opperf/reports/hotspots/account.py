@@ -353,9 +353,7 @@ def fused_calls(case: Case, program: Program) -> dict[str, int]:
 
 
 def own_times(
-    program: Program,
-    cases: Iterable[Case],
-    measured: Iterable[tuple[Mapping[str, int], float]],
+    program: Program, cases: Iterable[Case], measured: Iterable[tuple[Mapping[str, int], float]]
 ) -> tuple[OwnTime, ...]:
     """Returns the compiled programs whose time is known, those that take most first. `measured` has
     the fused calls of each measured case, with the time of one in nanoseconds."""

@@ -52,10 +52,7 @@ SHOWN_SHORT = 10
 SHOWN_CASES = 3
 """Most cases of an operator in the table of cases: the shapes to improve it at."""
 
-KINDS = {
-    MetricKind.WALL: "by the wall clock",
-    MetricKind.KERNEL: "in kernels",
-}
+KINDS = {MetricKind.WALL: "by the wall clock", MetricKind.KERNEL: "in kernels"}
 """Texts of the kinds of times."""
 
 

@@ -123,11 +123,7 @@ def tensor_report(trace: Trace, number: int) -> Report:
 
 
 def _report(
-    title: str,
-    sections: Sequence[Section],
-    data: JsonObject,
-    trace: Trace,
-    uses: Sequence[Use],
+    title: str, sections: Sequence[Section], data: JsonObject, trace: Trace, uses: Sequence[Use]
 ) -> Report:
     rows = []
     for use in uses:

@@ -68,11 +68,7 @@ def _case(line: JsonObject, place: str) -> Iterator[Case | UsageError]:
             yield UsageError(f"{place}: metric.{at} has {time!r}, and no time is below zero")
             return
     build = config.get("build")
-    entry = {
-        "config": [
-            {"input": [config.get("input")], **({"build": [build]} if build else {})},
-        ]
-    }
+    entry = {"config": [{"input": [config.get("input")], **({"build": [build]} if build else {})}]}
     for result in cases_of(name, entry, f"{place}: {name}"):
         if isinstance(result, Case):
             own = line.get("id")
