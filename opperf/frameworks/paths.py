@@ -6,7 +6,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter
 from types import ModuleType
 from typing import Any
@@ -105,3 +105,12 @@ KINDS: tuple[tuple[type, Kind], ...] = (
 def kind_of_default(parameter: Parameter) -> Kind:
     """Returns the kind of a parameter whose name and annotation do not tell."""
     return next((kind for of, kind in KINDS if isinstance(parameter.default, of)), Kind.OTHER)
+
+
+def fold_aliases(names: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns the canonical names of pairs of one and any name of it, each with its aliases, all
+    sorted."""
+    folded: dict[str, list[str]] = {}
+    for canonical, name in names:
+        folded.setdefault(canonical, []).append(name)
+    return sorted((name, tuple(sorted({*own} - {name}))) for name, own in folded.items())

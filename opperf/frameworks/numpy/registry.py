@@ -16,6 +16,7 @@ import numpy as np
 from opperf.frameworks.installed import renamed
 from opperf.frameworks.numpy import excluded, signatures
 from opperf.frameworks.numpy.excluded import defining_file
+from opperf.frameworks.paths import fold_aliases
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "numpy"
@@ -116,21 +117,15 @@ def canonical_name(name: str) -> str:
 
 
 @functools.cache
-def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
-    folded: dict[str, list[str]] = {}
-    for name, found in public_functions().items():
-        if not excluded.reason(name, found.function):
-            folded.setdefault(canonical_name(name), []).append(name)
-    return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
-
-
-@functools.cache
 def operators() -> tuple[Operator, ...]:
     """Returns every distinct operator, aliases folded, sorted by name."""
-    return tuple(
-        _operator(public_functions()[name], aliases)
-        for name, aliases in sorted(_fold_aliases().items())
+    known = public_functions()
+    distinct = fold_aliases(
+        (canonical_name(name), name)
+        for name, found in known.items()
+        if not excluded.reason(name, found.function)
     )
+    return tuple(_operator(known[name], aliases) for name, aliases in distinct)
 
 
 def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:

@@ -27,7 +27,6 @@ from opperf.frameworks.torch import (
     options,
     overloads,
     private,
-    process_parts,
     recorder,
     registry,
     replay,
@@ -276,7 +275,7 @@ class PyTorch(Framework):
         return {"native": NativeProfiler}
 
     def process_parts(self) -> tuple[ProcessPart, ...]:
-        return process_parts.PARTS
+        return options.PARTS
 
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
