@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -28,6 +28,9 @@ else:
     import tomli as tomllib
 
 T = TypeVar("T")
+
+JsonObject = Mapping[str, Any]
+"""An object of JSON, YAML or TOML as it was read, whose values are yet to be checked."""
 
 DEEPEST = 100
 """Most lists and objects in one another in JSON: no file that opperf reads has more than ten, and

@@ -82,6 +82,7 @@ def all_imported():
         "rules/*/*",
         "programs/child/*",
         "mxnet_api/*",
+        "utils/*",
         "suites/standard/**/*",
     )
     package = ROOT / "opperf"

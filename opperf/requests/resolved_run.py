@@ -9,7 +9,7 @@ from typing import Any
 
 from opperf.execution.case_source import CaseSource
 from opperf.execution.executor import LOCAL
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL

@@ -19,7 +19,7 @@ from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, ModelTarget, Settings, Status
 from opperf.models import base as suites_base
 from opperf.results.runfile import read_run
-from opperf.worker import binding, tracing
+from opperf.worker import answers, binding
 from tests.commands.run.test_resuming import cut_short
 from tests.conftest import InProcess, InProcessWorkers
 
@@ -284,7 +284,7 @@ def test_what_compilers_write_is_asked_for_by_their_variables(tmp_path):
 def test_a_trace_has_calls_of_the_time_that_is_asked_for(opperf, monkeypatch):
     # A tenth of a second passes between two looks at the clock.
     clock = SimpleNamespace(monotonic=(tick / 10 for tick in range(100)).__next__)
-    monkeypatch.setattr(tracing, "time", clock)
+    monkeypatch.setattr(answers, "time", clock)
     opperf(
         *("nets.py:make", "-o", "r.jsonl", "--profile-xla", "--profile-xla-duration-ms", "300"),
         *COUNTS,

@@ -33,7 +33,7 @@ MANY = {
     "requests/running.py": "one worker has a text of its own",
     "execution/case_source.py": "a single operator has a text of its own",
     "instruments/sampled_passes.py": "a single copy is in the cache",
-    "sources/input_log.py": "a single call has a text of its own",
+    "sources/logged_text.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",
     "sources/sweeping.py": "beyond a limit",
 }

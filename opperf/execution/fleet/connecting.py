@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opperf.errors import UsageError, WorkerError, one_line
-from opperf.execution.fleet.nodes import Node, alive, choose
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions, Node, alive, choose
 from opperf.extras import load_extra
 from opperf.reading import is_writable
 
@@ -27,7 +26,7 @@ ANSWER_S = 5.0
 
 QUIET = {
     # Of a cluster of this machine: no statistics are sent, and no page is served.
-    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_USAGE_STATS_ENABLED": "0"
 }
 
 
