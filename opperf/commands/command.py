@@ -155,18 +155,6 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-WORDS = f"{__name__}.words"
-"""Key of the words of a command in its context's `meta`."""
-
-
-class WordsCommand(Command):
-    """Keeps its words, which a node of a cluster or a resumed one is given."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[WORDS] = tuple(args)
-        return super().parse_args(ctx, args)
-
-
 def continued(line: str, width: int) -> list[str]:
     """Returns a command as lines that a shell takes as one, split before options."""
     first, *options = re.split(r" (?=-)", line)

@@ -9,57 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opperf.commands.command import Command
-from opperf.parameters import combine
+from opperf.commands.options import group_options, take
+from opperf.requests.commit_builds import CommitBuilds
 
 if TYPE_CHECKING:
     from opperf.history.builds import Recipe
 
-commit_options = combine(
-    click.option(
-        "--all-parents",
-        is_flag=True,
-        help="Try the commits of merged branches too, and not those of first parents alone.",
-    ),
-    click.option(
-        "--commit-env",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Environment variable of the processes that measure a commit, by which they find what "
-        "was built; {worktree} stands for the commit's folder. Repeat it for several.  "
-        "[default: PYTHONPATH={worktree}, unless a wheel is installed]",
-    ),
-    click.option(
-        "--wheel",
-        metavar="GLOB",
-        help="The wheel that a build leaves, in the commit's folder: it is installed in an "
-        "environment of its own, whose interpreter measures.  [default: dist/*.whl, if there is "
-        "one]",
-    ),
-    click.option(
-        "--with",
-        "requirements",
-        multiple=True,
-        metavar="REQUIREMENTS",
-        help="Requirements that are installed beside the wheel, e.g. 'numpy<2'.",
-    ),
-)
+commit_options = group_options(CommitBuilds)
 
 
 def read_recipe(given: Mapping[str, Any]) -> Recipe:
     """Returns how commits are built, by the values of `commit_options` and the words of `build`.
     Raises `UsageError`."""
-    # Help and completion do without the imports.
-    import msgspec
-
-    from opperf.history.builds import WHEELS, Recipe, variables_of
-
-    recipe = Recipe(
-        command=tuple(given["build"]),
-        wheel=given["wheel"] or WHEELS,
-        requirements=tuple(given["requirements"]),
-    )
-    variables = variables_of(given["commit_env"])
-    return msgspec.structs.replace(recipe, variables=variables) if variables else recipe
+    return take(CommitBuilds, given).recipe(tuple(given["build"]))
 
 
 BUILD = f"{__name__}.build"

@@ -47,7 +47,7 @@ from opperf.requests.selecting import (
     select_inputs,
     split_sources,
 )
-from opperf.requests.settings import Interpreters, SettingFields
+from opperf.requests.settings import Cpus, Interpreters, SettingFields
 from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
@@ -108,16 +108,7 @@ class RunRequest(Request, frozen=True, kw_only=True):
     settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
     interpreters: Interpreters = ()
     environments: Environments = Environments()
-    cpus: Annotated[
-        str,
-        Option(
-            "--cpus",
-            "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
-            "threads; opperf itself runs on others. none: workers are not pinned.",
-            metavar="auto|none|LIST",
-            section=SETTINGS,
-        ),
-    ] = "auto"
+    cpus: Cpus = "auto"
     compile_ahead: Annotated[
         bool,
         Option(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
-from opperf.commands.run.keeping import check_same
 from opperf.errors import RunFileError
 from opperf.execution.dumps import write_dumps
 from opperf.execution.execute import plan_visits
@@ -18,6 +17,7 @@ from opperf.experiments.planning import plan_experiments
 from opperf.experiments.repeating import command_of_case
 from opperf.model import Case, Header, Run, Status
 from opperf.parameters import spelling
+from opperf.requests.keeping import check_same
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.results.output import STDOUT
 from opperf.sources.registry import Plan

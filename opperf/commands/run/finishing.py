@@ -12,9 +12,6 @@ from opperf.commands.run.experiments import (
     FAILURES,
     repeating,
 )
-from opperf.commands.run.keeping import (
-    keep_finished,
-)
 from opperf.errors import FOUND, OutputError
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import Record, Run, Status
@@ -24,6 +21,9 @@ from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wra
 from opperf.reports.summary import summarise
 from opperf.reports.text import write_text
 from opperf.requests.installing import write_lock
+from opperf.requests.keeping import (
+    keep_finished,
+)
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.results import output
 from opperf.results.columns import select_columns

@@ -6,28 +6,12 @@ import itertools
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import msgspec
-
 from opperf.commands.options import take
-from opperf.model import DECLARED, MAPPINGS, Settings
+from opperf.model import DECLARED, MAPPINGS
 from opperf.requests.declaring import check_excluded, declared
-from opperf.requests.operators import Inputs, Operators
 from opperf.requests.places import Cluster
 from opperf.requests.resuming import NamedOutput, Resumption, named_output
-from opperf.requests.selecting import select_inputs
-from opperf.sources.resolving import OWN_DEFAULT
-from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, check_combinations
-
-
-def build_choice(options: Mapping[str, Any]) -> Selection:
-    """Returns the selection of operators, inputs and passes, without its settings."""
-    return msgspec.structs.replace(
-        select_inputs(take(Operators, options), take(Inputs, options)),
-        backward=not options["no_backward"],
-        ids=options["ids"],
-        dtype_given=bool(options["dtype"]),
-    )
 
 
 def read_output(
@@ -40,14 +24,6 @@ def read_output(
     named = options["output_format"] if "output_format" in given else ""
     output = named_output(options["output_file"], named, resumption, framework, "jsonl", stem)
     return resumption.run_file(), output
-
-
-def build_common_settings(options: Mapping[str, Any]) -> Settings:
-    """Returns the settings of a command with one value of each; a device, profiler or mode that the
-    user did not choose is empty, and chosen by the framework."""
-    values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
-    chosen = {name: value for name, value in values.items() if value is not None}
-    return Settings(**{**dict.fromkeys(OWN_DEFAULT, ""), **chosen})
 
 
 def build_axes(options: Mapping[str, Any]) -> Axes:

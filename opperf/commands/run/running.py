@@ -19,17 +19,6 @@ from opperf.commands.run.experiments import (
     visits_of,
 )
 from opperf.commands.run.finishing import finish, print_line, resume_advice
-from opperf.commands.run.keeping import (
-    check_axes,
-    check_same,
-    check_same_programs,
-    check_selection,
-    choose_run_file,
-    keep_cut_short,
-    keep_replaced,
-    may_replace,
-    read_unfinished,
-)
 from opperf.commands.run.replay import write_traces
 from opperf.environments.restoring import restore
 from opperf.errors import INTERRUPTED, OutputError, UsageError
@@ -52,6 +41,17 @@ from opperf.model import PROGRAM, Case, Closing, Header, Run, Wrapping
 from opperf.reports import writing
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import runfile_text
+from opperf.requests.keeping import (
+    check_axes,
+    check_same,
+    check_same_programs,
+    check_selection,
+    choose_run_file,
+    keep_cut_short,
+    keep_replaced,
+    may_replace,
+    read_unfinished,
+)
 from opperf.requests.resolved_run import ResolvedRun, quick_settings
 from opperf.results import output
 from opperf.results.kept import display, profile_folder, wrapped_profiles_of

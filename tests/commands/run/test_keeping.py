@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.commands.run.keeping import check_axes, check_selection, read_unfinished
 from opperf.errors import RunFileError
 from opperf.execution.execute import Environments
 from opperf.machine.environment import environment
 from opperf.model import Settings
+from opperf.requests.keeping import check_axes, check_selection, read_unfinished
 from opperf.sources.selecting import Selection
 
 EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
