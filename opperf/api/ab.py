@@ -26,8 +26,8 @@ from opperf.reports import model
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import Work
 from opperf.requests.ab.sessions import measured, unsaid
-from opperf.requests.comparing import judge_session
 from opperf.requests.declaring import from_keywords, words_of
+from opperf.requests.judging import judge_session
 from opperf.results.messages import tell
 from opperf.results.runfile import read_run
 

@@ -22,8 +22,9 @@ from opperf.reports.formats import format_named
 from opperf.reports.html import write_html
 from opperf.reports.model import Report
 from opperf.reports.text import write_text
-from opperf.requests.comparing import CompareRequest, judge_files
+from opperf.requests.comparing import CompareRequest
 from opperf.requests.declaring import build
+from opperf.requests.judging import judge_files
 from opperf.results.run_files import locate
 from opperf.results.text import terminal_width
 from opperf.shares import read_share

@@ -35,7 +35,7 @@ SECTIONS: dict[str, str] = {
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle order "
         "timeout_s subprocess_timeout control_blocks blocks "
-        "until_settled no_pace gate gate_sample budget confidence most_steps no_confirm"
+        "until_settled no_pace gate gate_sample confidence most_steps no_confirm"
     ),
     "Profiling": (
         "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "

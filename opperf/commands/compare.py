@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from opperf.commands.options import command
-from opperf.requests.comparing import CompareRequest, ComparingRequest, Judged
+from opperf.requests.comparing import CompareRequest, ComparingRequest
+from opperf.requests.judging import Judged
 from opperf.results.messages import tell
 
 

@@ -26,9 +26,9 @@ from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import Watch
 from opperf.requests.ab.session_copy import SessionCopy
 from opperf.requests.ab.sessions import Ended, measured, resume_advice, unsaid
-from opperf.requests.comparing import Judged, judge_session
 from opperf.requests.declaring import Say
 from opperf.requests.installing import write_lock
+from opperf.requests.judging import Judged, judge_session
 from opperf.requests.places import ClusterNodes
 from opperf.results.output import STDOUT
 from opperf.terminating import end_with_parent

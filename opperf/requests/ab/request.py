@@ -13,7 +13,6 @@ from opperf.model.declaring import integer_from, number_between
 from opperf.reports.formats import SESSION
 from opperf.requests.comparing import (
     ComparingRequest,
-    Judged,
     Weight,
     fail_on_option,
     reports_format,
@@ -30,6 +29,7 @@ from opperf.requests.declaring import (
     Say,
 )
 from opperf.requests.fields import Framework, number_option
+from opperf.requests.judging import Judged
 from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
 from opperf.requests.places import ClusterNodes, Locked

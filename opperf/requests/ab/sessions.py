@@ -42,8 +42,8 @@ from opperf.requests.ab.planning import Planned
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import ResolvedAb, Watch, Work
 from opperf.requests.ab.resuming import resume
-from opperf.requests.comparing import Judged, judge_session
 from opperf.requests.declaring import Say, value_of
+from opperf.requests.judging import Judged, judge_session
 from opperf.results.kept import display, is_name, profile_folder
 from opperf.results.text import duration
 

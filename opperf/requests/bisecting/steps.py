@@ -43,8 +43,8 @@ from opperf.requests.ab.resolving import (
 )
 from opperf.requests.ab.sessions import measured, unsaid
 from opperf.requests.bisecting.request import BisectRequest
-from opperf.requests.comparing import judge_counts
 from opperf.requests.declaring import declared
+from opperf.requests.judging import judge_counts
 from opperf.requests.operators import OperatorGroups, Operators
 from opperf.requests.selecting import split_sources
 from opperf.results.runfile import read_run
