@@ -59,7 +59,7 @@ def read_tolerance(text: str) -> str:
 
 
 class LimitFields(Group, frozen=True, kw_only=True):
-    """What is a change."""
+    """The limits beyond which something is a change."""
 
     threshold: Annotated[
         float | None,

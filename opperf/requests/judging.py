@@ -25,7 +25,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Judged:
-    """What a comparison found, and what its command ends with."""
+    """The findings of a comparison, and the exit code of its command."""
 
     content: Comparison | Mapping[tuple[str, str], ArmReport]
     """Of two files or of counts; or of each two arms of a session, by their names."""

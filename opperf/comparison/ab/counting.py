@@ -36,7 +36,7 @@ class Counts(Rounds):
         self.every = tuple(chain.from_iterable(planned.values()))
         earlier = tuple(session.counts.values())
         left = {case.id for case in find_pending(Run(session.header, earlier, cases=self.every))}
-        of_arms = {arm: [one for one in own if one.id in left] for arm, own in planned.items()}
+        of_arms = {arm: [case for case in own if case.id in left] for arm, own in planned.items()}
         self.left = {arm: own for arm, own in of_arms.items() if own}
         order = tuple(chain.from_iterable(self.left.values()))
         self._lanes = lane_count(order, pinning)
@@ -58,10 +58,10 @@ class Counts(Rounds):
 
     def keep(self, record: Record) -> list[Record]:
         kept = [
-            msgspec.structs.replace(one, place=self._places.get(one.id))
-            for one in super().keep(record)
+            msgspec.structs.replace(made, place=self._places.get(made.id))
+            for made in super().keep(record)
         ]
-        self._session.counts.update((one.id, one) for one in kept)
+        self._session.counts.update((made.id, made) for made in kept)
         return kept
 
 

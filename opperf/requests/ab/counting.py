@@ -1,4 +1,4 @@
-"""What a session compares, times or counts or results, and whether it can count."""
+"""The kind of a session, of times, counts or results, and whether it can count."""
 
 from __future__ import annotations
 

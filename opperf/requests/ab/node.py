@@ -44,7 +44,7 @@ CLOSE_S = 5.0
 
 
 class NodeSession(msgspec.Struct, frozen=True):
-    """What a node measures, into a file beside that of this."""
+    """The session that a node measures, into a file beside that of this."""
 
     request: AbRequest
     node: str

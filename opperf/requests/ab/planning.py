@@ -165,7 +165,7 @@ def omitted(plans: Mapping[str, Sequence[Plan]]) -> dict[str, str]:
 
 
 class Planned(NamedTuple):
-    """What a dry run would measure."""
+    """The plan of a dry run."""
 
     lines: tuple[str, ...] = ()
     table: str = ""

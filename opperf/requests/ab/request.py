@@ -63,7 +63,7 @@ def read_threads(text: str) -> str:
 
 
 class SessionRequest(ComparingRequest, frozen=True, kw_only=True):
-    """What sessions measure of cases, and how long."""
+    """The cases of sessions, and how long these measure them."""
 
     inputs: Inputs = Inputs()
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(SESSION_AXES, are_axes=True)] = {}

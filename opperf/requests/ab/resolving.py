@@ -204,7 +204,9 @@ def choose_framework(request: AbRequest) -> FrameworkChoice:
         *(*request.operators.names, *request.operators.ops, own.input_function, *own.imports),
         *(name for arm in arms for name in arm.operators),
     )
-    requirements = [one for arm in arms for text in arm.requirements for one in BETWEEN.split(text)]
+    requirements = [
+        part for arm in arms for text in arm.requirements for part in BETWEEN.split(text)
+    ]
     return choose_among(request.framework, filter(None, words), (), requirements)
 
 
