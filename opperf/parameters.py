@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from opperf import defaults
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.frameworks.mentioned import mentioned_framework
-from opperf.model import DECLARED, DEFAULTS, MAPPINGS, SESSION_AXES, Setting
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.parsing import (
     FormatName,
     check_extension,
@@ -26,12 +25,9 @@ from opperf.requests.parsers import (
     parse_interpreters,
     parse_labels,
     parse_shapes,
-    parse_sweeps,
-    parse_tolerances,
     parse_values,
     split_commas,
 )
-from opperf.shares import read_share
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -84,32 +80,6 @@ def count_option(*declarations: str, help: str, **more: Any) -> Callable[[Comman
     return click.option(*declarations, type=click.IntRange(min=1), metavar="N", help=help, **more)
 
 
-def _group_option(*declarations: str, help: str) -> Callable[[Command], Command]:
-    """Returns an option of groups of operators."""
-    return names_option(*declarations, help=f"{help}; `opperf frameworks NAME` lists them.")
-
-
-filter_options = combine(
-    _group_option(
-        *("--category", "categories"),
-        help="Only operators of this category, e.g. unary, reduction, optimizer",
-    ),
-    _group_option(
-        *("--namespace", "namespaces"),
-        help="Only operators of this namespace, e.g. linalg, random",
-    ),
-    _group_option(
-        *("--tag", "tags"), help="Only operators with this tag of the framework, e.g. core"
-    ),
-    _group_option(
-        "--variants",
-        help="Operators of these variants, e.g. in-place, out, internal, as well",
-    ),
-    names_option("--exclude", help="Exclude these operators; names, globs or regexes."),
-)
-"""Options that restrict the operators selected by name."""
-
-
 def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """Returns the named framework, or else the only one that names and files mention, or else the
     preferred one that is installed or named with an interpreter."""
@@ -135,22 +105,6 @@ framework = click.option(
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON.")
 
-size = choice_option(
-    "--size",
-    choices=("small", "default", "large"),
-    default="default",
-    help="Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
-    "small, 2 minutes at default and about 20 at large, on two cores.",
-)
-
-
-int64_tensor = choice_option(
-    "--int64-tensor",
-    choices=("on", "off"),
-    default="off",
-    help="Use tensors of more than 2**31 elements, on builds that support them.",
-)
-
 
 argument_options = combine(
     click.option(
@@ -172,17 +126,6 @@ argument_options = combine(
         "None, a tuple or list, or text; one number for all sides of a window. For a tensor, the "
         "list of its data.",
     ),
-)
-
-sweep = click.option(
-    "--sweep",
-    "sweeps",
-    multiple=True,
-    metavar="NAME=RANGE",
-    callback=clicked(parse_sweeps),
-    help="Measure at several sizes: NAME stands for an extent of --shape, or for a value of --arg. "
-    "n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps give "
-    "every combination. `opperf plot` draws the result.",
 )
 
 
@@ -261,38 +204,6 @@ def setting_options(*names: str) -> Callable[[Command], Command]:
     )
 
 
-session_settings = combine(
-    *(
-        axis_option(name) if name in SESSION_AXES else setting_option(name)
-        for name, setting in DECLARED.items()
-        if setting.common or name in SESSION_AXES
-    )
-)
-"""The settings that both arms of `ab` have; each value of an axis makes a case of its own."""
-
-
-random_shape_options = combine(
-    count_option(
-        "--fuzz-shapes",
-        help="Measure each operator at N random shapes, drawn by --seed, instead of its rule's "
-        "shapes, and report those that take longer than their size explains.",
-    ),
-    count_option(
-        "--min-elements",
-        "least_elements",
-        default=defaults.MIN_ELEMENTS,
-        show_default=True,
-        help="With --fuzz-shapes: minimum number of elements of the largest tensor.",
-    ),
-    count_option(
-        "--max-elements",
-        "most_elements",
-        default=defaults.MAX_ELEMENTS,
-        show_default=True,
-        help="With --fuzz-shapes: maximum number of elements of the largest tensor.",
-    ),
-)
-
 case_ids = names_option(
     "--id",
     "ids",
@@ -321,42 +232,7 @@ cpus = click.option(
 )
 
 
-operator_options = combine(
-    click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=clicked(split_commas)),
-    names_option(
-        "--ops",
-        help="Operators, as the arguments: names, globs ('broadcast_*'), regexes ('re:^sum'), "
-        "paths (nd.add) or your own functions (kernels.py:softmax, module:function). Commas "
-        "separate several.",
-    ),
-    filter_options,
-)
-
-changed_options = combine(
-    click.option(
-        "--changed-since",
-        metavar="REVISION",
-        help="Add the operators whose kernels changed since the merge base with this revision of "
-        "git, uncommitted changes too; without one, nothing is measured. [changed] of opperf.toml "
-        "has those that it cannot find.",
-    ),
-    click.option(
-        "--repository",
-        "git_folder",
-        default=".",
-        type=click.Path(path_type=Path, file_okay=False, exists=True),
-        metavar="FOLDER",
-        help="The repository of --changed-since.  [default: that of the current folder]",
-    ),
-)
-
 no_backward = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
-
-max_configs = count_option(
-    "--max-configs",
-    "configurations",
-    help="Maximum number of configurations of each operator.  [default: all]",
-)
 
 
 overwrite = click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
@@ -456,40 +332,3 @@ def report_outputs(command: str) -> Callable[[Command], Command]:
             "Repeat it for several: -o report.md -o report.xml.",
         ),
     )
-
-
-limits = combine(
-    click.option(
-        "--threshold",
-        metavar="SHARE",
-        callback=clicked(read_share),
-        help="Smallest change of interest, e.g. 5%, of every metric.  [default: 2% of a time; the "
-        "tolerance of its own of a metric that is the same on every run, e.g. 0.5% of "
-        "instructions, 1% of memory]",
-    ),
-    click.option(
-        "--tolerance",
-        "tolerances",
-        multiple=True,
-        metavar="[OPERATOR:]METRIC=TOLERANCE",
-        callback=clicked(parse_tolerances),
-        help="Largest change that counts as none, of a metric that is the same on every run: "
-        "instructions=1%, memory='1% or 65536' (whichever is more), 'conv2d*:instructions=3%'. "
-        "Repeat it for several.",
-    ),
-    click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="TOML with threshold, same-within and [tolerance]; options take precedence.  "
-        "[default: the nearest opperf.toml, or pyproject.toml with [tool.opperf], in this folder "
-        "or above it in the repository]",
-    ),
-)
-
-weight = click.option(
-    "--weight",
-    type=click.Choice(["count"], case_sensitive=False),
-    help="count: report totals of count x time, which operators made their difference, and the "
-    "geometric mean of the ratios weighted by count; in text, md, json, html and html-fragment.",
-)

@@ -37,9 +37,6 @@ class KeptPath(click.Path):
     """A path of a run file, of results or of a session, or the name of a kept one, as `@last`. An
     output of a kept run stands for its run file."""
 
-    locate = "locate"
-    """The function of `run_files` that finds it."""
-
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
@@ -47,13 +44,7 @@ class KeptPath(click.Path):
         # Help and completion do without the import.
         from opperf.results import run_files
 
-        return super().convert(getattr(run_files, self.locate)(os.fspath(value)), param, ctx)
-
-
-class SessionPath(KeptPath):
-    """Such a path of a session."""
-
-    locate = "locate_session"
+        return super().convert(run_files.locate(os.fspath(value)), param, ctx)
 
 
 LONGEST_LIST = 60

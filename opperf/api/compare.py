@@ -11,13 +11,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
-from opperf.comparison.files.comparison import LOOKED_FOR, Change, Comparison, Row, outcome
-from opperf.comparison.files.judging import Question
-from opperf.comparison.files.judging import compare as judge
+from opperf.comparison.files.comparison import LOOKED_FOR, Change, Comparison, Row
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
-from opperf.comparison.project_file import Limits, ProjectFile, make_limits, read_project_file
-from opperf.comparison.tolerances import parse_rule
+from opperf.comparison.project_file import ProjectFile, read_project_file
 from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
@@ -25,6 +22,9 @@ from opperf.reports.formats import format_named
 from opperf.reports.html import write_html
 from opperf.reports.model import Report
 from opperf.reports.text import write_text
+from opperf.requests.comparing import CompareRequest
+from opperf.requests.declaring import build
+from opperf.requests.judging import judge_files
 from opperf.results.run_files import locate
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
@@ -129,30 +129,26 @@ def compare(
     OpperfError
         For files that cannot be read or compared, and for options that cannot be used.
     """
-    limits = _limits(config, threshold, tolerances)
-    _words("weight", () if weight is None else (weight,), [COUNT])
-    question = Question(
-        metrics=_words("metric", metrics, metrics_by_name()),
-        patterns=_texts("operators", operators),
-        fail_on=None if fail_on is None else _words("finding", fail_on, LOOKED_FOR),
-        ignore_settings=ignore_settings,
-        in_order=in_order,
-        thresholds=limits.thresholds,
-        tolerances=limits.tolerances,
-        limits_file=limits.path,
-        weight=weight,
+    named = _words("weight", () if weight is None else (weight,), [COUNT])
+    request = build(
+        CompareRequest,
+        {
+            "metrics": _words("metric", metrics, metrics_by_name()),
+            "patterns": _texts("operators", operators),
+            "threshold": _share(threshold),
+            "tolerances": _texts("tolerances", tolerances),
+            "fail_on": None if fail_on is None else _words("finding", fail_on, LOOKED_FOR),
+            "ignore_settings": ignore_settings,
+            "in_order": in_order,
+            "weight": next(iter(named), None),
+        },
     )
-    sides = measured_of(base), measured_of(new)
-    comparison = judge(*sides, question)
-    return FileComparison(comparison, doubts(*sides), *outcome(comparison))
-
-
-def _limits(
-    config: str | os.PathLike[str] | None, threshold: float | str | None, tolerances: Iterable[str]
-) -> Limits:
-    """Returns the limits of a project's file and of the call."""
+    # The project's file is one that is named alone.
     file = ProjectFile() if config is None else read_project_file(Path(config))
-    return make_limits(file, _share(threshold), map(parse_rule, _texts("tolerances", tolerances)))
+    sides = measured_of(base), measured_of(new)
+    found = judge_files(*sides, request.question(file))
+    assert isinstance(found.content, Comparison)
+    return FileComparison(found.content, doubts(*sides), found.code, found.reason)
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

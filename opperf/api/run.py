@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,18 @@ def text_of(word: object) -> str:
     if not isinstance(word, (str, os.PathLike)):
         raise UsageError(f"{word!r} is neither the name of an operator, nor a file, nor a function")
     return os.fspath(word)
+
+
+def with_names(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options of a call, with names of the dtypes and functions in them."""
+    found = dict(options)
+    if "dtype" in found:
+        dtypes = found["dtype"]
+        listed = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
+        found["dtype"] = [dtype_name(dtype) for dtype in listed]
+    if callable(found.get("inputs")):
+        found["inputs"] = text_of(found["inputs"])
+    return found
 
 
 LOG = logging.getLogger("opperf")
@@ -90,13 +102,7 @@ def run(
         set, or that cannot be written.
     """
     given = {**options, "framework": framework or framework_of_functions(what), "quiet": quiet}
-    if "dtype" in given:
-        dtypes = given["dtype"]
-        listed = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes]
-        given["dtype"] = [dtype_name(dtype) for dtype in listed]
-    if callable(given.get("inputs")):
-        given["inputs"] = text_of(given["inputs"])
-    request = from_keywords(RunRequest, map(text_of, what), given)
+    request = from_keywords(RunRequest, map(text_of, what), with_names(given))
     if output is None:
         with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
             run_ = _measured(request, Path(folder, f"run{EXTENSION}"))

@@ -35,7 +35,7 @@ SECTIONS: dict[str, str] = {
     "Time and precision": (
         "precision max_time_s warmup runs repeat iterations fresh_contents rounds shuffle order "
         "timeout_s subprocess_timeout control_blocks blocks "
-        "until_settled no_pace gate gate_sample budget confidence most_steps no_confirm"
+        "until_settled no_pace gate gate_sample confidence most_steps no_confirm"
     ),
     "Profiling": (
         "ncu ncu_bin ncu_args_file ncu_warmup ncu_iteration nsys nsys_bin nsys_args_file "
@@ -148,18 +148,6 @@ class Command(click.Command):
                     f"{option_name(param)} takes one value and is set {number} times; set it once",
                     ctx,
                 )
-        return super().parse_args(ctx, args)
-
-
-WORDS = f"{__name__}.words"
-"""Key of the words of a command in its context's `meta`."""
-
-
-class WordsCommand(Command):
-    """Keeps its words, which a node of a cluster or a resumed one is given."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[WORDS] = tuple(args)
         return super().parse_args(ctx, args)
 
 

@@ -5,27 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-import msgspec
-
 from opperf.commands.options import take
 from opperf.model import DECLARED, Settings
 from opperf.requests.declaring import check_excluded, declared
-from opperf.requests.operators import Inputs, Operators
 from opperf.requests.places import Cluster
 from opperf.requests.resuming import NamedOutput, Resumption, named_output
-from opperf.requests.selecting import select_inputs
 from opperf.sources.resolving import OWN_DEFAULT
-from opperf.sources.selecting import Selection
-
-
-def build_choice(options: Mapping[str, Any]) -> Selection:
-    """Returns the selection of operators, inputs and passes, without its settings."""
-    return msgspec.structs.replace(
-        select_inputs(take(Operators, options), take(Inputs, options)),
-        backward=not options["no_backward"],
-        ids=options["ids"],
-        dtype_given=bool(options["dtype"]),
-    )
 
 
 def read_output(

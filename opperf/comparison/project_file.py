@@ -91,15 +91,6 @@ class Limits(Struct, frozen=True):
         return Thresholds(threshold=threshold, same_within=same)
 
 
-def limits_from(options: Mapping[str, Any]) -> Limits:
-    """Returns the limits of a command's options, and of the project's file, the nearest one if none
-    is named. Raises `UsageError` for a file that cannot be used."""
-    named: Path | None = options["config"]
-    file = find_project_file(Path.cwd()) if named is None else read_project_file(named)
-    same_within: float | None = options.get("same_within")
-    return make_limits(file, options["threshold"], options["tolerances"], same_within)
-
-
 def make_limits(
     file: ProjectFile,
     threshold: float | None,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from opperf.environments.requirements import BETWEEN, is_requirement
 from opperf.errors import FrameworkError
 from opperf.frameworks import (
     PREFERENCE,
@@ -21,14 +20,9 @@ from opperf.frameworks.installed import package_version
 from opperf.model import Interpreter
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
-WORDS = ("names", "name", "ops", "input_function", "imports", "a", "b")
+WORDS = ("names", "name", "ops", "input_function", "imports")
 """Parameters of commands whose values name operators, functions or files."""
 
-OPERATORS = "ops:"
-"""Beginning of an arm's operators, after which no other assignment is a name."""
-
-ENVIRONMENT = "env:"
-"""Beginning of an arm's variable or requirements."""
 
 FILE = re.compile(r"(?P<file>.+\.py)(:.*)?")
 """A user's file, with or without what is meant in it."""
@@ -90,25 +84,15 @@ NAME = re.compile(r"[\w-]+")
 
 
 def _requirements(parameters: Mapping[str, Any]) -> Iterable[str]:
-    """Yields the requirements of `--with`, and those of the arms of `ab`."""
+    """Yields the requirements of `--with`."""
     for spec in parameters.get("requirements") or ():
         yield from spec.requirements
-    for arm in ("a", "b"):
-        for value in parameters.get(arm) or ():
-            text = str(value).removeprefix(ENVIRONMENT)
-            if text != value and is_requirement(text):
-                yield from BETWEEN.split(text)
 
 
 def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
     for parameter in WORDS:
         given = parameters.get(parameter) or ()
-        for value in (given,) if isinstance(given, str) else given:
-            if parameter in ("a", "b"):
-                if str(value).startswith(OPERATORS):
-                    yield from map(str.strip, str(value).removeprefix(OPERATORS).split(","))
-            else:
-                yield str(value)
+        yield from map(str, (given,) if isinstance(given, str) else given)
 
 
 def _roots(word: str) -> set[str]:
@@ -179,10 +163,3 @@ def choose_framework(
     mention = mentioned_among(words, requirements)
     name = mention.framework if mention else default_framework([i.framework for i in interpreters])
     return FrameworkChoice(name, False, bool(interpreters), mention)
-
-
-def read_choice(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> FrameworkChoice:
-    """Returns the framework of a command's options, of which the user set those of `set_here`."""
-    is_named = "framework" in set_here
-    mention = None if is_named else mentioned_framework(set_here)
-    return FrameworkChoice(options["framework"], is_named, "python" in set_here, mention)

@@ -295,11 +295,11 @@ def value_of(request: Request, name: str) -> Any:
 
 
 def from_keywords(
-    kind: type[Asked], arguments: Iterable[Any], keywords: Mapping[str, Any]
+    kind: type[Asked], arguments: Iterable[Any], keywords: Mapping[str, Any], **own: Any
 ) -> Asked:
     """Returns the request of a call in Python: the first field has the arguments, keywords are
     named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
-    is the default. Raises `UsageError`."""
+    is the default. `own` are values of fields, by name. Raises `UsageError`."""
     fields = declared(kind)
     by_keyword = {
         keyword: field
@@ -319,7 +319,7 @@ def from_keywords(
         if value is not None:
             field = by_keyword[name]
             values[field.name] = _flag(field, value) if field.is_flag else _parsed(field, value)
-    return build(kind, values)
+    return build(kind, {**values, **own})
 
 
 def _flag(field: Declared, value: Any) -> Any:

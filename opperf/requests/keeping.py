@@ -18,7 +18,9 @@ from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import check_folder
+from opperf.requests.declaring import declared
 from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.run import RunRequest
 from opperf.results import output, run_files
 from opperf.results.kept import (
     BESIDE,
@@ -209,9 +211,10 @@ def check_selection(
 ) -> Selection:
     """Returns the earlier run's selection. `settings` are those to compare, each with its option.
     Raises `RunFileError` if an option that the user set contradicts it."""
+    fields = declared(RunRequest)
     for parameter in OF_SELECTION:
         for name in FIELDS.get(parameter, (parameter,)) if parameter in explicit else ():
-            check_same(spelling(parameter), getattr(earlier, name), getattr(asked, name))
+            check_same(fields[parameter].shown, getattr(earlier, name), getattr(asked, name))
     for name, option in settings.items():
         if name in explicit:
             check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))

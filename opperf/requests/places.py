@@ -3,6 +3,7 @@ cluster, environments that are installed first."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,8 @@ from opperf.requests.parsers import (
 )
 
 
-class Cluster(Group, frozen=True, kw_only=True):
-    """The nodes of a cluster, and their workers."""
+class ClusterNodes(Group, frozen=True, kw_only=True):
+    """The nodes of a cluster."""
 
     address: Annotated[
         str,
@@ -46,6 +47,21 @@ class Cluster(Group, frozen=True, kw_only=True):
             section=CLUSTER,
         ),
     ] = {}
+
+    def options(self, executor: str, given: frozenset[str]) -> FleetOptions:
+        """Returns the cluster's options. Raises `UsageError` for one that has no effect with the
+        executor."""
+        from opperf.execution.executor import RAY
+
+        own = [field for name, field in declared(type(self)).items() if name in given]
+        if own and executor != RAY:
+            raise UsageError(f"{own[0].shown} has no effect without --executor {RAY}")
+        return FleetOptions(self.address, self.nodes)
+
+
+class Cluster(ClusterNodes, frozen=True, kw_only=True):
+    """The nodes of a cluster, and their workers."""
+
     every_node: Annotated[
         bool,
         Option(
@@ -82,16 +98,25 @@ class Cluster(Group, frozen=True, kw_only=True):
     ] = None
 
     def options(self, executor: str, given: frozenset[str]) -> FleetOptions:
-        """Returns the cluster's options. Raises `UsageError` for one that has no effect with the
-        executor."""
-        from opperf.execution.executor import RAY
-
-        own = [field for name, field in declared(Cluster).items() if name in given]
-        if own and executor != RAY:
-            raise UsageError(f"{own[0].shown} has no effect without --executor {RAY}")
-        return FleetOptions(
-            self.address, self.nodes, self.worker_cpus, self.worker_gpus, self.workers_per_node
+        """Returns those of nodes and workers, likewise."""
+        return dataclasses.replace(
+            super().options(executor, given),
+            worker_cpus=self.worker_cpus,
+            worker_gpus=self.worker_gpus,
+            workers_per_node=self.workers_per_node,
         )
+
+
+Locked = Annotated[
+    Path | None,
+    Option(
+        "--locked",
+        "Install the exact versions of a lock file, which every run with environments writes "
+        "beside its results (NAME.lock.json).",
+        metavar="FILE",
+        section=SETTINGS,
+    ),
+]
 
 
 class Environments(Group, frozen=True, kw_only=True):
@@ -110,16 +135,7 @@ class Environments(Group, frozen=True, kw_only=True):
             section=SETTINGS,
         ),
     ] = ()
-    locked: Annotated[
-        Path | None,
-        Option(
-            "--locked",
-            "Install the exact versions of a lock file, which every run with environments writes "
-            "beside its results (NAME.lock.json).",
-            metavar="FILE",
-            section=SETTINGS,
-        ),
-    ] = None
+    locked: Locked = None
 
     def installed(self, named: tuple[Interpreter, ...], say: Say) -> tuple[Interpreter, ...]:
         """Returns the interpreters of the environments, which are installed unless they are there,

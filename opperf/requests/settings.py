@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
-from opperf.requests.declaring import Chosen, Declared, Gather, Option
+from opperf.requests.declaring import SETTINGS, Chosen, Declared, Gather, Option
 from opperf.requests.parsers import (
     Words,
     interpreter_text,
@@ -100,3 +100,14 @@ Interpreters = Annotated[
     option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
 ]
 """The interpreters of the workers; empty for opperf's own."""
+
+Cpus = Annotated[
+    str,
+    Option(
+        "--cpus",
+        "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
+        "threads; opperf itself runs on others. none: workers are not pinned.",
+        metavar="auto|none|LIST",
+        section=SETTINGS,
+    ),
+]

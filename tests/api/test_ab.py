@@ -39,7 +39,7 @@ def test_arms(arm, words):
         ({"b": "threads:1", "output_file": "x"}, "unknown option 'output_file'"),
         ({}, "A and B are the same"),
         ({"b": "threads:1", "output": "x.json"}, "x.json: the output is a run file"),
-        ({"b": "threads:1", "blocks": 1}, "1 is not in the range"),
+        ({"b": "threads:1", "blocks": 1}, "blocks: '1' is not an integer of at least 2"),
     ],
 )
 def test_refusals(options, words, tmp_path, monkeypatch):

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 import opperf
-from opperf.api import ab as ab_api
-from opperf.api.ab import command_line
 from opperf.errors import OutputError, UsageError
 from opperf.requests import changed, running
+from opperf.requests.ab import resolving
 from opperf.requests.replays import Replay, WrittenTraces
 
 BRIEF = {"framework": "numpy", "size": "small", "max_time": 0.01}
@@ -93,14 +92,6 @@ def test_options_are_those_of_the_command():
     assert "memory" not in {row.metric for row in run.rows}
 
 
-def test_words_of_keywords():
-    def words(**options):
-        return command_line(ab_api.command, ["add"], options)[:-2]
-
-    assert words(no_backward=False) == []
-    assert words(dtype=["float32", "int8"]) == ["--dtype=float32", "--dtype=int8"]
-
-
 def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
     done = []
     traces = WrittenTraces(Path("x.json"), None)
@@ -118,7 +109,7 @@ def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
     opperf.run(changed_since="negative", max_configs=1, compile_ahead=False, **BRIEF)
     assert done == ["compiled", traces, traces]
     monkeypatch.setattr(changed, "add_changed", lambda *_, **__: None)
-    monkeypatch.setattr(ab_api, "with_changed", lambda *_: None)
+    monkeypatch.setattr(resolving, "add_changed", lambda *_, **__: None)
     for function in (opperf.run, opperf.ab):
         with pytest.raises(UsageError, match="no operator changed since"):
             function(changed_since="HEAD", **({"size": "small"}))

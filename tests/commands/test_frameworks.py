@@ -10,7 +10,7 @@ from opperf.commands.machine import frameworks
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN, installed
 from opperf.frameworks.installed import Package, SweptVersion
-from opperf.frameworks.mentioned import read_choice, report_choice
+from opperf.frameworks.mentioned import FrameworkChoice, report_choice
 from opperf.reports import known_frameworks as module
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
@@ -165,16 +165,16 @@ def test_numpy_is_always_there():
 def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
 
-    def say(**set_here):
-        report_choice(read_choice({"framework": "numpy"}, set_here), said.append)
+    def say(is_named=False, elsewhere=False):
+        report_choice(FrameworkChoice("numpy", is_named, elsewhere, None), said.append)
 
-    say(size="small")
+    say()
     (line,) = said
     assert line.startswith("framework: numpy ") and line.endswith(
         "; choose another with --framework"
     )
     assert "the first installed of mxnet, torch, jax, numpy" in line
-    say(python="another")
+    say(elsewhere=True)
     assert said.pop().startswith("framework: numpy, the first installed ")
-    say(framework="numpy")
+    say(is_named=True)
     assert said == [line]

@@ -2,10 +2,11 @@
 
 import pytest
 
-from opperf.comparison.project_file import find_project_file, limits_from, read_project_file
-from opperf.comparison.tolerances import parse_rule, tolerance_text
+from opperf.comparison.project_file import find_project_file, read_project_file
+from opperf.comparison.tolerances import tolerance_text
 from opperf.errors import UsageError
 from opperf.instruments.instructions import INSTRUCTIONS
+from opperf.requests.comparing import LimitFields
 
 TEXT = """
 threshold = "5%"
@@ -17,9 +18,6 @@ instructions = "1%"
 instructions = "3% or 200"
 """
 
-OPTIONS = {"threshold": None, "tolerances": (), "config": None}
-"""The options of a command that sets none."""
-
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
@@ -30,8 +28,8 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def limits(**options):
-    return limits_from(OPTIONS | options)
+def limits(same_within=None, **options):
+    return LimitFields(**options).limits(same_within)
 
 
 def shown(found, operator="relu"):
@@ -62,7 +60,7 @@ def test_nothing_above_the_repository_counts(project):
 
 def test_options_come_before_the_file(project):
     (project / "opperf.toml").write_text(TEXT + "memory = 1\n")
-    found = limits(threshold=0.1, tolerances=(parse_rule("instructions=2%"),))
+    found = limits(threshold=0.1, tolerances=("instructions=2%",))
     assert (found.thresholds.threshold, found.thresholds.same_within) == (0.1, 0.2)
     assert (shown(found), shown(found, "conv2d")) == (
         "2% or 50 instructions",

@@ -131,6 +131,3 @@ def test_the_framework_may_be_one_that_is_required(opperf):
 
     both = {"requirements": (read_requirements("numpy<2,jax"),)}
     assert mentioned_framework(both).framework == "jax"
-    arms = {"a": ("env:torch==2.12",), "b": ("env:torch==2.13,numpy<2",)}
-    assert mentioned_framework(arms).framework == "torch"
-    assert mentioned_framework({"a": ("env:TORCH=1",)}) is None

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from opperf.commands.ab.running import restore_environments
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.grouping import new_session
 from opperf.environments.restoring import restore
 from opperf.errors import InstallationError
 from opperf.model import Case, Interpreter, OperatorTarget, TensorSpec
+from opperf.requests.ab.resuming import restore_environments
 from opperf.sources.selecting import Selection
 from tests.environments import make_environment
 

@@ -23,7 +23,6 @@ NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usabl
 
 MANY = {
     "comparison/ab/session_file.py": "a word that means one case is not ambiguous",
-    "commands/ab/counting.py": "a single worker has nothing beside it",
     "comparison/ab/forecast.py": "`processes`, which has the singular too",
     "comparison/explaining/choosing.py": "a word that means one case is not ambiguous",
     "comparison/files/reading.py": "one figure has a message of its own",

@@ -13,12 +13,12 @@ from click import Context, Group, Option
 
 import opperf
 from opperf import errors
-from opperf.api.ab import command_line
 from opperf.commands import COMMANDS
 from opperf.metrics import metrics_by_name
 from opperf.model.metrics import NoteCode
 from opperf.opperf import load_command
 from opperf.reports.formats import BUILT_IN
+from opperf.requests.declaring import from_keywords
 from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table
@@ -93,18 +93,18 @@ def test_the_keywords_that_are_listed_are_those_that_are_taken(texts, name):
     assert all(kind and default and meaning for _, kind, _, default, meaning in rows)
     listed = {row[0].strip("`") for row in rows}
     named = inspect.signature(getattr(opperf, name.removeprefix("opperf."))).parameters
-    command, refused = KEYWORDS[name]
+    command = KEYWORDS[name]
     # An option of None is that which is not set.
-    command_line(command, (), dict.fromkeys(listed), refused)
+    from_keywords(command.kind, (), dict.fromkeys(listed))
     words = {option.lstrip("-").replace("-", "_") for option in options(command)}
     taken = set()
     for word in words:
         with contextlib.suppress(errors.UsageError):
-            command_line(command, (), {word: None}, refused)
+            from_keywords(command.kind, (), {word: None})
             taken.add(f"{word}_" if keyword.iskeyword(word) else word)
     assert taken - set(named) <= listed and len(taken) > 50
     with pytest.raises(errors.UsageError, match="unknown option 'resume'"):
-        command_line(command, (), {"resume": None}, refused)
+        from_keywords(command.kind, (), {"resume": None})
 
 
 @pytest.mark.parametrize("framework", RUNNERS)

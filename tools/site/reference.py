@@ -5,19 +5,18 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
-from types import UnionType
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import click
 
 import opperf
 from opperf import errors, jax_operations, snippets, torch_operations
-from opperf.api import ab
 from opperf.commands import COMMANDS
+from opperf.commands.ab import ab
 from opperf.commands.command import Command, Context, continued
-from opperf.commands.options import DeclaredOption
+from opperf.commands.options import DeclaredOption, RequestCommand
 from opperf.commands.run import run
 from opperf.frameworks.numpy import registry as numpy_registry
 from opperf.machine.health.examine import PROBES
@@ -30,7 +29,6 @@ from opperf.mxnet_api import runners as mxnet_runners
 from opperf.opperf import cli, load_command
 from opperf.reports.formats import BUILT_IN, REPORTS, RUN
 from opperf.requests.declaring import Declared
-from opperf.requests.run import RunRequest
 from opperf.results.columns import DERIVED
 from opperf.results.units import MARK_LEGEND
 from opperf.utils import benchmark_utils
@@ -256,30 +254,32 @@ def python_page() -> str:
         parts.append(f"::: {defined}\n    options: {{heading: {name}, toc_label: {name}}}\n")
         if name in KEYWORDS:
             titles = ("keyword", "type", "unit or form", "default, range", "meaning")
-            rows = keyword_rows(getattr(opperf, name.removeprefix("opperf.")), *KEYWORDS[name])
+            rows = keyword_rows(getattr(opperf, name.removeprefix("opperf.")), KEYWORDS[name])
             parts.append(f"### Options of {name}\n\n{table(titles, rows)}")
     return "\n".join(parts)
 
 
-KEYWORDS: Mapping[str, tuple[click.Command, Sequence[str]]] = {
-    "opperf.run": (run, (*RunRequest.no_keywords, "debug")),
-    "opperf.ab": (ab.command, ab.REFUSED),
-}
-"""Functions whose keywords are options of a command, with those that they refuse."""
+KEYWORDS: Mapping[str, RequestCommand[Any]] = {"opperf.run": run, "opperf.ab": ab}
+"""Functions whose keywords are options of a command."""
 
 DEFAULT = re.compile(r"\s*\[(?:default: )?([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]$")
 """Ends the help of an option: its default, or its range."""
 
 
 def keyword_rows(
-    function: Callable[..., object], command: click.Command, refused: Sequence[str]
+    function: Callable[..., object], command: RequestCommand[Any]
 ) -> Iterator[list[str]]:
     """Yields the row of each keyword that is an option of a command, and not in the signature."""
     context = click.Context(command)
     named = inspect.signature(function).parameters
-    for word, option in ab.keywords(command, refused).items():
-        if word in named:
-            continue
+    found = [
+        (word, option)
+        for option in command.params
+        if isinstance(option, DeclaredOption) and option.field.name not in command.kind.no_keywords
+        for word in option.field.keywords
+        if word not in named
+    ]
+    for word, option in found:
         _, meaning = option.get_help_record(context) or ("", "")
         defaults = []
         while found := DEFAULT.search(meaning):
@@ -288,34 +288,10 @@ def keyword_rows(
         default = "; ".join(defaults) or ("False" if option.is_flag else "None")
         name = f"{word}_" if keyword.iskeyword(word) else word
         form = "" if option.is_flag else option.metavar or ""
-        yield [code(name), _type(option), escape(form), escape(default), escape(meaning)]
+        yield [code(name), _type(option.field), escape(form), escape(default), escape(meaning)]
 
 
-def _type(option: click.Option) -> str:
-    """Returns the type of an option's value in Python."""
-    kind, name = option.type, option.name or ""
-    if isinstance(option, DeclaredOption):
-        return _declared_type(option.field)
-    if option.is_flag:
-        text = "bool"
-    elif isinstance(kind, click.Choice):
-        text = " or ".join(map(code, kind.choices))
-    elif "NAME=" in (option.metavar or "") or "=VALUE" in (option.metavar or ""):
-        return "dict"
-    elif isinstance(kind, click.types.IntParamType):
-        text = "int"
-    elif isinstance(kind, click.types.FloatParamType):
-        text = "float"
-    elif isinstance(kind, click.Path):
-        text = "path"
-    else:
-        of_setting = TYPES.get(name, str)
-        members = get_args(of_setting) if isinstance(of_setting, UnionType) else [of_setting]
-        text = " or ".join(kind.__name__ for kind in (int, float, str) if kind in members) or "str"
-    return f"{text}, or a list" if option.multiple else text
-
-
-def _declared_type(field: Declared) -> str:
+def _type(field: Declared) -> str:
     """Returns the type of a field's value in Python."""
     if field.is_flag:
         return "bool"

@@ -81,7 +81,12 @@ def why_not_counted(a: Case, b: Case) -> str:
 
 
 def counted_cases(session: Session) -> dict[str, tuple[Case, ...]]:
-    """Returns the cases that are counted, by arm."""
+    """Returns the cases that are counted, by arm: those of a session of counts, or for the gate of
+    one of times."""
+    if session.plan.kind == "counts":
+        return {arm: tuple(session.cases_of(arm).values()) for arm in session.arms}
+    if session.plan.gate is None:
+        return {}
     pairs = [pair for pair in session.pairs if not why_not_counted(pair.a, pair.b)]
     a, b = session.arms[:2]
     return {
@@ -162,8 +167,6 @@ def _count(record: Record | None, metric: str) -> tuple[float | None, str]:
 
 def left_to_count(session: Session) -> bool:
     """Returns whether cases have yet to be counted."""
-    if session.plan.gate is None:
-        return False
     planned = (case for cases in counted_cases(session).values() for case in cases)
     return any(case.id not in session.counts for case in planned)
 

@@ -7,36 +7,22 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 import opperf
 from opperf.execution.fleet.node_worker import RAY_THREADS
-from opperf.model import Struct
 from opperf.processes.children import Child, Log
 
 END_S = 20.0
 """Seconds that an interrupted command has to end its workers."""
 
 OPTION = "--on-node"
-"""Option by which the command is given a `NodeFile`."""
+"""Option by which the command is given the file of what it does."""
 
-
-class NodeFile(Struct, frozen=True):
-    """The file that a command writes on a node, for the manager of the cluster."""
-
-    node: str
-    names: tuple[str, ...]
-    """Operators and files, as the manager has read them."""
-    command: str
-    """The manager's command line."""
-    resume: bool = False
-    path: str = ""
-    """Of the file on the node."""
+ASKED, SESSION = "request.json", "session.jsonl"
+"""Names of that file, and of the one beside it that the command writes."""
 
 
 class Written(NamedTuple):
@@ -55,7 +41,7 @@ class NodeCommand:
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="opperf-")
-        self._file = Path(self._folder.name) / "session.jsonl"
+        self._file = Path(self._folder.name) / SESSION
         self._log = Path(self._folder.name) / "messages.txt"
         self._process: Child | None = None
 
@@ -63,24 +49,21 @@ class NodeCommand:
         """Returns opperf's version on this node."""
         return opperf.__version__
 
-    def begin(
-        self, words: Sequence[str], file: bytes, content: bytes, folder: str, cpus: int
-    ) -> None:
-        """Starts the command in a folder, if it is on this node too. `file` is a `NodeFile` in
-        JSON, whose content is there already; `cpus` are the cores that the actor reserves."""
+    def begin(self, asked: bytes, content: bytes, folder: str, cpus: int) -> None:
+        """Starts the command in a folder, if it is on this node too. `asked` says what it measures,
+        `content` is there of its file already; `cpus` are the cores that the actor reserves."""
         if content:
             self._file.write_bytes(content)
-        asked = msgspec.json.decode(file, type=NodeFile)
-        asked = msgspec.structs.replace(asked, path=str(self._file))
+        file = self._file.with_name(ASKED)
+        file.write_bytes(asked)
         variables = dict(os.environ)
         if variables.get(RAY_THREADS) == str(cpus):
             # The arms have the threads that they are given, as on a machine without Ray.
             del variables[RAY_THREADS]
-        command = [sys.executable, "-m", "opperf", *words]
-        given = [OPTION, msgspec.json.encode(asked).decode()]
+        command = [sys.executable, "-m", "opperf", "ab", OPTION, str(file)]
         there = Path(folder) if Path(folder).is_dir() else None
         with closing(Log(self._log)) as log:
-            self._process = Child([*command, *given], variables, stderr=log, cwd=there)
+            self._process = Child(command, variables, stderr=log, cwd=there)
 
     def written(self, messages: int, content: int) -> Written:
         """Returns what there is behind this many bytes of its messages and of its file."""

@@ -142,8 +142,8 @@ class State(Struct, frozen=True):
     commits: tuple[Commit, ...]
     """GOOD, and the commits up to BAD."""
     recipe: Recipe
-    arguments: tuple[str, ...] = ()
-    """Of the command, which a resumed one has again."""
+    asked: dict[str, Any] = {}
+    """The request, which a resumed one has again."""
     kind: Kind = "times"
     steps: tuple[Step, ...] = ()
     skipped: dict[str, str] = {}

@@ -5,13 +5,16 @@ import math
 import pytest
 
 from opperf.commands.bisect import bisect
-from opperf.commands.bisect.measuring import Sessions, _timed, _without_passes
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.statistics.data import Verdict
+from opperf.execution.progress import Progress
 from opperf.history.bisection.bisecting import Ask
 from opperf.history.builds import Build
 from opperf.model import DIFFERENT, Check, Difference
+from opperf.requests.ab.resolving import Work
+from opperf.requests.bisecting.steps import Sessions, _timed, _without_passes
+from opperf.requests.bisecting.watching import watch_of
 from tests.comparison.ab.sessions import case, session_of
 
 
@@ -28,24 +31,28 @@ def test_a_pass_that_the_commit_alone_lacks_is_a_failure():
     assert failure.reason == "backward: A has it, B has not (no gradient)"
 
 
-@pytest.mark.parametrize("kind", ["times", "counts"])
-def test_a_step_has_a_value_of_each_option_of_ab(tmp_path, kind):
-    given = bisect.make_context("bisect", ["a", "b", "--ops", "exp", "--framework", "numpy"]).params
+def step(folder, kind, ask, *words):
+    """The session of a step of `opperf bisect` with these words."""
+    line = ["a", "b", "--ops", "exp", "--framework", "numpy", "--folder", str(folder), *words]
+    asked = bisect.request_of(bisect.make_context("bisect", line))
     builds = [Build(commit, commit, {"BUILD": commit}) for commit in "ab"]
-    # An option that `ab` reads and a step lacks is a KeyError.
-    request = Sessions(given, {}, tmp_path, kind)._request(*builds, Ask(1), "1.jsonl", kind)
-    assert request.report == tmp_path / "1.jsonl" and request.seed == given["seed"] + 1
+    return Sessions(asked, kind, watch_of)._request(*builds, ask, "1.jsonl", kind)
+
+
+@pytest.mark.parametrize("kind", ["times", "counts"])
+def test_a_step_has_the_options_of_its_kind(tmp_path, kind):
+    request = step(tmp_path, kind, Ask(1), "--seed", "3", "--threads", "2", "--blocks", "4")
+    assert request.report == tmp_path / "1.jsonl" and request.seed == 3 + 1
     assert request.deadline.left_s == math.inf and request.loss == 0.0
+    of_times = {"threads", "blocks"} if kind == "times" else {"profiler"}
+    assert request.given == {"framework", "seed", "report"} | of_times
+    assert request.selection.settings.profiler == ("" if kind == "times" else "instructions")
 
 
 def test_a_limit_is_that_of_a_call_and_of_the_step(tmp_path):
-    words = ["a", "b", "--ops", "exp", "--framework", "numpy", "--timeout", "900", "--quiet"]
-    given = bisect.make_context("bisect", words).params
-    builds = [Build(commit, commit, {"BUILD": commit}) for commit in "ab"]
-    ask = Ask(1, loss=5.0)
-    request = Sessions(given, {}, tmp_path, "times")._request(*builds, ask, "1.jsonl", "times")
+    request = step(tmp_path, "times", Ask(1, loss=5.0), "--timeout", "900", "--quiet")
     assert request.selection.settings.timeout_s == 900 and 0 < request.deadline.left_s <= 900
-    assert request.loss == 5.0 and request.watch is None
+    assert request.loss == 5.0 and type(request.make_progress(9, Work("x"))) is Progress
 
 
 def test_what_single_calls_decided_is_a_figure_without_blocks():

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from opperf.commands.ab.request import Work
-from opperf.commands.bisect.watching import SlowSteps, watch_of
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
 from opperf.model import Record, Status
+from opperf.requests.ab.resolving import Work
+from opperf.requests.bisecting.watching import SlowSteps, watch_of
 
 COMMIT = "0123456789abcdef"
 

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.commands.ab.begin import _core_count, say_cores, starter
-from opperf.commands.ab.running import _resume_hint
 from opperf.comparison.ab.arms import ArmSpec, Threads
 from opperf.machine.pinning import Cpus, Pinning
+from opperf.requests.ab.beginning import _core_count, say_cores, starter
+from opperf.requests.ab.request import AbRequest
+from opperf.requests.ab.sessions import resume_advice
 
 
 @pytest.fixture
@@ -23,14 +24,8 @@ def pinning(monkeypatch):
 
 
 def options_with(pinning, said=(), **environment):
-    report = Path("s.jsonl")
-    return SimpleNamespace(
-        pinning=pinning,
-        environment=environment,
-        report=report,
-        arguments=(),
-        say=getattr(said, "append", None),
-    )
+    say = getattr(said, "append", None)
+    return SimpleNamespace(pinning=pinning, environment=environment, say=say)
 
 
 ONE = ArmSpec(settings={"threads": 1})
@@ -84,8 +79,7 @@ def test_the_cores_of_the_coarse_look_are_said_too(pinning, monkeypatch):
     assert said[1:] == ["not pinned"]
 
 
-def test_the_command_that_resumes_makes_the_same_choice_of_cores(pinning):
+def test_the_command_that_resumes_makes_the_same_choice_of_cores():
     command = "s.jsonl. Resume with: opperf ab --resume --report s.jsonl"
-    assert _resume_hint(options_with(pinning)) == f"{command} --cpus none"
-    pinning.choice = "auto"
-    assert _resume_hint(options_with(pinning)) == command
+    assert resume_advice(AbRequest(cpus="none"), Path("s.jsonl")) == f"{command} --cpus none"
+    assert resume_advice(AbRequest(), Path("s.jsonl")) == command

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from opperf.commands.ab import ab as command
-from opperf.commands.ab.request import OF_FIGURES, read_request
 from opperf.errors import UsageError
 from opperf.model import DIFFERENT
+from opperf.requests.ab.resolving import FIELDS, OF_FIGURES
 
 FUNCTIONS = """
 import os
@@ -77,22 +77,31 @@ def test_results_that_cannot_be_compared_decide_nothing(check):
     assert "not compared in 1 case" in out and "output: random, or not written, in B" in out
 
 
-USUAL = command.make_context("ab", ["--framework", "numpy", "--check"]).params
-ARMS = {"a": (), "b": ("env:X=1",)}
+def resolved(*words):
+    words = ["--framework", "numpy", "--b", "env:X=1", "--check", *words]
+    asked = command.request_of(command.make_context("ab", words))
+    return asked.resolve(print, None, "opperf ab")
+
+
+VALUES = {
+    **{"order": "block", "threshold": "1%", "same_within": "9%", "gate_sample": "5%"},
+    **{"weight": "count", "tolerances": "instructions=1%"},
+}
 
 
 @pytest.mark.parametrize("name", OF_FIGURES)
 def test_options_of_figures_are_refused(name):
-    with pytest.raises(UsageError, match="--check compares results, and --"):
-        read_request({**USUAL, **ARMS}, {name: True})
+    field = FIELDS[name]
+    option = field.shown if field.is_flag else f"{field.shown}={VALUES.get(name, '20')}"
+    with pytest.raises(UsageError, match=f"--check compares results, and {field.shown} is not"):
+        resolved(option)
 
 
 def test_the_coarse_look_is_refused():
     with pytest.raises(UsageError, match="--threads 1,all: results have no coarse look"):
-        read_request({**USUAL, **ARMS}, {"threads": True})
+        resolved("--threads", "1,all")
 
 
 def test_results_need_no_kernels():
-    assert read_request({**USUAL, **ARMS}, {}).selection.settings.profiler == "python"
-    asked = {**USUAL, **ARMS, "profiler": "native"}
-    assert read_request(asked, {"profiler": True}).selection.settings.profiler == "native"
+    assert resolved().selection.settings.profiler == "python"
+    assert resolved("--profiler", "native").selection.settings.profiler == "native"

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from moments import signal_at_record
 
-from opperf.commands.ab.running import from_ab
+from opperf.commands.compare import compare
 from opperf.comparison.ab.session import key
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.blocks import cases_of
@@ -24,7 +24,6 @@ from opperf.instruments.profilers.reference_work import WORKS
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import OWN
 from opperf.results.kept import new_id
-from opperf.results.output import STDOUT
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
@@ -116,11 +115,11 @@ def session(start, command, tmp_path_factory):
     return folder, out
 
 
-def again(folder, output_format, capsys, **options):
+def again(folder, output_format, capsys, *words):
     """What `compare --from-ab` prints, and its exit code."""
-    usual = {"output_files": (STDOUT,), "overwrite": False, "fail_on": None, "weight": None}
-    path = folder / "opperf_ab.jsonl"
-    code = from_ab(path, {**usual, "output_formats": (output_format,), **options})
+    formats = ["-f", output_format] if output_format else []
+    words = ["--from-ab", str(folder / "opperf_ab.jsonl"), *formats, *words]
+    code = compare.main(words, standalone_mode=False)
     return capsys.readouterr().out, code
 
 
@@ -326,41 +325,43 @@ def test_formats(session, tmp_path, capsys):
     assert page.startswith("## Of ") and "\n\n**What to do:** " in page
     assert "### Slower\n" in page and "| `relu` " in page
     both = (tmp_path / "suite.xml", tmp_path / "page.md")
-    printed, _ = again(folder, "", capsys, output_files=both, output_formats=("junit", "md"))
+    printed, _ = again(folder, "", capsys, *(f"-o{file}" for file in both))
     assert printed == "" and b"<testsuite " in both[0].read_bytes()
     assert both[1].read_text() == page
+    same = tmp_path / "same.csv"
+    same.symlink_to(folder / "opperf_ab.jsonl")
     with pytest.raises(OutputError, match="is an input, and would be overwritten"):
-        again(folder, "csv", capsys, output_files=(folder / "opperf_ab.jsonl",), overwrite=True)
+        again(folder, "", capsys, "-o", str(same), "--overwrite")
 
 
 def test_totals_weighted_by_count_are_in_every_format_that_has_a_place_for_them(session, capsys):
     folder, _ = session
-    text, _ = again(folder, "text", capsys, weight="count")
+    text, _ = again(folder, "text", capsys, "--weight", "count")
     assert "Weighted by count (forward" in text and "Operators that made the difference" in text
-    found = json.loads(again(folder, "json", capsys, weight="count")[0])["weighted"]
+    found = json.loads(again(folder, "json", capsys, "--weight", "count")[0])["weighted"]
     assert found["cases"] == found["base_calls"] > 1
     assert sum(one["change_ns"] for one in found["operators"]) == pytest.approx(
         found["new_ns"] - found["base_ns"]
     )
     assert json.loads(again(folder, "json", capsys)[0])["weighted"] is None
     for output_format in ("md", "html-fragment"):
-        page, _ = again(folder, output_format, capsys, weight="count")
+        page, _ = again(folder, output_format, capsys, "--weight", "count")
         assert "Operators that made the difference" in page
     with pytest.raises(UsageError, match="junit has rows of single cases only"):
-        again(folder, "junit", capsys, weight="count")
+        again(folder, "junit", capsys, "--weight", "count")
 
 
 @pytest.mark.parametrize(
-    "looked_for, code", [(("ambiguous",), 3), (("improved", "ambiguous"), 1), (("regressed",), 1)]
+    "looked_for, code", [("ambiguous", 3), ("improved,ambiguous", 1), ("regressed", 1)]
 )
 def test_what_is_looked_for(session, capsys, looked_for, code):
     folder, _ = session
-    assert again(folder, "text", capsys, fail_on=looked_for)[1] == code
+    assert again(folder, "text", capsys, "--fail-on", looked_for)[1] == code
 
 
 def test_what_a_session_does_not_have_cannot_be_looked_for(session, capsys):
     with pytest.raises(UsageError, match="--fail-on suspect"):
-        again(session[0], "text", capsys, fail_on=("suspect",))
+        again(session[0], "text", capsys, "--fail-on", "suspect")
 
 
 def test_going_on_with_a_finished_session_measures_nothing(session, here):
@@ -388,7 +389,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, here):
         (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
         (("--ctx", "cpu(1)"), "--ctx '', not 'cpu(1)'"),
         (("--framework", "numpy"), "--framework 'fake', not 'numpy'"),
-        (("--overwrite",), "--resume continues a session and --overwrite replaces it"),
+        (("--overwrite",), "--resume and --overwrite exclude each other"),
     ],
 )
 def test_going_on_as_another_session_is_refused(session, here, contrary, words):

@@ -4,14 +4,12 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
-from opperf.commands.ab.begin import SETTINGS
-from opperf.commands.ab.request import OF_TIMES
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.grouping import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget
-from opperf.parameters import spelling
+from opperf.requests.ab.resolving import FIELDS, OF_TIMES
 
 ARMS = ("--a", "env:X=1", "--b", "env:X=2")
 RELU = Case(OperatorTarget("fake", "relu"), {})
@@ -48,7 +46,7 @@ VALUES = {"order": "block", "until_settled": "20", "no_pace": None, "same_within
 
 @pytest.mark.parametrize("name", OF_TIMES)
 def test_options_of_times_are_refused(name, refused):
-    option = SETTINGS.get(name, spelling(name))
+    option = FIELDS[name].shown
     value = VALUES.get(name, "4")
     words = (option,) if value is None else (option, value)
     why = refused("--profiler", "instructions", *ARMS, *words)
@@ -67,7 +65,7 @@ def test_without_valgrind_nothing_begins(refused, monkeypatch, tmp_path_factory)
 
 
 def test_there_is_something_to_resume(refused, monkeypatch):
-    monkeypatch.setattr("opperf.commands.ab.counting.check_instruments", lambda settings: None)
+    monkeypatch.setattr("opperf.requests.ab.resuming.check_instruments", lambda settings: None)
     why = refused("--profiler", "instructions", "--resume", error=RunFileError)
     assert why.endswith("s.jsonl: there is no session to resume; run without --resume")
 

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.ab import ab, gate_checks, gating
+from opperf.commands.ab import ab
+from opperf.comparison.ab import counting as stage
 from opperf.comparison.ab import gate
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
@@ -46,6 +47,8 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.formats import format_named
+from opperf.requests.ab import counting as checks
+from opperf.requests.ab import sessions
 from opperf.sources.varying import with_settings
 from tests.comparison.ab.sessions import ENVIRONMENT, add_replicates, case, session_of
 from tests.comparison.explaining.conftest import TEMPLATE
@@ -261,10 +264,11 @@ def variables():
 
 @pytest.fixture
 def counting(monkeypatch):
-    monkeypatch.setattr(gating, "Workers", StubWorkers)
-    monkeypatch.setattr(gate_checks, "installed", lambda: None)
+    monkeypatch.setattr(sessions, "Workers", StubWorkers)
+    monkeypatch.setattr(stage, "Workers", StubWorkers)
+    monkeypatch.setattr(checks, "installed", lambda: None)
     monkeypatch.setattr(StubWorkers, "counts", [])
-    return lambda number: monkeypatch.setattr(gating, "lane_count", lambda cases, pinning: number)
+    return lambda number: monkeypatch.setattr(stage, "lane_count", lambda cases, pinning: number)
 
 
 def test_a_session_counts_is_interrupted_and_goes_on_to_time_what_is_open(
@@ -346,9 +350,9 @@ def test_a_machine_that_cannot_count_is_told_in_one_line(monkeypatch, here, tmp_
     _, err = here(tmp_path, *words, code=2, PATH=str(tmp_path))
     assert "--gate counts first, and --profiler instructions needs Valgrind" in err
     assert err.count("\n") == 1 and list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(gate_checks.platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(checks.platform, "machine", lambda: "riscv64")
     with pytest.raises(UsageError, match="not on riscv64; omit --gate to time all cases"):
-        gate_checks.check_counting()
+        checks.check_counting()
 
 
 def test_cases_none_of_which_can_be_counted_are_refused(here, tmp_path):

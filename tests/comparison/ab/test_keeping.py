@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from opperf.commands.ab.keeping import can_make_room, locate_report, make_room
 from opperf.errors import UsageError
+from opperf.requests.ab.keeping import can_make_room, locate_report, make_room
+from opperf.requests.ab.request import AbRequest
+from opperf.requests.declaring import build
 from opperf.results.kept import keep, kept_runs
 from opperf.results.kept_facts import read_facts
-from opperf.results.run_files import check_is_run, locate
+from opperf.results.run_files import check_is_run
+from opperf.results.run_files import locate as locate_run
 
 SESSION = (
     '{"line":"header","schema":2,"started":"","id":"aa11","options":{"command":"opperf ab relu"},'
@@ -71,40 +74,52 @@ def test_only_sessions_make_room(data):
         assert not can_make_room(path)
 
 
-def test_a_session_is_resumed_by_its_name_or_path(session):
-    kept = keep(session)
-    usual = {"report": "opperf_ab.jsonl"}
-    for resume, report, path in (
-        ("", "opperf_ab.jsonl", "opperf_ab.jsonl"),
-        ("@aa11", "opperf_ab.jsonl", kept.path),
-        ("@last", "opperf_ab.jsonl", kept.path),
-        ("s.jsonl", "opperf_ab.jsonl", "s.jsonl"),
-        ("", "@aa11", kept.path),
-    ):
-        given, changed = locate_report({**usual, "resume": resume, "report": report}, {})
-        assert (given["resume"], str(given["report"])) == (True, str(path))
-        assert ("report" in changed) is (path != "opperf_ab.jsonl")
-    assert locate_report({**usual, "resume": None}, {})[0] == {**usual, "resume": False}
+def locate(**fields):
+    fields = {name: Path(text) if name == "report" else text for name, text in fields.items()}
+    return locate_report(build(AbRequest, fields))
 
 
 @pytest.mark.parametrize(
-    "given, changed, words",
+    "fields, path",
     [
-        ({"resume": None, "report": "@aa11"}, ("report",), "--resume @aa11 goes on with it"),
-        ({"resume": "@aa11", "report": "b.jsonl"}, ("report",), "name the session once"),
-        ({"resume": "@cc33", "report": "a.jsonl"}, (), "@cc33: no kept run has this id"),
+        ({"resume": ""}, "opperf_ab.jsonl"),
+        ({"resume": "@aa11"}, None),
+        ({"resume": "@last"}, None),
+        ({"resume": "s.jsonl"}, "s.jsonl"),
+        ({"resume": "", "report": "@aa11"}, None),
     ],
 )
-def test_a_name_that_cannot_be_meant_is_refused(session, given, changed, words):
+def test_a_session_is_resumed_by_its_name_or_path(session, fields, path):
+    kept = keep(session)
+    found = locate(**fields)
+    assert found.resumes and str(found.report) == str(path or kept.path)
+    assert ("report" in found.given) is (path != "opperf_ab.jsonl")
+
+
+def test_a_session_is_begun_and_the_flag_alone_takes_no_operator():
+    assert locate() == (AbRequest(), Path("opperf_ab.jsonl"), False, frozenset())
+    found = locate(resume="relu")
+    assert (found.request.operators.names, found.resumes) == (("relu",), True)
+
+
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        ({"report": "@aa11"}, "--resume @aa11 goes on with it"),
+        ({"resume": "@aa11", "report": "b.jsonl"}, "name the session once"),
+        ({"resume": "@cc33"}, "@cc33: no kept run has this id"),
+    ],
+)
+def test_a_name_that_cannot_be_meant_is_refused(session, fields, words):
     keep(session)
     with pytest.raises(UsageError, match=words):
-        locate_report(given, dict.fromkeys(changed))
+        locate(**fields)
 
 
 @pytest.mark.parametrize("name", ["@aa11", "@last", "s.jsonl"])
 def test_a_session_is_read_as_a_run_and_is_not_resumed_as_one(session, name):
     kept = keep(session)
-    path = locate(name)
+    path = locate_run(name)
     assert path == (Path("s.jsonl") if name == "s.jsonl" else kept.path)
     shown = "s.jsonl" if name == "s.jsonl" else "@aa11"
     with pytest.raises(UsageError, match=f"{shown} is a session .*opperf ab --resume {shown}"):
@@ -118,4 +133,4 @@ def test_a_run_is_no_session(data):
     assert read_facts(kept_runs()[0].path).kind == "run"
     check_is_run(data / "run.jsonl")
     with pytest.raises(UsageError, match="@dd44 is a run, and no session; `opperf runs --kind ab`"):
-        locate_report({"resume": "@dd44", "report": "s.jsonl"}, {})
+        locate(resume="@dd44")

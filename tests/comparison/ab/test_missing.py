@@ -65,7 +65,7 @@ def test_two_that_fail_alike_are_wrong_usage(here, folder):
 
 
 def test_counts_of_a_case_that_b_has_not_are_missing(here, folder, monkeypatch):
-    monkeypatch.setattr("opperf.commands.ab.counting.check_instruments", lambda settings: None)
+    monkeypatch.setattr("opperf.requests.ab.counting.check_instruments", lambda settings: None)
     arms = ("--a", "ops:k.py:kernel", "--b", "ops:k.py:broken", "--shape", "x=4x2")
     counting = ("--profiler", "instructions", "-f", "json")
     out, _ = here(folder, "ab", "--framework", "numpy", *arms, *counting, code=1)

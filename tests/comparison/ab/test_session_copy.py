@@ -2,10 +2,10 @@
 
 import pytest
 
-from opperf.commands.ab.session_copy import SessionCopy
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.model import Closing
+from opperf.requests.ab.session_copy import SessionCopy
 from tests.comparison.ab.sessions import case, session_of
 
 
@@ -22,23 +22,23 @@ def path(tmp_path):
 
 
 def test_a_new_file_is_made_once_something_comes(path):
-    with SessionCopy(path, resumes=False, overwrite=False, is_default=False) as copy:
+    with SessionCopy(path, resumes=False, overwrite=False, is_default=False, say=print) as copy:
         copy.append(b"")
         assert not path.exists() and not copy.has_new
         copy.append(b"one\n")
         copy.append(b"two\n")
         assert copy.size == 8 and copy.has_new
         with pytest.raises(RunFileError, match="being written by another opperf"):
-            SessionCopy(path, resumes=True, overwrite=False, is_default=False)
+            SessionCopy(path, resumes=True, overwrite=False, is_default=False, say=print)
     assert path.read_bytes() == b"one\ntwo\n"
 
 
 def test_an_earlier_file_stays_until_something_comes(path):
     before = write(path)
     with pytest.raises(OutputError, match="exists"):
-        SessionCopy(path, resumes=False, overwrite=False, is_default=False)
+        SessionCopy(path, resumes=False, overwrite=False, is_default=False, say=print)
     for options in ({"overwrite": True, "is_default": False}, {"overwrite": False}):
-        with SessionCopy(path, False, **{"is_default": True, **options}) as copy:
+        with SessionCopy(path, False, say=print, **{"is_default": True, **options}) as copy:
             assert path.read_bytes() == before
             copy.append(before)
         assert path.read_bytes() == before
@@ -50,7 +50,7 @@ def test_what_is_resumed_keeps_its_closing_line_until_something_comes(path, end)
     open_lines = b"".join(closed.splitlines(keepends=True)[:-1])
     path.write_bytes(open_lines + end if end else closed)
     before = path.read_bytes()
-    with SessionCopy(path, resumes=True, overwrite=False, is_default=False) as copy:
+    with SessionCopy(path, resumes=True, overwrite=False, is_default=False, say=print) as copy:
         assert copy.content == open_lines and path.read_bytes() == before
         copy.append(closed[len(open_lines) :])
     assert path.read_bytes() == closed and read_session(path)[0].closing is not None
@@ -58,4 +58,4 @@ def test_what_is_resumed_keeps_its_closing_line_until_something_comes(path, end)
 
 def test_there_has_to_be_a_session_to_resume(path):
     with pytest.raises(UsageError, match="no session to resume"):
-        SessionCopy(path, resumes=True, overwrite=False, is_default=False)
+        SessionCopy(path, resumes=True, overwrite=False, is_default=False, say=print)

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from opperf.commands.ab import on_node
 from opperf.comparison.ab.session_file import read_session
 from opperf.opperf import main
+from opperf.requests.ab import node as on_node
 
 ray = pytest.importorskip("ray")
 

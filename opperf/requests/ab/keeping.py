@@ -3,41 +3,51 @@
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+import msgspec
 
 from opperf.errors import RunFileError, UsageError
+from opperf.requests.ab.request import AbRequest
+from opperf.requests.declaring import Say
 from opperf.requests.keeping import keep_cut_short, try_to_keep
 from opperf.results.kept import display, is_name, keep, kept_runs, remove
 from opperf.results.kept_facts import id_of
 from opperf.results.lines import check_free
-from opperf.results.messages import tell
 from opperf.results.run_files import locate_session
 
-Given = Mapping[str, Any]
+
+class Located(NamedTuple):
+    """A request with the file of its session."""
+
+    request: AbRequest
+    report: Path
+    resumes: bool
+    given: frozenset[str]
 
 
-def locate_report(given: Given, changed: Given) -> tuple[Given, Given]:
-    """Returns the options, all and those that the user set, with the file of the session that
-    `--resume` or `--report` names. Raises `UsageError` for a name that no session has, for two
-    files, and for a new session under the name of a kept one."""
-    resumed: str | None = given["resume"]
-    named = str(given["report"])
+def locate_report(request: AbRequest) -> Located:
+    """Finds the file of the session that `resume` or `report` names. Raises `UsageError` for a name
+    that no session has, for two files, and for a new session under the name of a kept one."""
+    resumed, named, given = request.resume, str(request.report), request.given
     if resumed and not (is_name(resumed) or Path(resumed).exists()):
         # The flag alone, before the name of an operator.
-        names = (*given["names"], resumed)
-        given, changed, resumed = {**given, "names": names}, {**changed, "names": names}, ""
+        names = (*request.operators.names, resumed)
+        operators = msgspec.structs.replace(request.operators, names=names)
+        given |= {"names"}
+        request = msgspec.structs.replace(request, operators=operators, given=given, resume="")
+        resumed = ""
     if resumed:
-        if "report" in changed:
+        if "report" in given:
             raise UsageError(f"--resume {resumed} and --report {named}: name the session once")
         named = resumed
     elif resumed is None and is_name(named):
         raise UsageError(f"--report {named} names a kept session; --resume {named} goes on with it")
     if not resumed and not is_name(named):
-        return {**given, "resume": resumed is not None}, changed
-    found = {"resume": True, "report": locate_session(named)}
-    return {**given, **found}, {**changed, **found}
+        return Located(request, request.report, resumed is not None, given)
+    return Located(request, locate_session(named), True, given | {"report"})
 
 
 def can_make_room(path: Path) -> bool:
@@ -62,23 +72,22 @@ def make_room(path: Path) -> Iterator[str]:
         yield f"the earlier {path} is kept as {kept.name}"
 
 
-def keep_finished(path: Path) -> str:
+def keep_finished(path: Path, say: Say) -> str:
     """Keeps the file of a finished session. Returns its name, or its path if that fails."""
     kept, problem = try_to_keep(path)
     if problem:
-        tell(problem)
+        say(problem)
     return display(path) if kept is None else kept.name
 
 
-def keep_interrupted(path: Path) -> None:
+def keep_interrupted(path: Path, say: Say) -> None:
     """Keeps what there is of a session, and says why if that fails."""
     problem = keep_cut_short(path)
     if problem:
-        tell(problem)
+        say(problem)
 
 
-def resume_words(report: Path) -> list[str]:
-    """Returns the command that resumes a session."""
-    name = display(report)
-    named = [name] if is_name(name) else ["--report", name]
-    return ["opperf", "ab", "--resume", *named]
+def say_kept(path: Path, say: Say, warn: Say) -> None:
+    """Keeps the file of a finished session, and says where all is."""
+    name, kept = display(path), keep_finished(path, warn)
+    say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from opperf.commands.ab.request import Watch, Work
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
 from opperf.model import Record
 from opperf.repository import SHORT
+from opperf.requests.ab.resolving import Watch, Work
 
 
 def watch_of(commit: str) -> Watch:

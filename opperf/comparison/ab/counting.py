@@ -1,4 +1,5 @@
-"""`ab --gate`: instructions of both arms are counted side by side, and what they leave is timed."""
+"""Counts instructions of both arms, a stage of a session: each case once, as load and order do not
+change a count."""
 
 from __future__ import annotations
 
@@ -9,18 +10,59 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from queue import SimpleQueue
 
-from opperf.commands.ab.counting import Counts, places_of
-from opperf.commands.ab.request import Request, Work
+import msgspec
+
 from opperf.comparison.ab.gate import counted_cases, findings, sampled, timed_figures
-from opperf.comparison.ab.session import Session
-from opperf.comparison.ab.session_file import SessionWriter
-from opperf.execution.execute import execute, find_pending
+from opperf.comparison.ab.session import COUNTS, Session
+from opperf.execution.execute import Rounds, find_pending
 from opperf.execution.executor import Executor
-from opperf.execution.workers import Workers, build, lane_count
+from opperf.execution.workers import Workers, lane_count
 from opperf.machine.pinning import Pinning
-from opperf.model import Case, Environment, Interpreter, Record, Run
+from opperf.model import Case, Environment, Interpreter, Place, Record, Run
 from opperf.plurals import pluralize
-from opperf.results.kept import profile_folder
+
+
+class Counts(Rounds):
+    """Schedule of counted cases, each in the place of its arm; none that has a count already."""
+
+    def __init__(self, session: Session, pinning: Pinning) -> None:
+        self._session, self._pinning = session, pinning
+        planned = counted_cases(session)
+        self._places = {
+            case.id: Place(COUNTS, 0, position, arm, arm)
+            for position, (arm, own) in enumerate(planned.items())
+            for case in own
+        }
+        self.every = tuple(chain.from_iterable(planned.values()))
+        earlier = tuple(session.counts.values())
+        left = {case.id for case in find_pending(Run(session.header, earlier, cases=self.every))}
+        of_arms = {arm: [case for case in own if case.id in left] for arm, own in planned.items()}
+        self.left = {arm: own for arm, own in of_arms.items() if own}
+        order = tuple(chain.from_iterable(self.left.values()))
+        self._lanes = lane_count(order, pinning)
+        self._lanes -= self._lanes % max(1, len(self.left))
+        if self._lanes > 1:
+            turns = zip_longest(*self.left.values())
+            order = tuple(case for turn in turns for case in turn if case is not None)
+        self.order = order
+        super().__init__(order, earlier)
+
+    def executor(self, workers: Workers, profiles: Path) -> AbstractContextManager[Executor]:
+        """Returns the executor of the cases: side by side where there are cores for that, else the
+        workers."""
+        if self._lanes < 2:
+            workers.profiles = profiles
+            return workers
+        workers.close()
+        return ArmLanes(self.left, workers.interpreters, self._pinning, profiles, self._lanes)
+
+    def keep(self, record: Record) -> list[Record]:
+        kept = [
+            msgspec.structs.replace(made, place=self._places.get(made.id))
+            for made in super().keep(record)
+        ]
+        self._session.counts.update((made.id, made) for made in kept)
+        return kept
 
 
 class ArmLanes(AbstractContextManager["ArmLanes"]):
@@ -70,51 +112,6 @@ class ArmLanes(AbstractContextManager["ArmLanes"]):
     def measure(self, case: Case) -> Record:
         with self._one(case) as workers:
             return workers.measure(case)
-
-
-def _executor(
-    cases: Mapping[str, Sequence[Case]], workers: Workers, request: Request, folder: Path
-) -> tuple[AbstractContextManager[Executor], tuple[Case, ...]]:
-    """Returns an executor of the arms' cases, and these in the order of their visits."""
-    every = tuple(chain.from_iterable(cases.values()))
-    number = lane_count(every, request.pinning)
-    number -= number % len(cases)
-    if number == 0 or not all(cases.values()):
-        workers.profiles = folder
-        return workers, every
-    workers.close()
-    turns = zip_longest(*cases.values())
-    lanes = ArmLanes(cases, workers.interpreters, request.pinning, folder, number)
-    return lanes, tuple(case for turn in turns for case in turn if case is not None)
-
-
-def count_first(writer: SessionWriter, request: Request) -> None:
-    """Counts the cases of a session that have no count yet, and says what that leaves."""
-    session = writer.session
-    planned = counted_cases(session)
-    every = tuple(chain.from_iterable(planned.values()))
-    writer.plan(every)
-    earlier = tuple(session.counts.values())
-    left = {case.id for case in find_pending(Run(session.header, earlier, cases=every))}
-    if left:
-        own = {arm: [case for case in cases if case.id in left] for arm, cases in planned.items()}
-        with Workers(session.header.interpreters, request.pinning) as workers:
-            build(workers, [case for cases in own.values() for case in cases], request.say)
-            opened, order = _executor(own, workers, request, profile_folder(request.report))
-            schedule = Counts(places_of(planned), order, earlier)
-            with opened as executor:
-                beside = f", {executor.lanes} workers side by side" if executor.lanes > 1 else ""
-                request.say(f"counting {pluralize(len(order), 'case')} of both arms{beside}")
-                try:
-                    execute(
-                        schedule,
-                        executor,
-                        writer.store,
-                        request.make_progress(len(order), Work("count")),
-                    )
-                finally:
-                    session.counts.update(schedule.records)
-    request.say(leftover(session))
 
 
 def leftover(session: Session) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from opperf.commands.ab.keeping import can_make_room, make_room
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import UsageError
 from opperf.reading import open_file
+from opperf.requests.ab.keeping import can_make_room, make_room
+from opperf.requests.declaring import Say
 from opperf.results.lines import LineFile
-from opperf.results.messages import tell
 from opperf.results.output import check_output
 from opperf.results.runfile import kept_size
 
@@ -23,8 +23,10 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
     one that another process writes to, and `OutputError` for one that may not be replaced.
     """
 
-    def __init__(self, path: Path, resumes: bool, overwrite: bool, is_default: bool) -> None:
-        self.path, self._is_default = path, is_default
+    def __init__(
+        self, path: Path, resumes: bool, overwrite: bool, is_default: bool, say: Say
+    ) -> None:
+        self.path, self._is_default, self._say = path, is_default, say
         self._overwrite = overwrite
         self.earlier: Session | None = None
         """The session that is resumed."""
@@ -64,5 +66,5 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
     def _create(self, lines: bytes) -> LineFile:
         if self._is_default and not self._overwrite:
             for line in make_room(self.path):
-                tell(line)
+                self._say(line)
         return LineFile.create_encoded(self.path, lines, self._overwrite)

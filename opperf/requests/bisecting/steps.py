@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from opperf.commands.ab.counting import judge_counts
-from opperf.commands.ab.request import CAP_FACTOR, OF_TIMES, Request, read_request
-from opperf.commands.ab.running import measure_session, open_session
-from opperf.commands.bisect.watching import watch_of
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.missing import missing_figures
@@ -25,10 +20,11 @@ from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.reports.difference_report import report_of
-from opperf.comparison.files.comparison import MISSING
-from opperf.comparison.statistics.data import SAME_FACTOR
+from opperf.comparison.files.comparison import MISSING, Comparison
+from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
+from opperf.execution.progress import Pace, Progress
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
 from opperf.history.bisection.results import Failure, Figure, Kind, Step
 from opperf.history.builds import Build
@@ -36,43 +32,30 @@ from opperf.instruments.instructions import CALLGRIND
 from opperf.metrics import counts, expected_metrics
 from opperf.model import Role
 from opperf.reports.model import Report
+from opperf.requests.ab.request import AbRequest, SessionRequest
+from opperf.requests.ab.resolving import (
+    CAP_FACTOR,
+    OF_TIMES,
+    ResolvedAb,
+    Watch,
+    Work,
+    chosen_profiler,
+)
+from opperf.requests.ab.sessions import measured, unsaid
+from opperf.requests.bisecting.request import BisectRequest
+from opperf.requests.declaring import declared
+from opperf.requests.judging import judge_counts
+from opperf.requests.operators import OperatorGroups, Operators
 from opperf.requests.selecting import split_sources
 from opperf.results.runfile import read_run
-
-Given = Mapping[str, Any]
-
-FIXED: dict[str, Any] = {
-    "ops": (),
-    "resume": None,
-    "overwrite": True,
-    "dry_run": False,
-    "quiet": True,
-    "output_files": (),
-    "output_formats": (),
-    "fail_on": (),
-    "budget": None,
-    "until_settled": None,
-    "weight": None,
-    "locked": None,
-    "arm": (),
-    "compares": "first",
-    "order": "block",
-    "check": False,
-    "no_check": True,
-    "gate": False,
-    "rtol": None,
-    "atol": None,
-}
-"""Options of `ab` that a step has."""
 
 
 class Sessions:
     """The sessions of a bisection: a judge."""
 
-    def __init__(self, given: Given, changed: Given, folder: Path, kind: Kind) -> None:
-        self._given, self._changed = given, changed
-        self._folder, self._kind = folder, kind
-        self._limit_s: float | None = given["limit_s"]
+    def __init__(self, asked: BisectRequest, kind: Kind, watch: Callable[[str], Watch]) -> None:
+        self._asked, self._kind, self._watch = asked, kind, watch
+        self._folder = asked.folder
 
     def __call__(self, good: Build, other: Build, ask: Ask) -> Step:
         name = f"{ask.number:02}-{other.commit[:8]}.jsonl"
@@ -83,13 +66,7 @@ class Sessions:
         the session stays in the file `name`."""
         begun = time.monotonic()
         request = self._request(a, b, ask, name, kind)
-        with request.pinning:
-            writer = open_session(request)
-            assert writer is not None, "no dry run"
-            with writer:
-                same_files = _same_files(writer.session)
-                measure_session(writer, request)
-        session = writer.session
+        session = measured(request, _same_files)
         if session.pairs:
             found = _counted(session, request) if kind == "counts" else _timed(session)
         else:
@@ -105,48 +82,64 @@ class Sessions:
             found,
             seconds=seconds,
             file=name,
-            same_files=same_files,
+            same_files=session.plan.same_files,
             ran=ran,
             failures=failures,
             call_s=max((pair.slowest_s for pair in session.plan.slow.values()), default=0.0),
         )
 
-    def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> Request:
+    def _request(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> ResolvedAb:
         if a.arm == b.arm:
             raise UsageError(
                 "both commits would be found in the same place: name {worktree} in --commit-env, "
                 "or have the build leave a wheel"
             )
-        given, changed = dict(self._given), dict(self._changed)
-        in_files = bool(split_sources(given["ops"])[1])
-        own = {
-            **FIXED,
-            "names": given["ops"] if in_files else ask.operators or given["ops"],
-            "a": a.arm,
-            "b": b.arm,
-            "report": self._folder / name,
-            # Cases of files are those of the file: their ids are of another interpreter there.
-            "ids": given["ids"] if in_files else ask.cases or given["ids"],
-            "profiler": _profiler(given["profiler"], kind),
+        asked, watch = self._asked, self._watch(b.commit)
+        if asked.quiet:
+            watch = _unseen
+        resolved = self._step(a, b, ask, name, kind).resolve(unsaid, watch, "opperf bisect")
+        assert resolved is not None, "no operators of changed files"
+        resolved = replace(
+            resolved,
+            thresholds=_thresholds(resolved, ask),
+            # Every step has orders of its own.
+            seed=resolved.seed + ask.number,
+            loss=ask.loss,
+        )
+        limit_s = asked.limit_s
+        if limit_s is None:
+            return resolved
+        settings = msgspec.structs.replace(resolved.selection.settings, timeout_s=limit_s)
+        selection = msgspec.structs.replace(resolved.selection, settings=settings)
+        return replace(resolved, selection=selection, deadline=Deadline(limit_s))
+
+    def _step(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> AbRequest:
+        """Returns the request of a step's session."""
+        asked = self._asked
+        shared = {field: getattr(asked, field) for field in SessionRequest.__struct_fields__}
+        in_files = bool(split_sources(asked.operators.ops)[1])
+        operators = msgspec.structs.asdict(asked.operators)
+        ops = operators.pop("ops")
+        profiler = _profiler(chosen_profiler(asked), kind)
+        # Cases of files are those of the file: their ids are of another interpreter there.
+        shared |= {
+            "ids": asked.ids if in_files else ask.cases or asked.ids,
+            "settings": msgspec.structs.replace(asked.settings, profiler=profiler),
+            **{"overwrite": True, "quiet": True, "output_files": (), "output_format": ""},
         }
         of_kind = {*OF_TIMES, "threads"} if kind == "counts" else {"tolerances"}
-        changed = {
-            name: value
-            for name, value in changed.items()
-            if name not in of_kind and name not in (*FIXED, "profiler")
-        }
-        request = read_request({**given, **own}, {**changed, "report": own["report"]})
-        if self._limit_s is not None:
-            settings = msgspec.structs.replace(request.selection.settings, timeout_s=self._limit_s)
-            selection = msgspec.structs.replace(request.selection, settings=settings)
-            request = replace(request, selection=selection, deadline=Deadline(self._limit_s))
-        return replace(
-            request,
-            thresholds=_thresholds(request, ask),
-            # Every step has orders of its own.
-            seed=request.seed + ask.number,
-            loss=ask.loss,
-            watch=None if given["quiet"] else watch_of(b.commit),
+        of_both = declared(SessionRequest).keys() | declared(OperatorGroups).keys()
+        given = asked.given & ((of_both | {"threads"}) - {*of_kind, "profiler"})
+        shared["given"] = given | {"report", *(["profiler"] if profiler else [])}
+        return AbRequest(
+            **shared,
+            operators=Operators(names=ops if in_files else ask.operators or ops, **operators),
+            a=a.arm,
+            b=b.arm,
+            order="block",
+            no_check=True,
+            fail_on=(),
+            report=self._folder / name,
         )
 
     def functions(self, step: Step, figure: str) -> Report:
@@ -162,29 +155,32 @@ class Sessions:
         return report_of(difference, chosen.title, SHOWN)
 
 
-def _same_files(session: Session) -> str:
-    """Returns that both commits have loaded the same files, where the user named one of them.
-    Raises `UsageError` where nobody did."""
+def _unseen(total: int, pace: Pace | None, work: Work) -> Progress:
+    return Progress()
+
+
+def _same_files(session: Session) -> None:
+    """Raises `UsageError` where both commits have loaded the same files, and the user named none of
+    them."""
     plan = session.plan
     files = chain.from_iterable(plan.loaded.values())
     if plan.same_files and all(found.role is not Role.NAMED for found in files):
         raise UsageError(f"{plan.same_files}, which --commit-env or a wheel has to lead to")
-    return plan.same_files
 
 
 SHOWN = 8
 """Functions in a report, of those that changed most."""
 
 
-def _profiler(given: str | None, kind: Kind) -> str | None:
-    """Returns the profiler of a step: that of the bisection, where it measures what the step is
-    to."""
-    if counts(given or "") == (kind == "counts"):
+def _profiler(given: str, kind: Kind) -> str:
+    """Returns the profiler of a step: that of the bisection, where it measures what the step is to;
+    empty for the framework's choice."""
+    if counts(given) == (kind == "counts"):
         return given
-    return CALLGRIND.profiler if kind == "counts" else None
+    return CALLGRIND.profiler if kind == "counts" else ""
 
 
-def _thresholds(request: Request, ask: Ask) -> Any:
+def _thresholds(request: ResolvedAb, ask: Ask) -> Thresholds:
     found = request.thresholds
     if ask.threshold is not None:
         same = ask.same_within or SAME_FACTOR * ask.threshold
@@ -249,11 +245,12 @@ def _failure(pair: Pair, reason: str) -> Failure:
     return Failure(usual_id(pair.a), pair.label, pair.inputs, reason, pair.a.pattern)
 
 
-def _counted(session: Session, request: Request) -> Step:
+def _counted(session: Session, request: ResolvedAb) -> Step:
     """Returns the figures of a session of counts."""
     group_of = {case: group.id for group in session.plan.groups for case in group.cases}
     pairs = {pair.id: pair for pair in session.pairs}
-    compared = judge_counts(request.report, (), request.limits, None)
+    compared = judge_counts(request.report, (), request.limits, None).content
+    assert isinstance(compared, Comparison)
     metrics = {name for pair in session.pairs for name in expected_metrics(pair.a)}
 
     def figures() -> Iterator[Figure]:

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import importlib
-import shlex
-import sys
+import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 import opperf
-from opperf.commands.ab.keeping import keep_finished, keep_interrupted, locate_report, resume_words
-from opperf.commands.ab.request import repeated_arguments
-from opperf.commands.ab.running import from_ab
-from opperf.commands.ab.session_copy import SessionCopy
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
-from opperf.comparison.weighted import check_format
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, WorkerError, one_line
 from opperf.execution.fleet.connecting import connected, list_nodes
-from opperf.execution.fleet.node_command import NodeCommand, NodeFile, Written
-from opperf.execution.fleet.nodes import NAME, FleetOptions, Node, choose
-from opperf.machine.pinning import cpus_arguments
+from opperf.execution.fleet.node_command import SESSION, NodeCommand, Written
+from opperf.execution.fleet.nodes import NAME, Node, choose
+from opperf.requests.ab.keeping import keep_interrupted, locate_report, say_kept
+from opperf.requests.ab.planning import Planned
+from opperf.requests.ab.request import AbRequest
+from opperf.requests.ab.resolving import Watch
+from opperf.requests.ab.session_copy import SessionCopy
+from opperf.requests.ab.sessions import Ended, measured, resume_advice, unsaid
+from opperf.requests.declaring import Say
 from opperf.requests.installing import write_lock
-from opperf.results.kept import display
-from opperf.results.messages import tell
-from opperf.results.output import STDOUT, check_output, outputs_from
+from opperf.requests.judging import Judged, judge_session
+from opperf.requests.places import ClusterNodes
+from opperf.results.output import STDOUT
+from opperf.terminating import end_with_parent
 
 POLL_S = 1.0
 """Seconds between two looks at what the node has written."""
@@ -41,77 +43,92 @@ CLOSE_S = 5.0
 """Seconds that a node has to end the processes of a session, which takes a moment."""
 
 
-def ab_on_node(given: Mapping[str, Any], changed: Mapping[str, Any], words: Sequence[str]) -> int:
-    """Runs a session on a node, and reports its verdicts here; the exit code. `words` are those of
-    the command. Raises `OpperfError` if no node can, and if the session cannot be made there."""
-    if given["dry_run"]:
+class NodeSession(msgspec.Struct, frozen=True):
+    """The session that a node measures, into a file beside that of this."""
+
+    request: AbRequest
+    node: str
+    command: str
+    """The manager's command line."""
+
+
+def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
+    """Does what `AbRequest.run` says, on a node."""
+    if request.dry_run:
         raise UsageError("--dry-run plans on this machine: omit --executor ray")
-    given, changed = locate_report(given, changed)
-    path: Path = given["report"]
-    _check(given)
-    cluster = FleetOptions(given["address"], given["nodes"])
-    with SessionCopy(path, given["resume"], given["overwrite"], "report" not in changed) as copy:
-        measuring = _Measuring(copy, cluster, given["quiet"])
-        try:
-            code = measuring.run(words, given["names"])
-        except OpperfError as error:
-            if not (copy.size and measuring.has_begun):
-                raise
-            _keep(path)
-            hint = _resume_hint(given, changed, measuring.has_ended)
-            raise type(error)(f"{error}; the measurements are in {hint}") from error
-        if code == INTERRUPTED and copy.size:
-            _keep(path)
-            tell(f"interrupted; the measurements are in {_resume_hint(given, changed)}")
-    if code:
-        # Its line was passed on.
-        return code
-    if not copy.has_new and not given["resume"]:
-        # Nothing was to be measured.
-        return 0
-    _keep_lock(path)
-    kept = keep_finished(path)
-    if not given["quiet"]:
-        name = display(path)
-        tell(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
-    return from_ab(path, {**given, "overwrite": True})
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    if given["resume"] and given["overwrite"]:
-        raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
-    if given["report"] == STDOUT:
+    request, path, resumes, given = locate_report(request)
+    if path == STDOUT:
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
         )
-    for output in outputs_from(given):
-        check_format(given["weight"], output.format, "ab")
-        check_output(output.path, given["overwrite"] or given["resume"], [given["report"]])
+    request.check_outputs(request.weight, [path], may_replace=resumes)
+    with SessionCopy(path, resumes, request.overwrite, "report" not in given, say) as copy:
+        measuring = _Measuring(copy, request, command, say)
+        try:
+            code = measuring.run()
+        except OpperfError as error:
+            if not (copy.size and measuring.has_begun):
+                raise
+            _keep(path, say)
+            advice = _advice(request, path, measuring.has_ended)
+            raise type(error)(f"{error}; the measurements are in {advice}") from error
+        if code == INTERRUPTED and copy.size:
+            _keep(path, say)
+            advice = _advice(request, path)
+            return Ended(code, f"interrupted; the measurements are in {advice}")
+    # The line of an error was passed on; without one nothing was to be measured.
+    if code or not (copy.has_new or resumes):
+        return Ended(code)
+    session = _keep_lock(path)
+    say_kept(path, unsaid if request.quiet else say, say)
+    limits = request.limits.limits(request.same_within)
+    return judge_session(session, path, request.fail_on, limits, request.weight)
 
 
-def _keep(path: Path) -> None:
+def measure_for_manager(file: Path, say: Say, watch: Watch) -> int:
+    """Measures the session of a file, which has a `NodeSession`, for the manager of the cluster,
+    which judges it; the exit code. Raises `OpperfError`."""
+    end_with_parent()
+    # Ray blocks it in its processes, whose children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    asked = msgspec.json.decode(
+        file.read_bytes(), type=NodeSession, dec_hook=lambda kind, value: kind(value)
+    )
+    request = msgspec.structs.replace(asked.request, report=file.with_name(SESSION))
+    resolved = request.resolve(unsaid if request.quiet else say, watch, asked.command)
+    if resolved is None:
+        return 0
+    try:
+        measured(replace(resolved, node=asked.node))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _keep(path: Path, say: Say) -> None:
     _keep_lock(path)
-    keep_interrupted(path)
+    keep_interrupted(path, say)
 
 
-def _keep_lock(path: Path) -> None:
-    """Writes the lock file of the environments that the node installed, if it did."""
-    write_lock(path, read_session(path)[0].header.interpreters)
+def _keep_lock(path: Path) -> Session:
+    """Writes the lock file of the environments that the node installed, if it did. Returns the
+    session."""
+    session, _ = read_session(path)
+    write_lock(path, session.header.interpreters)
+    return session
 
 
-def _resume_hint(
-    given: Mapping[str, Any], changed: Mapping[str, Any], has_ended: bool = False
-) -> str:
+def _advice(request: AbRequest, path: Path, has_ended: bool = False) -> str:
     """Returns the file, and the command that resumes the session; not by the name of a node that
     has ended."""
-    words = [*resume_words(given["report"]), *cpus_arguments(given["cpus"]), "--executor", "ray"]
-    if given["address"]:
-        words += ["--address", given["address"]]
-    for name, value in given["nodes"].items():
+    words = ["--executor", "ray"]
+    if request.cluster.address:
+        words += ["--address", request.cluster.address]
+    for name, value in request.cluster.nodes.items():
         if not (has_ended and name == NAME):
             words += ["--nodes", f"{name}={value}"]
-    words += repeated_arguments(given, changed)
-    return f"{display(given['report'])}. Resume with: {shlex.join(words)}"
+    return resume_advice(request, path, *words)
 
 
 @dataclass
@@ -119,41 +136,45 @@ class _Measuring:
     """A session that a node measures."""
 
     copy: SessionCopy
-    cluster: FleetOptions
-    quiet: bool
+    request: AbRequest
+    command: str
+    say: Say
     has_begun: bool = False
     has_ended: bool = False
     """Whether the node has ended meanwhile."""
 
-    def run(self, words: Sequence[str], names: Sequence[str]) -> int:
+    def run(self) -> int:
         """Measures until the node's command ends; its exit code. Raises as `connected` and `choose`
         do, `OutputError`, and `WorkerError` if the node ends first."""
-        with connected(self.cluster) as ray:
+        cluster = self.request.cluster.options(self.request.executor, self.request.given)
+        with connected(cluster) as ray:
             node = self._choose(list_nodes(ray))
             actor = self._start(ray, node)
             try:
-                return self._run(ray, actor, node, words, names)
+                return self._run(ray, actor, node)
             finally:
                 self._end(ray, actor)
 
-    def _run(
-        self, ray: Any, actor: Any, node: Node, words: Sequence[str], names: Sequence[str]
-    ) -> int:
-        file = NodeFile(
-            node=node.name,
-            names=tuple(names),
-            command=shlex.join(["opperf", *sys.argv[1:]]),
-            resume=self.copy.earlier is not None,
-        )
-        asked = ("ab", *words), msgspec.json.encode(file), self.copy.content
-        ray.get(actor.begin.remote(*asked, str(Path.cwd()), node.cpus))
+    def _run(self, ray: Any, actor: Any, node: Node) -> int:
+        asked = NodeSession(self._on_node(), node.name, self.command)
+        content = msgspec.json.encode(asked, enc_hook=str)
+        ray.get(actor.begin.remote(content, self.copy.content, str(Path.cwd()), node.cpus))
         self.has_begun = True
         try:
-            return self._follow(ray, actor, node, tell)
+            return self._follow(ray, actor, node, self.say)
         except KeyboardInterrupt:
             ray.get(actor.interrupt.remote())
             self._follow(ray, actor, node, lambda text: None)
             return INTERRUPTED
+
+    def _on_node(self) -> AbRequest:
+        """Returns the request of the node, whose file is a new one or a copy; the outputs are
+        here."""
+        own = {"executor": "local", "output_files": (), "output_format": "", "overwrite": False}
+        fields = {"report": Path(SESSION), "resume": None if self.copy.earlier is None else ""}
+        given = self.request.given - {*own, "address", "nodes", "resume"} | {"report"}
+        cluster = ClusterNodes()
+        return msgspec.structs.replace(self.request, **own, **fields, cluster=cluster, given=given)
 
     def _choose(self, nodes: Sequence[Node]) -> Node:
         """Returns the node that has measured a part of the session, or else that with the most GPUs
@@ -163,7 +184,7 @@ class _Measuring:
         if not measuring:
             raise WorkerError("no node of the cluster has a core that it gives to others")
         known = self.copy.earlier.nodes[-1:] if self.copy.earlier else ()
-        found = choose(measuring, self.cluster.labels)
+        found = choose(measuring, self.request.cluster.nodes)
         return max(found, key=lambda node: (node.name in known, node.gpus, node.cpus))
 
     def _start(self, ray: Any, node: Node) -> Any:
@@ -178,7 +199,7 @@ class _Measuring:
         actor = remote.remote()
         version = actor.version.remote()
         if not ray.wait([version], timeout=WAIT_S)[0]:
-            tell(f"waiting for node {node.name}, whose cores others have reserved")
+            self.say(f"waiting for node {node.name}, whose cores others have reserved")
         try:
             found = ray.get(version)
         except ray.exceptions.RayError as error:
@@ -188,11 +209,11 @@ class _Measuring:
                 f"node {node.name} has opperf {found}, and this is {opperf.__version__}: install "
                 "the same version there"
             )
-        if not self.quiet:
-            tell(f"measuring on node {node.name}")
+        if not self.request.quiet:
+            self.say(f"measuring on node {node.name}")
         return actor
 
-    def _follow(self, ray: Any, actor: Any, node: Node, say: Callable[[str], None]) -> int:
+    def _follow(self, ray: Any, actor: Any, node: Node, say: Say) -> int:
         """Appends what the node writes to the session's file until it ends; its exit code. `say` is
         called with the node's messages."""
         said = 0

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from opperf.commands.ab.request import Request
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.loaded import have_own_modules
@@ -20,7 +17,7 @@ from opperf.comparison.ab.pairs import Pairing, choose_by_id, pair_cases, plans_
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize
-from opperf.results.messages import tell
+from opperf.requests.ab.resolving import ResolvedAb
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
 from opperf.sources.registry import Plan
@@ -51,7 +48,7 @@ class ArmPlan(NamedTuple):
 
 
 def plan_arms(
-    workers: Mapping[str, Worker], common: Selection, request: Request
+    workers: Mapping[str, Worker], common: Selection, request: ResolvedAb
 ) -> dict[str, ArmPlan]:
     """Plans the cases of the arms. Arguments may be named as those of the first arm's operators, or
     the first's as those of the second."""
@@ -66,7 +63,7 @@ def plan_arms(
 
 
 def _plan_arm(
-    worker: Worker, name: str, common: Selection, request: Request, other: ArmSpec
+    worker: Worker, name: str, common: Selection, request: ResolvedAb, other: ArmSpec
 ) -> ArmPlan:
     arm = request.arms[name]
     begun = time.monotonic()
@@ -92,7 +89,7 @@ def _plan_arm(
                     request.files,
                     request.framework,
                     selection,
-                    "no_backward" in request.given,
+                    request.asked.no_backward,
                     {*request.given, *arm.settings},
                 )
                 if request.files
@@ -140,7 +137,9 @@ def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
         )
 
 
-def pair_plans(request: Request, common: Selection, plans: Mapping[str, Sequence[Plan]]) -> Pairing:
+def pair_plans(
+    request: ResolvedAb, common: Selection, plans: Mapping[str, Sequence[Plan]]
+) -> Pairing:
     """Returns the pairs of the arms' cases. Raises `UsageError` if there are none, unless the first
     has cases and another cannot have any."""
     _check_have_cases(request.arms, plans)
@@ -165,11 +164,25 @@ def omitted(plans: Mapping[str, Sequence[Plan]]) -> dict[str, str]:
     }
 
 
-def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[str] = ()) -> None:
-    """Prints the arms, notes on them, how many cases are compared with the rest of that sentence,
-    and arguments that are paired by position."""
-    show = partial(tell, stream=sys.stdout) if request.dry_run else request.say
-    arms = (f"{name}: {arm}" for name, arm in request.arms.items())
+class Planned(NamedTuple):
+    """The plan of a dry run."""
+
+    lines: tuple[str, ...] = ()
+    table: str = ""
+    """Of the cases."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns names as `A and B`, or `A, B and C`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}"
+
+
+def describe(
+    request: ResolvedAb, pairing: Pairing, rest: str, notes: Iterable[str]
+) -> tuple[str, ...]:
+    """Returns lines on the arms, notes on them, how many cases are compared with the rest of that
+    sentence, and arguments that are paired by position."""
     alone, repeated = pairing.alone, pairing.repeated
     counts = [
         pluralize(len(pairing.pairs), "case"),
@@ -178,16 +191,14 @@ def show_pairs(request: Request, pairing: Pairing, rest: str, notes: Iterable[st
     ]
     first, *others = request.arms
     by_position = {
-        f"{pair.label}: "
+        f"paired by position, {pair.label}: "
         + ", ".join(f"{own} of {arm} is {other} of {first}" for own, other in one.names.items())
         for pair in pairing.pairs
         for arm, one in zip(others, pair.each, strict=True)
         if one.names
     }
-    for line in (*arms, *notes, ", ".join(counts) + rest):
-        show(line)
-    for line in sorted(by_position):
-        show(f"paired by position, {line}")
+    arms = (f"{name}: {arm}" for name, arm in request.arms.items())
+    return (*arms, *notes, ", ".join(counts) + rest, *sorted(by_position))
 
 
 def _why_nothing(pairing: Pairing, arms: Sequence[str], plans: Sequence[Plan]) -> str:

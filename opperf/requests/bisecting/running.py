@@ -1,24 +1,18 @@
-"""The command `bisect`, from its options to the exit code."""
+"""Bisects in a folder, which has the state and the sessions."""
 
 from __future__ import annotations
 
-import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
-import click
 import msgspec
 
-from opperf.commands.bisect.measuring import Sessions
-from opperf.commands.options import take
-from opperf.comparison.weighted import check_format
-from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, OutputError, UsageError
+from opperf.comparison.ab.arms import read_threads
+from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.folders import part_folder
 from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
-from opperf.history.bisection.report import report_for
 from opperf.history.bisection.results import (
     STATE,
     VERSION,
@@ -29,119 +23,92 @@ from opperf.history.bisection.results import (
     read_state,
     write_state,
 )
-from opperf.history.builds import Build, Builder
+from opperf.history.builds import Builder
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.metrics import check_instruments, counts
 from opperf.model import Settings
-from opperf.parameters import explicit_options
-from opperf.reports.writing import write_reports
-from opperf.repository import Commit, Repository
-from opperf.requests.commit_builds import CommitBuilds
-from opperf.results.messages import tell
-from opperf.results.output import check_output, outputs_from, unwritable
+from opperf.repository import Repository
+from opperf.requests.ab.resolving import Watch, chosen_profiler
+from opperf.requests.ab.sessions import unsaid
+from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.requests.bisecting.steps import Sessions
+from opperf.requests.declaring import Say, declared
+from opperf.results.output import unwritable
 from opperf.results.text import duration
 
-Given = Mapping[str, Any]
-
-OF_THIS_CALL = (
-    *("resume", "folder", "output_files", "output_formats", "overwrite", "quiet", "debug"),
-    "framework",
+OF_THIS_CALL = frozenset(
+    {"resume", "folder", "output_files", "output_format", "overwrite", "quiet"}
 )
-"""Options that a resumed bisection is given anew; the others are as they were."""
-
-EXIT_CODES = {"found": 0, "range": 0, "inconclusive": INCONCLUSIVE, "same": INCONCLUSIVE}
-"""By outcome."""
+"""Fields that a resumed bisection is given anew; the others are as they were."""
 
 
-def bisect_command(
-    command: click.Command, arguments: tuple[str, ...], given: Given, changed: Given
-) -> int:
-    """Bisects commits, and reports that; the exit code. `arguments` are the words of the command.
-    Raises `OpperfError` if it cannot."""
-    folder: Path = given["folder"]
+def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bisection | Interrupted:
+    """Does what `BisectRequest.run` says."""
+    folder = request.folder
     _restore_earlier(folder)
-    outputs = outputs_from(given)
-    for output in outputs:
-        check_format(None, output.format, "bisect")
-        check_output(output.path, given["overwrite"])
-    if given["resume"]:
-        state, given, changed = _resumed(command, folder, given, changed)
+    request.check_outputs(None)
+    if request.resume:
+        state, asked = _resumed(request)
     else:
-        state = _begun(given, arguments)
-        _check_folder(folder, given["overwrite"])
-    say = (lambda text: None) if given["quiet"] else tell
+        state, asked = _begun(request), request
+        _check_folder(folder, request.overwrite)
     try:
-        with nullcontext() if given["resume"] else _new_folder(folder, state):
-            found = bisect_commits(state, given, changed, folder, say)
+        with nullcontext() if request.resume else _new_folder(folder, state):
+            return _bisect(state, asked, unsaid if request.quiet else say, watch)
     except KeyboardInterrupt:
-        tell(f"interrupted; resume with: {shlex.join(_resume_words(folder))}")
-        return INTERRUPTED
-    write_reports(report_for(found, folder), outputs)
-    return EXIT_CODES[found.outcome]
+        return Interrupted(folder)
 
 
-def bisect_commits(
-    state: State, given: Given, changed: Given, folder: Path, say: Callable[[str], None]
+def _bisect(
+    state: State, request: BisectRequest, say: Say, watch: Callable[[str], Watch]
 ) -> Bisection:
-    """Returns what a bisection finds; `given` are the options of the command, of which the user
-    set those of `changed`. State and sessions are in `folder`. Raises `OpperfError`."""
     builder = Builder(Repository(Path(state.repository)), state.recipe, say)
-    judge = Sessions(given, changed, folder, state.kind)
+    judge = Sessions(request, state.kind, watch)
     options = Options(
-        given["confidence"], scatter_of(state.kind), given["most_steps"], given["on_error"]
+        request.confidence, scatter_of(state.kind), request.most_steps, request.on_error
     )
 
-    def build(commit: Commit) -> Build:
-        return builder.build(commit)
-
     def save(state: State) -> None:
-        write_state(folder, state)
+        write_state(request.folder, state)
 
-    bisecting = Bisecting(state, build, judge, options, save, say)
-    found = bisecting.run()
-    found = msgspec.structs.replace(found, builds=builder.made)
-    if found.end is None or found.end.fails or given["no_confirm"]:
+    bisecting = Bisecting(state, builder.build, judge, options, save, say)
+    found = msgspec.structs.replace(bisecting.run(), builds=builder.made)
+    if found.end is None or found.end.fails or request.no_confirm:
         return found
     return _confirmed(found, bisecting, judge, say)
 
 
-def _begun(given: Given, arguments: tuple[str, ...]) -> State:
+def _begun(request: BisectRequest) -> State:
     """Returns the state of a new bisection. Raises `UsageError` for commits that are none."""
-    if given["good"] is None or given["bad"] is None:
+    if not (request.good and request.bad):
         raise UsageError("name two commits, GOOD and BAD: opperf bisect GOOD BAD -- BUILD")
-    if given["threads"].coarse:
-        raise UsageError(f"--threads {given['threads']}: a step has one number of threads")
-    repository = Repository(given["git_folder"])
-    good, bad = map(repository.commit, (given["good"], given["bad"]))
-    commits = repository.between(good, bad, given["all_parents"])
-    recipe = msgspec.structs.replace(
-        take(CommitBuilds, given).recipe(given["build"]), keeps_worktrees=given["keep"]
-    )
-    profiler = given["profiler"] or ""
+    if read_threads(request.threads).coarse:
+        raise UsageError(f"--threads {request.threads}: a step has one number of threads")
+    repository = Repository(request.git_folder)
+    good, bad = map(repository.commit, (request.good, request.bad))
+    commits = repository.between(good, bad, request.builds.all_parents)
+    recipe = request.builds.recipe(request.build)
+    recipe = msgspec.structs.replace(recipe, keeps_worktrees=request.keep)
+    profiler = chosen_profiler(request)
     kind: Kind = "counts" if counts(profiler) else "times"
     if kind == "counts":
         check_instruments([Settings(profiler=profiler)])
-    return State(
-        VERSION, str(repository.path), (good, *commits), recipe, arguments=arguments, kind=kind
-    )
+    asked = msgspec.to_builtins(request, enc_hook=str)
+    return State(VERSION, str(repository.path), (good, *commits), recipe, asked=asked, kind=kind)
 
 
-def _resumed(
-    command: click.Command, folder: Path, given: Given, changed: Given
-) -> tuple[State, Given, Given]:
-    """Returns the state in the folder, and the options that it was begun with. Raises `UsageError`
-    for others."""
-    for name in changed:
-        if name not in OF_THIS_CALL and changed[name] not in ((), None):
+def _resumed(request: BisectRequest) -> tuple[State, BisectRequest]:
+    """Returns the state in the folder, and what it was begun with. Raises `UsageError` for other
+    fields, and `RunFileError` for a folder without a bisection."""
+    for name, field in declared(BisectRequest).items():
+        if name in request.given - OF_THIS_CALL:
             raise UsageError(
-                f"{name.upper() if name in ('good', 'bad', 'build') else name}: a bisection is "
-                "resumed as it was begun; give --folder and the output only"
+                f"{field.shown}: a bisection is resumed as it was begun; give --folder and the "
+                "output only"
             )
-    state = read_state(folder)
-    with command.make_context("bisect", list(state.arguments)) as ctx:
-        earlier, before = dict(ctx.params), explicit_options(ctx, ctx.params)
-    own = {name: given[name] for name in OF_THIS_CALL if name != "framework"}
-    return state, {**earlier, **own}, before
+    state = read_state(request.folder)
+    begun = msgspec.convert(state.asked, BisectRequest, dec_hook=lambda kind, value: kind(value))
+    return state, msgspec.structs.replace(begun, folder=request.folder, quiet=request.quiet)
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
@@ -201,10 +168,6 @@ def _new_folder(folder: Path, state: State) -> Iterator[None]:
     finally:
         if earlier is not None and earlier.exists():
             shutil.rmtree(earlier)
-
-
-def _resume_words(folder: Path) -> Sequence[str]:
-    return ["opperf", "bisect", "--resume", "--folder", str(folder)]
 
 
 LONGEST_COUNTED_S = 2.0

@@ -1,0 +1,83 @@
+"""The command `ab`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from opperf.commands.compare import report
+from opperf.commands.options import command
+from opperf.requests.ab.request import AbRequest
+from opperf.results.messages import tell
+
+if TYPE_CHECKING:
+    from opperf.execution.progress import Pace, Progress
+    from opperf.requests.ab.resolving import Work
+
+ON_NODE = click.Option(["--on-node"], hidden=True, type=click.Path(path_type=Path))
+"""The file of what a node of a cluster measures for its manager."""
+
+
+@command(
+    AbRequest,
+    examples={
+        "Two releases, installed first, with a gate at 5 %": (
+            "opperf ab relu --a env:torch==2.12 --b env:torch==2.13 --threshold 5%"
+        ),
+        "Two functions of your own on the same inputs": (
+            "opperf ab --a ops:k.py:old --b ops:k.py:new --inputs k.py:inputs"
+        ),
+        "Numbers of threads, for a pull request and for a CI's view of tests": (
+            "opperf ab relu --a threads:1 --b threads:2 -o verdict.md -o verdict.xml"
+        ),
+    },
+)
+def ab(request: AbRequest) -> int:
+    """Measure A against B, or several arms, interleaved in fresh processes, and report which
+    operators regressed, improved, stayed the same, or are ambiguous.
+
+    A is measured against itself first; if it differs from itself, the session is invalid (exit code
+    3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
+    an operator regressed, has different results or runs in A alone, and 3 if nothing could be
+    decided.
+
+    With --profiler instructions each arm is counted once, and the counts have the verdicts of
+    `opperf compare`. All commands that read run files read FILE too.
+    """
+    asked: Path | None = click.get_current_context().params["on_node"]
+    watch = progress_of(request.quiet)
+    if asked is not None:
+        from opperf.requests.ab.node import measure_for_manager
+
+        return measure_for_manager(asked, tell, watch)
+    from opperf.requests.ab.planning import Planned
+    from opperf.requests.ab.sessions import Ended
+
+    found = request.run(tell, watch, shlex.join(["opperf", *sys.argv[1:]]))
+    if isinstance(found, Planned):
+        for line in found.lines:
+            tell(line, sys.stdout)
+        if found.table:
+            print(found.table)
+        return 0
+    if isinstance(found, Ended):
+        if found.reason:
+            tell(found.reason)
+        return found.code
+    return report(found, request)
+
+
+ab.params.append(ON_NODE)
+
+
+def progress_of(quiet: bool) -> Callable[[int, Pace | None, Work], Progress]:
+    """Returns what shows the progress on standard error."""
+    # Help and completion do without the import.
+    from opperf.execution.progress import make_progress
+
+    return lambda total, pace, work: make_progress(sys.stderr, total, quiet, pace)

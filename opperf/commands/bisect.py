@@ -1,0 +1,57 @@
+"""The command `bisect`."""
+
+from __future__ import annotations
+
+import shlex
+
+from opperf.commands.options import command
+from opperf.errors import INCONCLUSIVE, INTERRUPTED
+from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.results.messages import tell
+
+EXIT_CODES = {"found": 0, "range": 0, "inconclusive": INCONCLUSIVE, "same": INCONCLUSIVE}
+"""By outcome."""
+
+
+@command(
+    BisectRequest,
+    examples={
+        "A C extension that is built in place": (
+            "opperf bisect v1.0 main --ops fastops:total --inputs inputs.py:inputs "
+            "-- python setup.py build_ext --inplace"
+        ),
+        "A package that is built as a wheel, which is installed with NumPy 1": (
+            "opperf bisect v1.0 main --ops fastops:total --inputs inputs.py:inputs "
+            "--with 'numpy<2' -- python -m build --wheel"
+        ),
+        "By instructions": (
+            "opperf bisect HEAD~30 HEAD --ops fastops:total --inputs inputs.py:inputs "
+            "--profiler instructions -- make"
+        ),
+    },
+)
+def bisect(request: BisectRequest) -> int:
+    """Find the commit of a git repository that made operators slower (or faster): one of those
+    after GOOD up to BAD. BUILD, after --, is the command that builds a commit, in a folder of its
+    own; one word is a line for the shell.
+
+    Each step measures a commit against GOOD as `opperf ab` does, interleaved in fresh processes. A
+    step may be wrong, so that each only makes commits more or less probable; the search ends once
+    one has a probability of --confidence. A case that GOOD runs and BAD does not is a change as
+    well: the commit that broke it is found.
+
+    The exit code is 0 if a commit was found, or a range of which all others do not build; 3 if GOOD
+    and BAD do not differ, or no further step would tell.
+    """
+    # Help and completion do without the imports.
+    from opperf.history.bisection.report import report_for
+    from opperf.reports.writing import write_reports
+    from opperf.requests.bisecting.watching import watch_of
+
+    found = request.run(tell, watch_of)
+    if isinstance(found, Interrupted):
+        words = ["opperf", "bisect", "--resume", "--folder", str(found.folder)]
+        tell(f"interrupted; resume with: {shlex.join(words)}")
+        return INTERRUPTED
+    write_reports(report_for(found, request.folder), request.outputs)
+    return EXIT_CODES[found.outcome]

@@ -1,0 +1,46 @@
+"""The command `compare`, and the end of every command that compares."""
+
+from __future__ import annotations
+
+import sys
+
+from opperf.commands.options import command
+from opperf.requests.comparing import CompareRequest, ComparingRequest
+from opperf.requests.judging import Judged
+from opperf.results.messages import tell
+
+
+@command(
+    CompareRequest,
+    examples={
+        "What changed between two runs": "opperf compare before.jsonl after.jsonl",
+        "A gate at 5 % of the instructions": (
+            "opperf compare before.jsonl after.jsonl --metric instructions --threshold 5% "
+            "--fail-on regressed"
+        ),
+        "A page for a pull request and a file for a CI's view of tests": (
+            "opperf compare before.jsonl after.jsonl -o report.md -o report.xml"
+        ),
+    },
+)
+def compare(request: CompareRequest) -> int:
+    """Compare two files of results, BASE and NEW: what got slower, faster, larger or smaller, and
+    which cases are new or missing.
+
+    The files are run files (-f jsonl), kept runs (`opperf compare @-2 @last`; `opperf runs` lists
+    them), or JSON of `opperf run`, which has averages only. Two runs
+    made at different times also differ by chance: this command calls a time at most suspect, and
+    prints the command that can confirm it.
+    """
+    return report(request.run(tell), request)
+
+
+def report(found: Judged, request: ComparingRequest) -> int:
+    """Prints the comparison, or writes it; the exit code."""
+    from opperf.reports.writing import write_reports
+
+    write_reports(found.report, request.outputs)
+    if found.reason:
+        sys.stdout.flush()
+        tell(f"opperf: {found.reason}")
+    return found.code

@@ -1,0 +1,1 @@
+"""Sessions that measure arms in turn: what `opperf ab` and each step of `opperf bisect` does."""

@@ -1,0 +1,375 @@
+"""Measures arms in turn: the request of `opperf ab` and of `opperf.ab`, and what the sessions of
+`opperf bisect` have in common with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from opperf.comparison.statistics.design import FEWEST_BLOCKS
+from opperf.defaults import BLOCK_CAP, CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
+from opperf.model import DECLARED, MAPPINGS, SESSION_AXES, Settings
+from opperf.model.declaring import integer_from, number_between
+from opperf.reports.formats import SESSION
+from opperf.requests.comparing import (
+    ComparingRequest,
+    Weight,
+    fail_on_option,
+    reports_format,
+    share_option,
+)
+from opperf.requests.declaring import (
+    ARMS,
+    COMPARISON,
+    ENDING,
+    OUTPUT,
+    PRECISION,
+    SETTINGS,
+    Option,
+    Say,
+)
+from opperf.requests.fields import Framework, number_option
+from opperf.requests.judging import Judged
+from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
+from opperf.requests.outputs import output_of
+from opperf.requests.places import ClusterNodes, Locked
+from opperf.requests.settings import Cpus, SettingFields
+from opperf.shares import read_share, share_text
+
+if TYPE_CHECKING:
+    from opperf.requests.ab.planning import Planned
+    from opperf.requests.ab.resolving import ResolvedAb, Watch
+    from opperf.requests.ab.sessions import Ended
+
+# Help and completion do without the imports of what measures.
+
+SINGLE = (
+    *(name for name, one in DECLARED.items() if one.common and name not in SESSION_AXES),
+    "verify",
+)
+"""Settings of both arms of which a session has one value."""
+
+
+def threads_option(help: str, metavar: str) -> Option:
+    """Returns the declaration of the threads of a session."""
+    return Option("--threads", help, read_threads, metavar=metavar, section=SETTINGS)
+
+
+def read_threads(text: str) -> str:
+    """Returns the text of a session's threads. Raises `ValueError` for that of none."""
+    from opperf.comparison.ab.arms import read_threads
+
+    return str(read_threads(text))
+
+
+class SessionRequest(ComparingRequest, frozen=True, kw_only=True):
+    """The cases of sessions, and how long these measure them."""
+
+    inputs: Inputs = Inputs()
+    axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(SESSION_AXES, are_axes=True)] = {}
+    settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
+    cpus: Cpus = "auto"
+    threads: str = ""
+    """As `Threads` reads it; a subclass declares it."""
+    no_backward: NoBackward = False
+    ids: Ids = ()
+    same_within: Annotated[
+        float | None,
+        share_option(
+            "--same-within",
+            "Largest change of a time that still counts as the same.  [default: twice the "
+            "threshold]",
+        ),
+    ] = None
+    control_blocks: Annotated[
+        int,
+        number_option(
+            "--control-blocks",
+            "Blocks that measure A (GOOD of bisect) against itself, each of four workers.",
+            "N",
+            PRECISION,
+            low=FEWEST_BLOCKS,
+            default=2,
+        ),
+    ] = 2
+    blocks: Annotated[
+        int,
+        number_option(
+            "--blocks",
+            "Maximum number of blocks that measure A against B (GOOD against a commit). Each case, "
+            "or step of bisect, is measured until decided.",
+            "N",
+            PRECISION,
+            low=FEWEST_BLOCKS,
+            default=BLOCK_CAP,
+        ),
+    ] = BLOCK_CAP
+    case_time_s: Annotated[
+        float,
+        Option(
+            "--case-time",
+            "Time that a worker spends on a case, shared among its passes.  [default: "
+            f"{CASE_TIME_S:g}; after the first look {SHORTEST_VISIT_S:g} to {LONGEST_VISIT_S:g}, "
+            "as a case's scatter deserves]",
+            number_between(0),
+            metavar="SECONDS",
+            section=PRECISION,
+        ),
+    ] = CASE_TIME_S
+    no_pace: Annotated[
+        bool,
+        Option(
+            "--no-pace",
+            "Do not time reference work between the calls, which corrects for changes of the "
+            "core's speed.",
+            section=PRECISION,
+        ),
+    ] = False
+    quiet: Annotated[
+        bool, Option("--quiet", "Print only the report and errors.", section=OUTPUT)
+    ] = False
+    framework: Framework = ""
+
+
+ASSIGNED = ", ".join(
+    f"{name}:"
+    for name, setting in DECLARED.items()
+    if setting.axis and name not in (*MAPPINGS, "python")
+)
+"""Settings that an arm can assign like the options of `run`."""
+
+FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
+
+
+def read_sample(text: str) -> float:
+    """Returns a share, of which `0%` and `100%` are two. Raises `ValueError` beyond these."""
+    whole = {"0": 0.0, "0%": 0.0, "0.0": 0.0, "100%": 1.0, "1.0": 1.0}
+    return whole[text] if text in whole else read_share(text)
+
+
+def read_report(text: str) -> Path:
+    """Returns the path of a session's file. Raises `UsageError` for another extension."""
+    path = Path(text)
+    output_of(path, "", SESSION)
+    return path
+
+
+def _arm_option(spelling: str, help: str, metavar: str = "KIND:VALUE") -> Option:
+    return Option(spelling, help, metavar=metavar, section=ARMS)
+
+
+class AbRequest(SessionRequest, frozen=True, kw_only=True):
+    """Measures arms in turn, in a session whose verdicts say what changed."""
+
+    command = "ab"
+    no_keywords = (
+        *("report", "resume", "dry_run", "output_files", "output_format", "a", "b", "arm"),
+        *("executor", "address", "nodes"),
+    )
+    operators: Operators = Operators()
+    changed: Changed = Changed()
+    a: Annotated[
+        tuple[str, ...],
+        _arm_option(
+            "--a",
+            "A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
+            "env:NAME==VERSION (requirements of an environment that is installed for the arm), "
+            "options:NAME=VALUE (as --set of `opperf run`), python:INTERPRETER (of an environment "
+            "with the framework), ops:NAME (compared with the other arm's ops:NAME), and "
+            f"{ASSIGNED} with the values of the options of `opperf run`.  [default: none]",
+        ),
+    ] = ()
+    b: Annotated[tuple[str, ...], _arm_option("--b", "A setting of B, likewise.")] = ()
+    arm: Annotated[
+        tuple[str, ...],
+        _arm_option(
+            "--arm",
+            "A setting of an arm of this name, likewise, after A and B, or in their place if "
+            "neither is given: up to eight arms, measured in turn. `NAME=` alone names one with "
+            "nothing set.",
+            "NAME=KIND:VALUE",
+        ),
+    ] = ()
+    compares: Annotated[
+        Literal["first", "all"],
+        Option(
+            "--against",
+            "Compare each arm with the first, or all arms with each other. The error rate is that "
+            "of all comparisons together.",
+            section=COMPARISON,
+        ),
+    ] = "first"
+    order: Annotated[
+        Literal["alternate", "block"] | None,
+        Option(
+            "--order",
+            "alternate: calls of the arms take turns in random order within each process, which is "
+            "faster. block: each process has one arm, and processes take turns; what one arm "
+            "leaves in caches, threads and allocators is then never another's.  [default: block]",
+            section=PRECISION,
+        ),
+    ] = None
+    locked: Locked = None
+    threads: Annotated[
+        str,
+        threads_option(
+            "Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
+            "adds a coarse look at changes of more than 20 % with all threads, which has no part "
+            "in the verdicts. Threads set by an arm take precedence.",
+            "N|all|N,all",
+        ),
+    ] = "1,all"
+    gate: Annotated[
+        bool,
+        Option(
+            "--gate",
+            "Count the instructions of both arms first, under Valgrind, and time only cases whose "
+            "counts moved or say nothing (several threads, compiled code), and a sample of the "
+            "others, which are `instructions same` and have no part in the exit code.",
+            section=PRECISION,
+        ),
+    ] = False
+    gate_sample: Annotated[
+        float,
+        Option(
+            "--gate-sample",
+            "Share of the cases with the same instructions that are timed all the same, at random, "
+            "at least three; 0% for none, 100% for all.",
+            read_sample,
+            metavar="SHARE",
+            section=PRECISION,
+            text=share_text,
+        ),
+    ] = 0.1
+    until_settled: Annotated[
+        int | None,
+        Option(
+            "--until-settled",
+            "Go on for up to N blocks until all cases are decided.  [default of N: 4 times "
+            "--blocks]",
+            integer_from(0),
+            metavar="[N]",
+            alone="0",
+            section=PRECISION,
+        ),
+    ] = None
+    check: Annotated[
+        bool,
+        Option(
+            "--check",
+            "Compare the results of A and B, of many calls and with other contents, and time "
+            "nothing. The exit code is 1 if they differ or B cannot run, and 3 if none could be "
+            "compared.",
+            section=COMPARISON,
+        ),
+    ] = False
+    no_check: Annotated[
+        bool,
+        Option(
+            "--no-check",
+            "Do not compare the results of A and B, which are otherwise those of a first call, of "
+            "the last timed one, and of untimed ones after it.",
+            section=COMPARISON,
+            excludes=dict.fromkeys(("rtol", "atol"), "it is for the results"),
+        ),
+    ] = False
+    rtol: Annotated[
+        float | None,
+        number_option(
+            "--rtol",
+            "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
+            "[default: by dtype, 1e-4 of float32]",
+            "SHARE",
+            COMPARISON,
+            kind=float,
+        ),
+    ] = None
+    atol: Annotated[
+        float | None,
+        number_option(
+            "--atol",
+            "Absolute error that such an element may have beside that.  [default: by dtype, a "
+            "share of the largest element]",
+            "NUMBER",
+            COMPARISON,
+            kind=float,
+        ),
+    ] = None
+    budget_s: Annotated[
+        float | None,
+        Option(
+            "--budget",
+            "Refuse a session that would take longer, and print options that would fit.",
+            number_between(0),
+            metavar="SECONDS",
+            section=PRECISION,
+        ),
+    ] = None
+    report: Annotated[
+        Path,
+        Option(
+            "--report",
+            "File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from "
+            "it again.",
+            read_report,
+            metavar="FILE",
+            section=OUTPUT,
+        ),
+    ] = Path("opperf_ab.jsonl")
+    resume: Annotated[
+        str | None,
+        Option(
+            "--resume",
+            "Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
+            metavar="[FILE]",
+            alone="",
+            section=ENDING,
+            excludes={"overwrite": "the one continues a session and the other replaces it"},
+        ),
+    ] = None
+    weight: Weight = None
+    output_format: Annotated[str, reports_format("ab")] = ""
+    fail_on: Annotated[
+        tuple[str, ...] | None,
+        fail_on_option(
+            FINDINGS,
+            "What makes the command fail: regressed, improved, different (results) and missing "
+            "(what A can and B cannot) with exit code 1, ambiguous with 3; or none.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        Option(
+            "--dry-run",
+            "Print the arms, the cases and the estimated time, and measure nothing.",
+            section=ENDING,
+        ),
+    ] = False
+    executor: Annotated[
+        Literal["local", "ray"],
+        Option(
+            "--executor",
+            "Where the session is measured: on this machine, or ray, one node of a cluster, which "
+            "has both arms and nothing else meanwhile.",
+            section=SETTINGS,
+        ),
+    ] = "local"
+    cluster: ClusterNodes = ClusterNodes()
+
+    def resolve(self, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
+        """Opens files, installs environments and reads the arms. `command` is kept in the session;
+        `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure.
+        Raises `UsageError` for contradictory fields, the errors of files of cases, and
+        `InstallationError`."""
+        from opperf.requests.ab.resolving import resolve
+
+        return resolve(self, say, watch, command)
+
+    def run(self, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
+        """Measures the session, here or on a node of a cluster, keeps its file, and judges it; of a
+        dry run returns the plan. Raises `OpperfError`."""
+        from opperf.requests.ab import node, sessions
+
+        self.cluster.options(self.executor, self.given)
+        run = sessions.run if self.executor == "local" else node.run
+        return run(self, say, watch, command)

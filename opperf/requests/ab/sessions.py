@@ -1,0 +1,284 @@
+"""Measures sessions: stage after stage, from where a session is to its end."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from opperf.comparison.ab.blocks import AlternatingProcesses, ArmProcesses, Blocks
+from opperf.comparison.ab.counting import Counts, leftover
+from opperf.comparison.ab.deadline import WithDeadline
+from opperf.comparison.ab.forecast import (
+    Stage,
+    first_processes,
+    forecast_of,
+    next_stage,
+    processes,
+    spent,
+)
+from opperf.comparison.ab.gate import left_to_count, needs_no_times
+from opperf.comparison.ab.order import block_size
+from opperf.comparison.ab.plausibility import moved_by_gains
+from opperf.comparison.ab.session import COUNTS, Session
+from opperf.comparison.ab.session_file import SessionWriter
+from opperf.errors import INTERRUPTED, OpperfError
+from opperf.execution.execute import Schedule, execute
+from opperf.execution.executor import Executor
+from opperf.execution.progress import Pace, Progress
+from opperf.execution.run_header import utc_now
+from opperf.execution.workers import Workers, build
+from opperf.frameworks.mentioned import report_choice
+from opperf.machine.pinning import cpus_arguments
+from opperf.model import Closing
+from opperf.plurals import pluralize
+from opperf.requests.ab.beginning import begin, starter
+from opperf.requests.ab.keeping import keep_interrupted, say_kept
+from opperf.requests.ab.planning import Planned
+from opperf.requests.ab.request import AbRequest
+from opperf.requests.ab.resolving import ResolvedAb, Watch, Work
+from opperf.requests.ab.resuming import resume
+from opperf.requests.declaring import Say, value_of
+from opperf.requests.judging import Judged, judge_session
+from opperf.results.kept import display, is_name, profile_folder
+from opperf.results.text import duration
+
+
+class Ended(NamedTuple):
+    """A session that was not judged: interrupted, or with nothing to measure."""
+
+    code: int
+    """Exit code."""
+    reason: str = ""
+
+
+def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
+    """Does what `AbRequest.run` says, on this machine."""
+    quiet_say = unsaid if request.quiet else say
+    resolved = request.resolve(quiet_say, watch, command)
+    if resolved is None:
+        return Ended(0)
+    with resolved.pinning:
+        writer = open_session(resolved)
+        if isinstance(writer, Planned):
+            return writer
+        session, report = writer.session, resolved.report
+        with writer:
+            try:
+                measure_session(writer, resolved)
+            except KeyboardInterrupt:
+                keep_interrupted(report, say)
+                done = _done(session) or "the counts are in "
+                return Ended(INTERRUPTED, f"interrupted; {done}{resume_advice(request, report)}")
+            except OpperfError as error:
+                keep_interrupted(report, say)
+                what = "counts" if session.plan.kind == COUNTS else "measurements"
+                advice = resume_advice(request, report)
+                raise type(error)(f"{error}; the {what} are in {advice}") from error
+    say_kept(report, quiet_say, say)
+    if session.plan.kind != COUNTS:
+        for line in filter(None, [spent(session.processes)]):
+            quiet_say(line)
+    return judge_session(session, report, request.fail_on, resolved.limits, request.weight)
+
+
+def unsaid(text: str) -> None:
+    """Says nothing."""
+
+
+def measured(
+    request: ResolvedAb, begun: Callable[[Session], None] = lambda session: None
+) -> Session:
+    """Returns a session, once it is measured to its end; `begun` is called before. Raises
+    `OpperfError`."""
+    with request.pinning:
+        writer = open_session(request)
+        assert not isinstance(writer, Planned), "no dry run"
+        with writer:
+            begun(writer.session)
+            measure_session(writer, request)
+    return writer.session
+
+
+def _done(session: Session) -> str:
+    """Returns what a session of times has; empty of one of counts."""
+    if session.plan.kind == COUNTS:
+        return ""
+    counts = f"{pluralize(len(session.counts), 'case')} counted, " if session.plan.gate else ""
+    return f"{counts}{processes(session.n_processes)} measured, in "
+
+
+def resume_advice(request: AbRequest, report: Path, *more: str) -> str:
+    """Returns the file, and the command that resumes the session, with `more` words; what no
+    session file has is given again."""
+    name = display(report)
+    named = [name] if is_name(name) else ["--report", name]
+    words = ["opperf", "ab", "--resume", *named, *cpus_arguments(request.cpus), *more]
+    return f"{name}. Resume with: {shlex.join([*words, *repeated(request)])}"
+
+
+def open_session(request: ResolvedAb) -> SessionWriter | Planned:
+    """Begins a session, or resumes one. Raises `OpperfError` if it cannot."""
+    if request.resumes:
+        return resume(request)
+    report_choice(request.choice, request.say)
+    return begin(request)
+
+
+def measure_session(writer: SessionWriter, request: ResolvedAb) -> None:
+    """Measures the rest of a session, each stage by its schedule, and closes it. Raises
+    `OpperfError` if it cannot go on."""
+    session, begun = writer.session, time.monotonic()
+    if session.plan.gate is not None and not left_to_count(session):
+        request.say(leftover(session))
+    with _Executors(writer, request) as executors:
+        for stage in _stages(session):
+            visits = executors.counting() if stage is None else executors.blocks(stage)
+            schedule = WithDeadline(
+                visits.schedule, request.deadline, lambda: processes_of(session)
+            )
+            execute(schedule, visits.executor, writer.store, visits.shown)
+            if stage is None and session.plan.gate is not None:
+                request.say(leftover(session))
+    if session.closing is None:
+        writer.close_session(_closing(session, time.monotonic() - begun))
+
+
+def _stages(session: Session) -> Iterator[Stage | None]:
+    """Yields what is left of a session, as it is measured; None for counts."""
+    plan = session.plan
+    if left_to_count(session):
+        yield None
+    while plan.kind == "times" and not needs_no_times(session):
+        stage = next_stage(session.comparisons, plan.thresholds, session.ended)
+        if stage is None:
+            return
+        yield stage
+
+
+def _closing(session: Session, elapsed_s: float) -> Closing:
+    """Returns the closing line, with the numbers of verdicts, or of what else was compared."""
+    judged = []
+    if session.plan.kind == "times":
+        judged = session.judge()
+        elapsed_s = sum(process.line.wall_s for process in session.processes)
+    of_kind = {
+        "times": (case.verdict.value for _, found in judged for case in found.verdicts),
+        COUNTS: (record.status.value for record in session.counts.values()),
+        "checks": (
+            check.outcome for arm in session.arms[1:] for check in session.checks_of(arm).values()
+        ),
+    }
+    moved = {figure: own for view in judged for figure, own in moved_by_gains(*view).items()}
+    return Closing(utc_now(), elapsed_s, dict(Counter(of_kind[session.plan.kind])), moved)
+
+
+class _Visits(NamedTuple):
+    """A stage's schedule, with what runs it and shows it."""
+
+    schedule: Schedule
+    executor: Executor
+    shown: Progress
+
+
+class _Executors(ExitStack):
+    """The executors of a session's stages, each open until another one is needed."""
+
+    def __init__(self, writer: SessionWriter, request: ResolvedAb) -> None:
+        super().__init__()
+        self._writer, self._request = writer, request
+        self._running = ""
+        self._arms: ArmProcesses | None = None
+
+    def counting(self) -> _Visits:
+        """Begins the stage of counts."""
+        session, request = self._writer.session, self._request
+        counts = Counts(session, request.pinning)
+        self._writer.plan(counts.every)
+        workers = self.enter_context(Workers(session.header.interpreters, request.pinning))
+        build(workers, counts.order, request.say)
+        executor = self.enter_context(counts.executor(workers, profile_folder(request.report)))
+        beside = f", {executor.lanes} workers side by side" if executor.lanes > 1 else ""
+        number = len(counts.order)
+        request.say(f"counting {pluralize(number, 'case')} of both arms{beside}")
+        return _Visits(counts, executor, request.make_progress(number, Work("count")))
+
+    def blocks(self, stage: Stage) -> _Visits:
+        """Begins a stage of times."""
+        session, request, arms = self._writer.session, self._request, self._processes(stage)
+        plan, blocks = session.plan, Blocks(self._writer, stage, arms)
+        number, cases = blocks.n_processes, blocks.n_cases
+        size = block_size(stage.phase, len(plan.arms), plan.order)
+        share = len(blocks.places) / (size * stage.n_blocks)
+        left_s = share * forecast_of(session, blocks.times).stage_s(stage)
+        work = f"{processes(number)}, {pluralize(cases, 'case')} each"
+        name = _stage_name(stage, session)
+        request.say(f"{name}: {work}, about {duration(left_s)}")
+        total = number * cases
+        visits = Work(f"{name}: process", cases)
+        shown = request.make_progress(total, visits, _pace(stage, total, left_s, session))
+        return _Visits(blocks, arms, shown)
+
+    def _processes(self, stage: Stage) -> ArmProcesses:
+        """Returns the arms' processes."""
+        # New imports after each look; the control has those of the blocks up to the first.
+        needed = "coarse" if stage.phase == "coarse" else f"{stage.first_block}"
+        if self._arms is None or needed != self._running:
+            self.close()
+            session, request = self._writer.session, self._request
+            plan, threads = session.plan, session.threads.number
+            of_order = AlternatingProcesses if plan.order == "alternate" else ArmProcesses
+            own = () if stage.phase == "coarse" else (threads, plan.reference_work)
+            start = starter(plan.by_name, plan.framework, request, *own)
+            self._arms, self._running = self.enter_context(of_order(start)), needed
+        return self._arms
+
+
+def processes_of(session: Session) -> str:
+    """Returns how much of a session is measured, with what its verdicts need first."""
+    if session.plan.kind == COUNTS:
+        return f"{pluralize(len(session.counts), 'case')} counted"
+    thresholds = session.plan.thresholds
+    first = first_processes(thresholds, len(session.arms), session.plan.order)
+    done = session.n_processes
+    return f"{processes(done)} measured" + (f" of {first} at least" if done < first else "")
+
+
+def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:
+    """Returns the pace of a stage of `total` visits; what is left is that of the session."""
+    later_s = forecast_of(session).later_s(stage, session.plan.thresholds)
+    return Pace(total, left_s, lambda case: left_s / max(1, total), later_s, starts=True)
+
+
+def _stage_name(stage: Stage, session: Session) -> str:
+    first, *others = session.arms
+    if stage.phase == "control":
+        return f"{first} against {first}"
+    name = f"{first} against {' and '.join(others)}"
+    if stage.phase == "coarse":
+        return f"{name} with all threads"
+    last = stage.first_block + stage.n_blocks
+    most = session.plan.thresholds.block_cap
+    return f"{name}, blocks {stage.first_block + 1} to {last} of at most {most}"
+
+
+REPEATED = {
+    "output_files": "-o",
+    "output_format": "-f",
+    "fail_on": "--fail-on",
+    "weight": "--weight",
+}
+"""Fields of the report and the exit code, which no session file has, each with its option."""
+
+
+def repeated(request: AbRequest) -> Iterator[str]:
+    """Yields the words that a session is given again when it is resumed."""
+    for name, option in REPEATED.items():
+        if name in request.given:
+            value = value_of(request, name)
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from (option, str(each))

@@ -1,0 +1,1 @@
+"""Bisections: the commit that made operators slower or faster."""

@@ -1,0 +1,147 @@
+"""Finds the commit that made operators slower or faster: the request of `opperf bisect`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from opperf.model.declaring import number_between
+from opperf.requests.ab.request import SessionRequest, threads_option
+from opperf.requests.commit_builds import CommitBuilds
+from opperf.requests.comparing import reports_format, share_option
+from opperf.requests.declaring import (
+    COMMITS,
+    ENDING,
+    OUTPUT,
+    PRECISION,
+    Option,
+    Say,
+    argument,
+)
+from opperf.requests.fields import number_option
+from opperf.requests.operators import OperatorGroups, names_option
+
+if TYPE_CHECKING:
+    from opperf.history.bisection.results import Bisection
+    from opperf.requests.ab.resolving import Watch
+
+# Help and completion do without the imports of what bisects.
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """The folder of a bisection that was interrupted."""
+
+    folder: Path
+
+
+class BisectOperators(OperatorGroups, frozen=True, kw_only=True):
+    """The operators, by name and by group."""
+
+    ops: Annotated[
+        tuple[str, ...],
+        names_option(
+            "--ops",
+            "Operators: names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or your "
+            "own functions (kernels.py:softmax, module:function); or files of cases. Commas "
+            "separate several.",
+        ),
+    ] = ()
+
+
+class BisectRequest(SessionRequest, frozen=True, kw_only=True):
+    """Finds the commit between two that made operators slower or faster."""
+
+    command = "bisect"
+    good: Annotated[str, argument("[GOOD]")] = ""
+    bad: Annotated[str, argument("[BAD]")] = ""
+    build: Annotated[tuple[str, ...], argument("[BUILD]...")] = ()
+    git_folder: Annotated[
+        Path,
+        Option(
+            "--repository", "A folder of the git repository.", metavar="FOLDER", section=COMMITS
+        ),
+    ] = Path()
+    builds: CommitBuilds = CommitBuilds()
+    operators: BisectOperators = BisectOperators()
+    threads: Annotated[
+        str,
+        threads_option("Number of compute threads, or all: the framework's own choice.", "N|all"),
+    ] = "1"
+    confidence: Annotated[
+        float,
+        share_option(
+            "--confidence", "Probability of a commit at which the search ends.", PRECISION
+        ),
+    ] = 0.95
+    most_steps: Annotated[
+        int,
+        number_option("--steps", "Maximum number of steps.", "N", PRECISION, low=1, default=60),
+    ] = 60
+    limit_s: Annotated[
+        float | None,
+        Option(
+            "--timeout",
+            "Limit on the time of measuring one commit, its build not included. A commit that "
+            "takes longer is treated as --on-error says.  [default: none, and 5 minutes for each "
+            "call of a case]",
+            number_between(0),
+            metavar="SECONDS",
+            section=PRECISION,
+        ),
+    ] = None
+    on_error: Annotated[
+        Literal["bad", "skip"] | None,
+        Option(
+            "--on-error",
+            "What a commit is that does not build, is not measured in --timeout, or at which a "
+            "case fails that GOOD runs: bad, or skipped.  [default: skipped, but where BAD fails, "
+            "the commit that broke it is found]",
+            section=COMMITS,
+        ),
+    ] = None
+    no_confirm: Annotated[
+        bool,
+        Option(
+            "--no-confirm",
+            "Do not measure the commit that was found against the one before it, by time and by "
+            "instructions.",
+            section=PRECISION,
+        ),
+    ] = False
+    folder: Annotated[
+        Path,
+        Option(
+            "--folder",
+            "Folder of the state and of all measurements, a session of `opperf ab` for each step.",
+            metavar="FOLDER",
+            section=OUTPUT,
+        ),
+    ] = Path("opperf_bisect")
+    resume: Annotated[
+        bool,
+        Option(
+            "--resume",
+            "Go on with the bisection in the folder; all other arguments but those of the output "
+            "are as they were.",
+            section=ENDING,
+        ),
+    ] = False
+    keep: Annotated[
+        bool,
+        Option(
+            "--keep",
+            "Leave the worktrees known to git. Without it their files stay in the cache only.",
+            section=OUTPUT,
+        ),
+    ] = False
+    output_format: Annotated[str, reports_format("bisect")] = ""
+
+    def run(self, say: Say, watch: Callable[[str], Watch]) -> Bisection | Interrupted:
+        """Bisects, and returns what is found; of a commit, by its hash, `watch` returns what shows
+        the progress. Raises `OpperfError`."""
+        from opperf.requests.bisecting.running import run
+
+        return run(self, say, watch)

@@ -1,0 +1,99 @@
+"""Judges files and sessions: what compares them says, and what its command ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opperf.errors import INCONCLUSIVE, UsageError
+
+if TYPE_CHECKING:
+    from opperf.comparison.ab.report import Report as ArmReport
+    from opperf.comparison.ab.session import Session
+    from opperf.comparison.files.comparison import Comparison
+    from opperf.comparison.files.judging import Question
+    from opperf.comparison.files.reading import Measured
+    from opperf.comparison.project_file import Limits
+    from opperf.reports.model import Report
+
+# Help and completion do without the imports of what compares.
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The findings of a comparison, and the exit code of its command."""
+
+    content: Comparison | Mapping[tuple[str, str], ArmReport]
+    """Of two files or of counts; or of each two arms of a session, by their names."""
+    report: Report
+    code: int
+    """Exit code."""
+    reason: str
+    """Why it is not 0, in one line."""
+
+
+def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
+    """Compares two sides. Raises `RunFileError` or `UsageError` if nothing is compared."""
+    from opperf.comparison.files.comparison import outcome
+    from opperf.comparison.files.judging import compare
+    from opperf.comparison.files.reports import report_of
+
+    found = compare(base, new, question)
+    return Judged(found, report_of(found), *outcome(found))
+
+
+def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None) -> Judged:
+    """Compares the arms of a session of counts."""
+    from opperf.comparison.ab.session_file import read_arms
+    from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
+    from opperf.comparison.files.judging import Question
+    from opperf.comparison.statistics.data import Verdict
+
+    question = Question(
+        fail_on=tuple(finding for finding in fail_on if finding in LOOKED_FOR),
+        in_order=True,
+        tolerances=limits.tolerances,
+        limits_file=limits.path,
+        weight=weight,
+    )
+    found = judge_files(*read_arms(path), question)
+    assert isinstance(found.content, Comparison)
+    # Counts without a verdict count if that is asked for, or if all are.
+    decided = [row.verdict in SOUND for row in found.content.rows]
+    is_open = not all(decided) if Verdict.AMBIGUOUS.value in fail_on else not any(decided)
+    code = found.code or (INCONCLUSIVE if is_open else 0)
+    return Judged(found.content, found.report, code, found.reason)
+
+
+def judge_session(
+    session: Session,
+    path: Path,
+    asked: Words | None,
+    limits: Limits,
+    weight: str | None,
+    name: str | None = None,
+) -> Judged:
+    """Returns the verdicts of a session, of the file `path`, which fails on the findings that are
+    asked for, or the usual ones; commands read it by `name`, by default its own. Raises
+    `UsageError` for a finding that it does not have."""
+    from opperf.comparison.ab.outcome import EXIT_CODES, outcome
+    from opperf.comparison.ab.report import reports_of
+    from opperf.comparison.ab.reports import report_for
+    from opperf.comparison.ab.reports.changes import measured_of
+    from opperf.comparison.results import looked_for
+    from opperf.results.kept import display
+
+    for word in asked or ():
+        if word not in EXIT_CODES:
+            raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
+    are_compared = session.plan.tolerance is not None
+    fail_on = looked_for(asked, are_compared, "the session was made with --no-check")
+    if session.plan.kind == "counts":
+        return judge_counts(path, fail_on, limits, weight)
+    found = reports_of(session, fail_on, weight)
+    report = report_for(found, measured_of(session, display(path) if name is None else name))
+    return Judged(found, report, *outcome(found))
