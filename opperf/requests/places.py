@@ -94,6 +94,19 @@ class Cluster(Group, frozen=True, kw_only=True):
         )
 
 
+Locked = Annotated[
+    Path | None,
+    Option(
+        "--locked",
+        "Install the exact versions of a lock file, which every run with environments writes "
+        "beside its results (NAME.lock.json).",
+        metavar="FILE",
+        section=SETTINGS,
+    ),
+]
+"""The lock file of environments."""
+
+
 class Environments(Group, frozen=True, kw_only=True):
     """Environments that are installed before anything is measured."""
 
@@ -110,16 +123,7 @@ class Environments(Group, frozen=True, kw_only=True):
             section=SETTINGS,
         ),
     ] = ()
-    locked: Annotated[
-        Path | None,
-        Option(
-            "--locked",
-            "Install the exact versions of a lock file, which every run with environments writes "
-            "beside its results (NAME.lock.json).",
-            metavar="FILE",
-            section=SETTINGS,
-        ),
-    ] = None
+    locked: Locked = None
 
     def installed(self, named: tuple[Interpreter, ...], say: Say) -> tuple[Interpreter, ...]:
         """Returns the interpreters of the environments, which are installed unless they are there,

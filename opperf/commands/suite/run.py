@@ -7,7 +7,6 @@ import click
 from opperf.commands.command import command
 from opperf.commands.environments import environment_options
 from opperf.commands.options import group_options
-from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
     case_ids,
     combine,
@@ -24,10 +23,10 @@ from opperf.reports.formats import RUN
 from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster
 from opperf.requests.resuming import Resumption
+from opperf.requests.suites.files import SuiteFiles
 
 bench_options = combine(
-    suite_files,
-    suite_options,
+    group_options(SuiteFiles),
     environment_options,
     click.option(
         "--use-current-env",
