@@ -102,6 +102,42 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
         check_output(self.output.path, self.overwrite, inputs)
 
 
+class ReportsRequest(Request, frozen=True, kw_only=True):
+    """A request whose result is a report in one or several files, likewise."""
+
+    command: ClassVar[str]
+    """By which formats know its reports."""
+    output_format: str = ""
+    output_files: Annotated[
+        tuple[Path, ...],
+        file_option(
+            "Write the report to this file, in the format of its extension; - prints it. Repeat "
+            "it for several: -o report.md -o report.xml."
+        ),
+    ] = (STDOUT,)
+    overwrite: Overwrite = False
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The files, each with the format of its extension, or else that which is named. Raises
+        `UsageError` for an extension of none, one that contradicts the only name, and for a file
+        that is named twice."""
+        files = self.output_files
+        for path in files:
+            if files.count(path) > 1:
+                raise UsageError(f"{str(path)!r} is named twice")
+        is_needed = any(not path.suffix for path in files)
+        return tuple(
+            output_of(path, "" if is_needed and path.suffix else self.output_format, self.command)
+            for path in files
+        )
+
+    def check_outputs(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises `OpperfError` for an output that is an input or could not be written later."""
+        for path, _ in self.outputs:
+            check_output(path, self.overwrite, inputs)
+
+
 def read_told(path: Path, say: Say) -> Run:
     """Returns the content of a run file, and says what is doubtful. Raises `RunFileError`."""
     # Help and completion do without the import.

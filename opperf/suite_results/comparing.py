@@ -11,7 +11,7 @@ from opperf.comparison.results import looked_for
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
-from opperf.defaults import FAIL_ON
+from opperf.defaults import ASSUMED_SCATTER, FAIL_ON
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference, notable_differences
 from opperf.model import BenchFacts
@@ -19,7 +19,6 @@ from opperf.plurals import pluralize
 from opperf.suite_results.grouping import check_keys, rows_by
 from opperf.suite_results.performance import Performance, performance_of
 from opperf.suite_results.ratios import (
-    ASSUMED_SCATTER,
     Pair,
     Ratio,
     by_key,

@@ -22,11 +22,8 @@ from opperf.comparison.statistics.blocks import Floats
 from opperf.comparison.statistics.distributions import t_exceeded
 from opperf.comparison.statistics.moderation import moderate
 from opperf.comparison.statistics.paired_t import SMALLEST_ERROR, Estimate
+from opperf.defaults import ASSUMED_SCATTER
 from opperf.suite_results.performance import TAIL, Performance
-
-ASSUMED_SCATTER = 0.05
-"""Standard deviation of a program's speed from one start to the next where it is not known, as a
-share: starts of one program on one quiet machine differ by 1 to 5 %."""
 
 MANY = 1e6
 """Degrees of freedom of a scatter that is assumed and not estimated."""

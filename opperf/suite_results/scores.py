@@ -9,11 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from opperf.defaults import ASSUMED_SCATTER
 from opperf.model import BenchFacts, Status
 from opperf.suite_results.grouping import check_keys, rows_by
 from opperf.suite_results.performance import Performance, performance_of
 from opperf.suite_results.ratios import (
-    ASSUMED_SCATTER,
     Pair,
     Ratio,
     by_key,

@@ -16,17 +16,17 @@ from opperf.plurals import pluralize
 from opperf.requests.suites.environments import (
     PREPARE,
     BenchShell,
-    InstallRequest,
-    PrepareRequest,
-    ShellRequest,
+    BenchShellRequest,
+    InstallSuiteRequest,
+    PrepareSuiteRequest,
 )
-from opperf.requests.suites.files import CheckRequest, ListRequest, ShowRequest
+from opperf.requests.suites.files import CheckSuiteRequest, ListSuiteRequest, ShowBenchRequest
 from opperf.requests.suites.jobs import ClusterRequest, SlurmRequest
 from opperf.results.messages import tell
 
 
-@command(CheckRequest)
-def check(request: CheckRequest) -> int:
+@command(CheckSuiteRequest)
+def check(request: CheckSuiteRequest) -> int:
     """Check suite files: that all in them resolves, and what is not there on this machine.
 
     Later files are merged over earlier ones. Exit codes: 0 all is there, 1 a bench lacks a script
@@ -44,8 +44,8 @@ def check(request: CheckRequest) -> int:
     return FOUND if lacking else 0
 
 
-@command(ListRequest, name="list")
-def list_benches(request: ListRequest) -> int:
+@command(ListSuiteRequest, name="list")
+def list_benches(request: ListSuiteRequest) -> int:
     """List the benches of suite files, those of no template: whether each is enabled, its weight,
     group, tags, processes and the values of its matrix."""
     from opperf.reports.benches import bench_row, enabled_text, table_of
@@ -62,8 +62,8 @@ def list_benches(request: ListRequest) -> int:
     return 0
 
 
-@command(ShowRequest)
-def show(request: ShowRequest) -> int:
+@command(ShowBenchRequest)
+def show(request: ShowBenchRequest) -> int:
     """Show a bench: what it runs, as a command to paste, its values, and where each is from."""
     from opperf.reports.benches import bench_row, described, remarks_on, values_of
     from opperf.reports.formats import json_of
@@ -89,8 +89,8 @@ def show(request: ShowRequest) -> int:
     return 0
 
 
-@command(InstallRequest)
-def install(request: InstallRequest) -> int:
+@command(InstallSuiteRequest)
+def install(request: InstallSuiteRequest) -> int:
     """Install the environments of the enabled benches, by uv or pip, as `suite run` does first.
 
     Benches of an install_group share one, which has what all enabled ones in the files ask for.
@@ -114,8 +114,8 @@ def install(request: InstallRequest) -> int:
     return FOUND if any(isinstance(made, str) for made in found.values()) else 0
 
 
-@command(PrepareRequest)
-def prepare(request: PrepareRequest) -> int:
+@command(PrepareSuiteRequest)
+def prepare(request: PrepareSuiteRequest) -> int:
     """Run the prepare.py of each enabled bench that has one, which fetches its data: in its
     environment, with the arguments of the bench.
 
@@ -133,8 +133,8 @@ def prepare(request: PrepareRequest) -> int:
     return FOUND if any(step.failed for step in steps) else 0
 
 
-@command(ShellRequest)
-def shell(request: ShellRequest) -> int:
+@command(BenchShellRequest)
+def shell(request: BenchShellRequest) -> int:
     """Start a shell in the folder of a bench, with its environment and variables."""
     made = request.run(tell)
     if not request.prints:

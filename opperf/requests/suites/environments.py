@@ -37,7 +37,7 @@ class InstalledSuite(NamedTuple):
     """By the name of each bench whose environment is not opperf's own, or why there is none."""
 
 
-class InstallRequest(Request, frozen=True, kw_only=True):
+class InstallSuiteRequest(Request, frozen=True, kw_only=True):
     """Installs the environments of the enabled benches of suite files."""
 
     suite: SuiteFiles
@@ -88,7 +88,7 @@ class Preparation(NamedTuple):
     failed: bool = False
 
 
-class PrepareRequest(Request, frozen=True, kw_only=True):
+class PrepareSuiteRequest(Request, frozen=True, kw_only=True):
     """Runs what prepares the enabled benches of suite files, each once."""
 
     suite: SuiteFiles
@@ -163,7 +163,7 @@ class BenchShell(NamedTuple):
     variables: Mapping[str, str]
 
 
-class ShellRequest(Request, frozen=True, kw_only=True):
+class BenchShellRequest(Request, frozen=True, kw_only=True):
     """Finds the folder and the environment of a bench, which is installed."""
 
     suite: SuiteFiles

@@ -93,7 +93,7 @@ class SuiteFiles(Group, frozen=True, kw_only=True):
                 yield from (field.shown, text)
 
 
-class CheckRequest(Request, frozen=True, kw_only=True):
+class CheckSuiteRequest(Request, frozen=True, kw_only=True):
     """Resolves suite files."""
 
     suite: SuiteFiles
@@ -103,7 +103,7 @@ class CheckRequest(Request, frozen=True, kw_only=True):
         return self.suite.resolved()
 
 
-class ListRequest(Request, frozen=True, kw_only=True):
+class ListSuiteRequest(Request, frozen=True, kw_only=True):
     """Finds the benches of suite files."""
 
     suite: SuiteFiles
@@ -123,7 +123,7 @@ class ShownBench(NamedTuple):
     commands: list[str]
 
 
-class ShowRequest(Request, frozen=True, kw_only=True):
+class ShowBenchRequest(Request, frozen=True, kw_only=True):
     """Finds a bench of suite files."""
 
     suite: SuiteFiles
