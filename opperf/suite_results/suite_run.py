@@ -33,8 +33,7 @@ from opperf.suite_results.environments import (
     with_environment,
 )
 from opperf.suite_results.milabench.reading import read_folder
-from opperf.suite_results.observations import Observed, observe
-from opperf.suite_results.streams import Stream, is_stream, read_stream
+from opperf.suite_results.streams import Observed, Stream, is_stream, observe, read_stream
 
 
 @dataclass(frozen=True)

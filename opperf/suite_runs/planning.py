@@ -36,7 +36,7 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, deduplicate, disambiguate
 from opperf.suite_runs.script_files import script_of, script_version, voirfiles_of
 from opperf.suites.bench import Bench
-from opperf.suites.program_words import words_of
+from opperf.suites.pasting import words_of
 
 Say = Callable[[str], None]
 

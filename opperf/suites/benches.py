@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
-from opperf.suites.arguments import words_of
+from opperf.suites.arguments import address_values, arguments_of, read_server, words_of
 from opperf.suites.bench import Bench, Location, Method, Plan, Usage, Voir
 from opperf.suites.definitions import Definition, read_definition
 from opperf.suites.expressions import check
@@ -35,7 +35,6 @@ from opperf.suites.fields import (
 from opperf.suites.inheriting import tags_of
 from opperf.suites.nodes import Node, kind_of, locations
 from opperf.suites.placeholders import FOLDERS, Placeholders, bench_values, machine_values
-from opperf.suites.servers import address_values, arguments_of, read_server
 from opperf.suites.sizing import Sizer
 
 DEFINITION = "definition"

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
-from opperf.suites.merging import merge, settle
-from opperf.suites.nodes import DELETED, Node, kind_of
+from opperf.suites.nodes import DELETED, Node, kind_of, merge, settle
 
 INHERITS, TAGS, EVERY = "inherits", "tags", "*"
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
-from opperf.suites.merging import merge
-from opperf.suites.nodes import Node
+from opperf.suites.nodes import Node, merge
 from opperf.suites.placeholders import PLACEHOLDER
 from opperf.suites.reading import parse
 from opperf.suites.system import PREFIX, SPELLINGS, SYSTEM

@@ -10,8 +10,7 @@ from opperf.decoding import composed_yaml
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
 from opperf.suites.bench import Location
-from opperf.suites.merging import MERGED_IN_PLACE, expand_dots, merge
-from opperf.suites.nodes import DELETED, Node
+from opperf.suites.nodes import DELETED, MERGED_IN_PLACE, Node, expand_dots, merge
 
 DELETE, EXPAND_DOT = "!delete", "!expand-dot"
 

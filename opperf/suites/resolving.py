@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import msgspec
 
-from opperf.errors import UsageError
+from opperf.errors import UsageError, suggest
 from opperf.model import Struct
 from opperf.suites import SUFFIXES
 from opperf.suites.bench import Bench
@@ -16,12 +17,10 @@ from opperf.suites.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
 from opperf.suites.capabilities import check_capabilities, read_capabilities
 from opperf.suites.inheriting import EVERY, Inheritance, Inherited
 from opperf.suites.matrices import JOB, Expanded, expand
-from opperf.suites.merging import settle
-from opperf.suites.nodes import Node, is_file_name, kind_of
+from opperf.suites.nodes import Node, is_file_name, kind_of, settle
 from opperf.suites.overriding import Override, apply, of_environment, read_overrides
 from opperf.suites.reading import INCLUDE, Files, parse, read_text
 from opperf.suites.references import References
-from opperf.suites.selecting import select
 from opperf.suites.sizing import Sizer
 from opperf.suites.system import SYSTEM, Machine, System, read_system
 
@@ -241,3 +240,45 @@ def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str
     # A suite without any of the tags is none of milabench's.
     if odd and any(tagged.values()):
         yield f"not exactly one of the tags {', '.join(GPU_TAGS)}: {', '.join(odd)}"
+
+
+def words_for(bench: Bench) -> set[str]:
+    """Returns what selects a bench: its name, group, install group, matrix and tags, and the last
+    part of its definition."""
+    words = {bench.name, bench.group, bench.env.name, bench.matrix, *bench.tags}
+    if bench.workload == "script":
+        words.update(_last(PurePath(path)) for path in bench.content)
+    return words - {""}
+
+
+def _last(path: PurePath) -> str:
+    return path.parent.name if path.suffix else path.name
+
+
+def select(
+    benches: Sequence[Bench], selected: Iterable[str], excluded: Iterable[str]
+) -> tuple[Bench, ...]:
+    """Returns the benches that one of the `selected` words or globs fits, all without any, and none
+    of the `excluded` ones fits. Raises `UsageError` for a word that fits no bench."""
+    by_name = {bench.name: words_for(bench) for bench in benches}
+    chosen = set(by_name)
+    wanted = list(selected)
+    if wanted:
+        chosen = {name for word in wanted for name in _fitting(word, by_name, "--select")}
+    for word in excluded:
+        chosen -= _fitting(word, by_name, "--exclude")
+    return tuple(bench for bench in benches if bench.name in chosen)
+
+
+def _fitting(word: str, benches: dict[str, set[str]], option: str) -> set[str]:
+    found = {
+        name
+        for name, words in benches.items()
+        if any(fnmatchcase(element, word) for element in words)
+    }
+    if not found and benches:
+        known = [*benches, *sorted({element for words in benches.values() for element in words})]
+        raise UsageError(
+            f"{option} {word}: no bench has this name, group or tag{suggest(word, known)}"
+        )
+    return found

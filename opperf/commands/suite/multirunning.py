@@ -14,9 +14,9 @@ from opperf.reports.writing import write_reports
 from opperf.requests.suites.files import SuiteFiles
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, unwritable
-from opperf.suite_results.runs_report import report_of
+from opperf.suite_results.score_report import runs_report_of
 from opperf.suite_results.suite_run import load
-from opperf.suites.multirun import NamedRun, read_multirun
+from opperf.suites.matrices import NamedRun, read_multirun
 
 OF_RUN: Mapping[str, Any] = {
     "output_format": "jsonl",
@@ -58,7 +58,7 @@ def run_all(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
             return codes[-1]
     if not (options["quiet"] or options["list_only"] or options["dry_run"]):
         print()
-        report = report_of({name: load((path,)) for name, path in files.items()})
+        report = runs_report_of({name: load((path,)) for name, path in files.items()})
         write_reports(report, [Output(STDOUT, "text")])
     return max(codes)
 

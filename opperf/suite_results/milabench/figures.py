@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.model import Struct
-from opperf.suite_results.observations import GpuSample, Observed
+from opperf.suite_results.streams import GpuSample, Observed
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 
 LEAST_TRIMMED = 5
