@@ -16,18 +16,18 @@ from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference, notable_differences
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
-from opperf.suite_results.grouping import check_keys, rows_by
-from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
     Pair,
     Ratio,
     by_key,
+    check_keys,
     common_cases,
     estimates,
     ratios_of,
+    rows_by,
     total_of,
 )
-from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.model import BenchFacts, Status
-from opperf.suite_results.grouping import check_keys, rows_by
-from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
     Pair,
     Ratio,
     by_key,
+    check_keys,
     common_cases,
     estimates,
     ratios_of,
+    rows_by,
     total_of,
 )
-from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
 
 STREAM_MB = 2**20

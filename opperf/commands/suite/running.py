@@ -33,11 +33,10 @@ from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_results import score_report
-from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suite_results.scores import scores_of
+from opperf.suite_results.suite_run import WITH, load
 from opperf.suite_results.suite_run import SuiteRun as LoadedRun
-from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
 from opperf.suite_runs.planning import BenchEnvironment, Environments, SuiteRun

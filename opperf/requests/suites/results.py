@@ -149,8 +149,7 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         """Returns the report."""
         from opperf.suite_results import score_report
-        from opperf.suite_results.milabench import report as milabench_report
-        from opperf.suite_results.milabench.figures import figures_of
+        from opperf.suite_results.milabench.figures import figures_of, milabench_report
         from opperf.suite_results.scores import scores_of
         from opperf.suite_results.suite_run import load
 
@@ -167,7 +166,7 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
         self.check_outputs(filter(Path.is_file, (*self.runs, *self.baselines)))
         run = load(self.runs)
         if as_milabench:
-            return milabench_report.report_of(figures_of(run), run.name, self.price)
+            return milabench_report(figures_of(run), run.name, self.price)
         baseline = load(self.baselines) if self.baselines else None
         return score_report.report_of(scores_of(run, baseline, self.by, self.price, self.scatter))
 
