@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from opperf.errors import unknown
 from opperf.frameworks.models import Model
 from opperf.models import weights
-from opperf.models.arrays import IMAGES, Array, draw
 from opperf.models.base import SIZES, Options, SuiteModel, batch_of
-from opperf.models.layers import Weights
+from opperf.models.layers import IMAGES, Array, Weights, draw
 from opperf.models.weights import Extents
 
 if TYPE_CHECKING:

@@ -18,11 +18,22 @@ from opperf.machine.memory_kills import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Mark
-from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
 from opperf.programs.launching import HookOptions, ProcessPlan, start_process
 from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
 from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
-from opperf.programs.streams import StreamWriter
+from opperf.programs.streams import (
+    CONFIG,
+    DATA,
+    END,
+    ERROR,
+    LINE,
+    MESSAGE,
+    META,
+    PHASE,
+    START,
+    STOP,
+    StreamWriter,
+)
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""

@@ -1,5 +1,6 @@
-"""Files of events: a program's stream, one line for each, written as soon as it is said. What was
-written before a full disk, or the end of this process, is whole."""
+"""Events of a program's stream, a JSON line each, `{"event": ..., "data": ..., "pipe": ...}`,
+and files of them, each written as soon as it is said. What was written before a full disk, or
+the end of this process, is whole."""
 
 from __future__ import annotations
 
@@ -7,11 +8,29 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from opperf.decoding import read_json
 from opperf.errors import OutputError
-from opperf.programs.events import MESSAGE, Event
+from opperf.model import Struct
+
+Pipe = Literal["data", "stdout", "stderr"]
+
+CONFIG, META, START, PHASE, DATA = "config", "meta", "start", "phase", "data"
+LINE, MESSAGE, ERROR, STOP, END = "line", "message", "error", "stop", "end"
+"""Names of events, in the order of a stream; a program may write others."""
+
+PHASES = ("init", "parse_args", "load_script", "run_script", "finalize")
+
+
+class Event(Struct, frozen=True):
+    """A line of a stream."""
+
+    event: str
+    data: Any = None
+    pipe: Pipe | None = None
+    """Where the program wrote it: on the descriptor of `$DATA_FD`, or what it printed."""
+
 
 MODE = 0o644
 

@@ -285,8 +285,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         """Returns the content of the report; nothing if there is no speed-up to show in a report of
         the latest ones. Raises `OpperfError`, also for an output that could not be written."""
         # Help and completion do without the imports.
-        from opperf.experiments.aggregation.failures_report import report_of
-        from opperf.experiments.aggregation.outcomes import outcomes_of
+        from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
         from opperf.experiments.files import read_records
         from opperf.experiments.records import line_of
         from opperf.experiments.runner_csv import runner_csv_text

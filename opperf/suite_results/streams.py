@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
 from opperf.plurals import pluralize
-from opperf.programs import events
-from opperf.programs.events import Event
+from opperf.programs import streams as events
 from opperf.programs.observations import TRAIN, Observation, Observations, read_number
-from opperf.programs.streams import decode_event
+from opperf.programs.streams import Event, decode_event
 from opperf.reading import first_line, lines_of
 
 MOST_NAMED = 3

@@ -75,7 +75,7 @@ def test_values_of_other_types_are_ignored(tmp_path):
 
 
 def test_a_traceback_that_was_printed_is_an_error_by_its_last_line():
-    from opperf.programs.events import Event
+    from opperf.programs.streams import Event
 
     printed = [
         "Traceback (most recent call last):\n",
