@@ -58,24 +58,8 @@ def report_of(scores: Scores) -> Report:
 
 
 COLUMNS = (
-    "bench",
-    "fail",
-    "n",
-    "ngpu",
-    "perf",
-    "unit",
-    "attempts",
-    "sem",
-    "std",
-    "peak_memory_bytes",
-    "score",
-    "score_low",
-    "score_high",
-    "weight",
-    "energy_j",
-    "group",
-    "env",
-    "why",
+    *("bench", "fail", "n", "ngpu", "perf", "unit", "attempts", "sem", "std", "peak_memory_bytes"),
+    *("score", "score_low", "score_high", "weight", "energy_j", "group", "env", "why"),
 )
 """Columns of CSV, as JSON names them."""
 
@@ -206,7 +190,7 @@ def _without_figures(scores: Scores) -> Section:
 
 def _group_table(key: str, groups: Sequence[Group]) -> Table:
     perf = align(
-        [format_figure(_figure(group.performance), PLAIN) for group in groups],
+        [format_figure(_figure(group.perf), PLAIN) for group in groups],
     )
     return Table(
         (
@@ -242,9 +226,9 @@ def _mean_text(scores: Scores) -> str:
     mean = scores.mean
     if not counted:
         return "No total: no bench with a weight has a figure."
-    if mean.performance is None:
+    if mean.perf is None:
         return "No total: rates of different units have no mean; --baseline RUN gives ratios."
-    value = format_figure(_figure(mean.performance), PLAIN)
+    value = format_figure(_figure(mean.perf), PLAIN)
     return (
         f"Total: {value} {mean.unit}, the geometric mean of {counted} of "
         f"{pluralize(len(scores.rows), 'bench')} by weight; --baseline RUN gives ratios."

@@ -65,7 +65,7 @@ class Group(NamedTuple):
     benches: int
     fail: int
     total: Ratio | None
-    performance: float | None
+    perf: float | None
     """Weighted geometric mean, of benches of one unit."""
     unit: str
 
@@ -278,16 +278,7 @@ def values(scores: Scores) -> dict[str, Any]:
         "benches": [_row_values(row) for row in scores.rows],
         "total": _ratio_values(scores.total),
         "groups": [
-            {
-                "key": group.key,
-                "value": group.value,
-                "benches": group.benches,
-                "fail": group.fail,
-                "total": _ratio_values(group.total),
-                "perf": group.performance,
-                "unit": group.unit,
-            }
-            for group in scores.groups
+            {**group._asdict(), "total": _ratio_values(group.total)} for group in scores.groups
         ],
         "price": scores.price,
         "per_money": scores.per_money,

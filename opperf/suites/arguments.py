@@ -41,7 +41,7 @@ def words_of(node: Node | None, replace: Replace) -> tuple[str, ...]:
         if value.content is None:
             continue
         if key == TAIL:
-            listed = value.elements() if isinstance(value.content, list) else [value]
+            listed = value.listed()
             tail += [replace(_text(element), element.at) for element in listed]
             continue
         own = [replace(word, value.at) for word in _option(key, value)]

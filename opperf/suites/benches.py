@@ -47,16 +47,6 @@ WORKLOADS = (DEFINITION, "operators", *FILES, "model")
 
 VARIANT = "install_variant"
 
-KEYS = (
-    *WORKLOADS,
-    *("inherits", "group", "install_group", VARIANT, "enabled", "tags", "weight"),
-    *("num_machines", "requires_capabilities", "max_duration", "plan", "argv", "client", "server"),
-    *("voir", "validation", "dirs", "env", "observe", "settings", "matrix", "job", "exclude"),
-    "zip",
-    *("url", "name", "config_base", "config_file"),
-)
-"""Keys of a bench; others are a program's own."""
-
 USED = (
     *WORKLOADS,
     *("group", "install_group", "enabled", "tags", "weight", "num_machines"),
@@ -64,6 +54,13 @@ USED = (
     *("dirs", "observe", "settings", "client", "server"),
 )
 """Keys whose values are fields of a bench."""
+
+KEYS = (
+    *USED,
+    *("inherits", VARIANT, "matrix", "job", "exclude", "zip"),
+    *("url", "name", "config_base", "config_file"),
+)
+"""Keys of a bench; others are a program's own."""
 
 ENV = {"packages": "requirements", "requirements": "requirements", "python": "python"}
 INDEXES = ("index", "indexes", "index_url", "index_urls", "extra_index_url")
@@ -207,7 +204,7 @@ def _path(node: Node) -> str:
 
 def _content(key: str, node: Node, replace: Callable[[str, Location], str]) -> tuple[str, ...]:
     """Returns operators, models, or paths of files."""
-    listed = node.elements() if isinstance(node.content, list) else [node]
+    listed = node.listed()
     if not listed:
         raise wrong(node, f"a value or several of {key}")
     words = [Node(replace(text(element), element.at), element.at) for element in listed]
@@ -227,7 +224,7 @@ def _missing(key: str, node: Node) -> str:
     """Returns which file of a bench is not there; empty if all are."""
     if key not in FILES:
         return ""
-    listed = node.elements() if isinstance(node.content, list) else [node]
+    listed = node.listed()
     paths = [_path(element) for element in listed if "{" not in str(element.content)]
     return next((f"{path}: no such file" for path in paths if not Path(path).exists()), "")
 
@@ -348,7 +345,7 @@ def _settings(
 ) -> dict[str, tuple[str, ...]]:
     found = {}
     for key, element in ({} if node is None else mapping(node)).items():
-        listed = element.elements() if isinstance(element.content, list) else [element]
+        listed = element.listed()
         if not listed:
             raise UsageError(f"{element.at}: it has no values")
         found[key] = tuple(replace(_setting(value), value.at) for value in listed)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from opperf.errors import UsageError, one_line, suggest
 from opperf.suites.bench import Location
 from opperf.suites.fields import check_keys, mapping
-from opperf.suites.nodes import Node, is_file_name, kind_of, merge
+from opperf.suites.nodes import Node, is_file_name, kind_of, merge, placed
 from opperf.suites.reading import parse, read_text
 from opperf.suites.system import SYSTEM, option_named, typed
 
@@ -213,16 +213,8 @@ def _fill(node: Node, point: Mapping[str, Any], top: str) -> Node:
         return node
     whole = FIELD.fullmatch(node.content)
     if whole and whole[1] in point and top not in AS_TEXT and not (whole[2] or whole[3]):
-        return _with_place(point[whole[1]], node.at)
+        return placed(point[whole[1]], node.at)
     return Node(_format(node, point), node.at)
-
-
-def _with_place(value: Any, at: Location) -> Node:
-    if isinstance(value, dict):
-        return Node({key: _with_place(element, at) for key, element in value.items()}, at)
-    if isinstance(value, list):
-        return Node([_with_place(element, at) for element in value], at)
-    return Node(value, at)
 
 
 def _format(node: Node, point: Mapping[str, Any]) -> str:

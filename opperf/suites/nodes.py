@@ -47,6 +47,10 @@ class Node(msgspec.Struct, frozen=True, gc=False):
         """Returns the values of a list, none of what is no list."""
         return self.content if isinstance(self.content, list) else []
 
+    def listed(self) -> list[Node]:
+        """Returns the values of a list, and any other value as the only one."""
+        return self.content if isinstance(self.content, list) else [self]
+
 
 def locations(node: Node, path: str = "") -> Iterator[tuple[str, Location]]:
     """Yields the path of keys of a mapping's values, at any depth, and where each is from."""
@@ -54,6 +58,15 @@ def locations(node: Node, path: str = "") -> Iterator[tuple[str, Location]]:
         whole = f"{path}.{key}" if path else key
         yield whole, value.at
         yield from locations(value, whole)
+
+
+def placed(value: Any, at: Location) -> Node:
+    """Returns a plain value, and all in it, as from a place."""
+    if isinstance(value, dict):
+        return Node({key: placed(element, at) for key, element in value.items()}, at)
+    if isinstance(value, list):
+        return Node([placed(element, at) for element in value], at)
+    return Node(value, at)
 
 
 NOT_IN_NAMES = re.compile(r"[/\\\0\n]")

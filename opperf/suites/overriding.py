@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
-from opperf.suites.nodes import Node, merge
+from opperf.suites.nodes import Node, merge, placed
 from opperf.suites.placeholders import PLACEHOLDER
 from opperf.suites.reading import parse
 from opperf.suites.system import PREFIX, SPELLINGS, SYSTEM
@@ -39,7 +39,8 @@ def read_overrides(
                 f"{OPTION} {text}: write NAME.KEY=VALUE, such as '*.voir.options.stop=10'"
             )
         entry, rest = _named(text, path, names)
-        yield Override(entry, rest, _moved(_value(value, f"{OPTION} {text}"), _place(path)))
+        made = _value(value, f"{OPTION} {text}").plain()
+        yield Override(entry, rest, placed(made, Location(OPTION, 0, path)))
 
 
 def _value(text: str, name: str) -> Node:
@@ -59,19 +60,6 @@ def _split(text: str) -> tuple[str, str, str]:
     """Returns the path, the equals sign and the value: the first equals sign ends the path."""
     path, equals, value = text.partition("=")
     return path.strip(), equals, value
-
-
-def _place(path: str) -> Location:
-    return Location(OPTION, 0, path)
-
-
-def _moved(node: Node, at: Location) -> Node:
-    """Returns the value with the command line as its place."""
-    if isinstance(node.content, dict):
-        return Node({key: _moved(element, at) for key, element in node.content.items()}, at)
-    if isinstance(node.content, list):
-        return Node([_moved(element, at) for element in node.content], at)
-    return Node(node.content, at)
 
 
 def _named(text: str, path: str, names: Sequence[str]) -> tuple[str, str]:
@@ -104,8 +92,8 @@ def of_environment(variables: Mapping[str, str], entries: Mapping[str, Node]) ->
             text = given.get(_as_variable(f"{name}.{path}"))
             if text is not None:
                 variable = PREFIX + _as_variable(f"{name}.{path}")
-                node = _value(text or "''", variable)
-                yield Override(name, path, _moved(node, Location(variable, 0, f"{name}.{path}")))
+                made = _value(text or "''", variable).plain()
+                yield Override(name, path, placed(made, Location(variable, 0, f"{name}.{path}")))
 
 
 def _as_variable(path: str) -> str:

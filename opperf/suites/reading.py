@@ -169,7 +169,7 @@ class Files:
 def _included(node: Node | None) -> list[Node]:
     if node is None or node.content is None:
         return []
-    found = node.elements() if isinstance(node.content, list) else [node]
+    found = node.listed()
     for element in found:
         if not isinstance(element.content, str):
             raise UsageError(f"{element.at}: a path, or a list of paths, is included")

@@ -76,11 +76,11 @@ class SuiteFiles(Group, frozen=True, kw_only=True):
 
     def resolved(self, machine: Machine | None = None) -> Suite:
         """Returns the suite on a machine, by default this one. Raises as `resolve`."""
-        from opperf.suites.resolving import Options, resolve, suite_file
+        from opperf.suites.resolving import resolve, suite_file
 
         chosen = msgspec.structs.asdict(self)
         paths = [suite_file(str(path)) for path in chosen.pop("files")]
-        return resolve(paths, Options(**chosen, variables=dict(os.environ)), machine)
+        return resolve(paths, machine, **chosen, variables=dict(os.environ))
 
     def words(self) -> Iterator[str]:
         """Yields the words of a command for the same benches in any folder."""
