@@ -17,27 +17,16 @@ from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, failure_of, is_number
 from opperf.experiments.runner_csv import numbered_rows
 
+FAILED = (
+    *("median_total_time", "median_per_iter_time", "xla_median_trace_per_iter_time"),
+    *("xla_compile_time", "dynamo_compile_time"),
+)
+"""Figures that are `OFF` for a failure in JSON lines."""
+
 COLUMNS = (
-    "timestamp",
-    "suite_name",
-    "model_name",
-    "accelerator",
-    "accelerator_model",
-    "xla",
-    "xla_flags",
-    "dynamo",
-    "torch_xla2",
-    "test",
-    "batch_size",
-    "repeat",
-    "iterations_per_run",
-    "error_message",
-    "median_total_time",
-    "median_per_iter_time",
-    "xla_median_trace_per_iter_time",
-    "xla_compile_time",
-    "dynamo_compile_time",
-    "outputs_file",
+    *("timestamp", "suite_name", "model_name", "accelerator", "accelerator_model", "xla"),
+    *("xla_flags", "dynamo", "torch_xla2", "test", "batch_size", "repeat", "iterations_per_run"),
+    *("error_message", *FAILED, "outputs_file"),
 )
 """Columns that every report has, in their order; those of other metrics are after them."""
 
@@ -45,15 +34,6 @@ OFF = -1
 """A figure of what was off: no compilation without dynamo or XLA, no trace without XLA."""
 
 TRACE = "trace_per_iter_time"
-
-FAILED = (
-    "median_total_time",
-    "median_per_iter_time",
-    "xla_median_trace_per_iter_time",
-    "xla_compile_time",
-    "dynamo_compile_time",
-)
-"""Figures that are `OFF` for a failure in JSON lines."""
 
 OLD = re.compile(r"^a(min|max)_")
 """How columns begin that were written with NumPy before 1.25, by whose functions they are named."""

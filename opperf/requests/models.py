@@ -355,7 +355,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         """Returns the table or chart."""
         # Help and completion do without the imports.
         from opperf.experiments.aggregation import speedups, tables
-        from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
 
         times = speedups.collect(records, self.metric)
         for line in times.omitted():
@@ -378,6 +377,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             if self.report.startswith("latest") or format in IMAGES:
                 return b""
         if format in IMAGES:
+            # With altair, which only charts need.
+            from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
             from opperf.results.plots.images import WRITERS
 
             figure = Figure(self.fig_width or WIDTH, self.fig_height, self.title)

@@ -3,7 +3,7 @@ failures, with what repeats them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any, NamedTuple
@@ -191,21 +191,6 @@ def _failure(cell: Cell, entries: Sequence[tuple[float, Outcome, str, Any]]) -> 
 ERROR_LENGTH = 160
 """Most characters of an error in a table; the rest says where it was raised."""
 
-HEADER = (
-    "suite",
-    "model",
-    "test",
-    "backend",
-    "accelerator",
-    "batch_size",
-    "flags",
-    "failing_since",
-    "last_passed",
-    "reason",
-    "command",
-)
-"""Columns of CSV, a row for each failure."""
-
 
 def report_of(found: Outcomes, title: str = "") -> Report:
     """Returns the report of outcomes."""
@@ -220,8 +205,8 @@ def report_of(found: Outcomes, title: str = "") -> Report:
         title or "Pass rates and failures",
         [_rates(found, said), *_failing(failures)],
         _data(found),
-        HEADER,
-        [_values(failure) for failure in failures],
+        tuple(COLUMNS),
+        [[read(failure) for read in COLUMNS.values()] for failure in failures],
     )
 
 
@@ -303,21 +288,20 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _values(failure: Failure) -> list[Any]:
-    cell = failure.cell
-    return [
-        cell.group.suite,
-        cell.model,
-        cell.group.test,
-        cell.group.backend,
-        cell.group.machine,
-        cell.size,
-        cell.flags,
-        _time(failure.since),
-        _time(failure.passed),
-        failure.reason,
-        command_of(failure.last),
-    ]
+COLUMNS: Mapping[str, Callable[[Failure], Any]] = {
+    "suite": lambda failure: failure.cell.group.suite,
+    "model": lambda failure: failure.cell.model,
+    "test": lambda failure: failure.cell.group.test,
+    "backend": lambda failure: failure.cell.group.backend,
+    "accelerator": lambda failure: failure.cell.group.machine,
+    "batch_size": lambda failure: failure.cell.size,
+    "flags": lambda failure: failure.cell.flags,
+    "failing_since": lambda failure: _time(failure.since),
+    "last_passed": lambda failure: _time(failure.passed),
+    "reason": lambda failure: failure.reason,
+    "command": lambda failure: command_of(failure.last),
+}
+"""Values of a failure by their names in CSV and JSON."""
 
 
 def _data(found: Outcomes) -> dict[str, Any]:
@@ -328,7 +312,7 @@ def _data(found: Outcomes) -> dict[str, Any]:
             for week, rate in weeks.items()
         ],
         "failures": [
-            dict(zip(HEADER, _values(failure), strict=True)) for failure in found.failures
+            {name: read(failure) for name, read in COLUMNS.items()} for failure in found.failures
         ],
         "skipped": found.skipped,
     }
