@@ -13,6 +13,7 @@ from opperf.requests.declaring import COMPARISON, Option, Say, argument
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportsRequest, format_option
 from opperf.requests.parsers import findings_among, locate_kept
+from opperf.results.output import check_output
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ def read_price(text: str) -> float:
 REPORT = "Format of the report; md suits a comment on a pull request."
 
 
+def _check_outputs(request: ReportsRequest, inputs: Sequence[Path]) -> None:
+    """Raises `OpperfError` for an output that is an input, or could not be written later."""
+    for path, _ in request.outputs:
+        check_output(path, request.overwrite, filter(Path.is_file, inputs))
+
+
 def _further_runs(spelling: str, help: str) -> Option:
     return Option(spelling, help, locate_results, metavar="RUN", section=COMPARISON)
 
@@ -116,7 +123,7 @@ class ValidateSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
         from opperf.suite_results.validation.layers import choose_layers, validate
 
         layers = choose_layers(self.validations, self.as_ == MILABENCH)
-        self.check_outputs(filter(Path.is_file, self.runs))
+        _check_outputs(self, self.runs)
         return validate(load(self.runs), layers)
 
 
@@ -163,7 +170,7 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
                 "--price is of the total, which is a ratio to a machine; name its run with "
                 "--baseline"
             )
-        self.check_outputs(filter(Path.is_file, (*self.runs, *self.baselines)))
+        _check_outputs(self, (*self.runs, *self.baselines))
         run = load(self.runs)
         if as_milabench:
             return milabench_report(figures_of(run), run.name, self.price)
@@ -225,7 +232,7 @@ class CompareSuitesRequest(ReportsRequest, frozen=True, kw_only=True):
         from opperf.suite_results.comparing import compare
 
         a, b = (self.base, *self.repeat_a), (self.new, *self.repeat_b)
-        self.check_outputs(filter(Path.is_file, (*a, *b)))
+        _check_outputs(self, (*a, *b))
         base, new = _side(a, self.env_a), _side(b, self.env_b)
         return compare(base, new, self.thresholds, self.by, self.scatter, self.fail_on)
 
