@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.experiments.backends import backend_of
 from opperf.experiments.records import ModelRecord, is_number, is_wrong
-from opperf.experiments.times import compile_time, steady_time
+from opperf.experiments.times import backend_of, compile_time, steady_time
 
 COLUMNS = (
     "dev",

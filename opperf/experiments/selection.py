@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opperf.errors import UsageError, unknown
-from opperf.experiments.backends import TITLES, backend_of
 from opperf.experiments.records import ModelRecord
+from opperf.experiments.times import TITLES, backend_of
 from opperf.matching import BoundedPattern
 from opperf.models.packages import TIERS
 from opperf.plurals import pluralize

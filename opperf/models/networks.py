@@ -11,8 +11,7 @@ from opperf.errors import unknown
 from opperf.frameworks.models import Model
 from opperf.models import weights
 from opperf.models.base import SIZES, Options, SuiteModel, batch_of
-from opperf.models.layers import IMAGES, Array, Weights, draw
-from opperf.models.weights import Extents
+from opperf.models.weights import IMAGES, Array, Extents, Weights, draw
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,8 +17,7 @@ from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.programs.group import Group, Progress
-from opperf.programs.launching import ALONE, Place, plan_processes, plan_server
-from opperf.programs.observing import parse_parts
+from opperf.programs.launching import ALONE, Place, parse_parts, plan_processes, plan_server
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
 

@@ -20,9 +20,8 @@ from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Mark
 from opperf.programs import streams as events
 from opperf.programs.launching import HookOptions, ProcessPlan, start_process
-from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
 from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
-from opperf.programs.streams import StreamWriter
+from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""

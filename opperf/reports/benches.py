@@ -15,8 +15,8 @@ from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width
 from opperf.suites.bench import Bench, Plan
-from opperf.suites.capabilities import obstacles
 from opperf.suites.resolving import Suite
+from opperf.suites.system import obstacles
 
 
 def enabled_text(suite: Suite) -> str:

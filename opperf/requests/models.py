@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
-from opperf.experiments.backends import DEFAULT, backend_of
 from opperf.experiments.selection import (
     Selection,
     check_backends,
@@ -17,6 +16,7 @@ from opperf.experiments.selection import (
     only_accelerator,
     why_nothing,
 )
+from opperf.experiments.times import DEFAULT, backend_of
 from opperf.extras import check_extras
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN

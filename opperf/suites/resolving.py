@@ -13,15 +13,28 @@ from opperf.errors import UsageError, suggest
 from opperf.suites import SUFFIXES
 from opperf.suites.bench import Bench
 from opperf.suites.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
-from opperf.suites.capabilities import check_capabilities, read_capabilities
-from opperf.suites.inheriting import EVERY, Inheritance, Inherited
+from opperf.suites.inheriting import (
+    EVERY,
+    Inheritance,
+    Inherited,
+    Override,
+    apply,
+    of_environment,
+    read_overrides,
+)
 from opperf.suites.matrices import JOB, Expanded, expand
 from opperf.suites.nodes import Node, is_file_name, kind_of, settle
-from opperf.suites.overriding import Override, apply, of_environment, read_overrides
 from opperf.suites.reading import INCLUDE, Files, parse, read_text
 from opperf.suites.references import References
 from opperf.suites.sizing import Sizer
-from opperf.suites.system import SYSTEM, Machine, System, read_system
+from opperf.suites.system import (
+    SYSTEM,
+    Machine,
+    System,
+    check_capabilities,
+    read_capabilities,
+    read_system,
+)
 
 TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
 """Keys of which an entry of a suite has one, and few others do."""

@@ -44,7 +44,7 @@ from opperf.history.store.opening import Store, default_store, display
 from opperf.history.worktrees import ALL, Repository
 from opperf.machine.environment import comparability
 from opperf.model.base import ID_LENGTH, digest
-from opperf.programs.environment import program_environment
+from opperf.programs.launching import program_environment
 from opperf.reports.writing import write_reports
 from opperf.requests.declaring import declared
 from opperf.requests.resolved_run import ResolvedRun

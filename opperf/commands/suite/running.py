@@ -41,7 +41,6 @@ from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
 from opperf.suite_runs.planning import BenchEnvironment, Environments, SuiteRun
 from opperf.suites.bench import Bench
-from opperf.suites.capabilities import obstacles
 from opperf.suites.environments import (
     bench_variables,
     install_environments,
@@ -49,7 +48,7 @@ from opperf.suites.environments import (
     with_requirements,
 )
 from opperf.suites.resolving import Suite, is_suite_file
-from opperf.suites.system import Machine, System, SystemNode
+from opperf.suites.system import Machine, System, SystemNode, obstacles
 
 STEM = "suite"
 """Of the default output."""

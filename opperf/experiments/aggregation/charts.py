@@ -17,8 +17,7 @@ from opperf.experiments.aggregation.tables import (
     latest_of,
     time_text,
 )
-from opperf.experiments.backends import title_of
-from opperf.experiments.times import Estimate
+from opperf.experiments.times import Estimate, title_of
 from opperf.results.plots.images import PALETTE, SHAPES, styled
 
 PIXELS = 100

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from opperf.errors import one_line
 from opperf.experiments.aggregation.tables import time_text
-from opperf.experiments.backends import backend_of, title_of
 from opperf.experiments.records import INCOMPATIBLE, ModelRecord, is_number, times_of
 from opperf.experiments.repeating import command_of
 from opperf.experiments.selection import machine_of
+from opperf.experiments.times import backend_of, title_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize
 from opperf.reports.model import Cell as TableCell

@@ -10,8 +10,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
-from opperf.experiments.backends import title_of
-from opperf.experiments.times import Estimate
+from opperf.experiments.times import Estimate, title_of
 from opperf.reports.model import Report, Section, names, numbers
 from opperf.reports.model import Table as ReportTable
 

@@ -14,7 +14,7 @@ from jax.tree_util import DictKey, tree_map, tree_map_with_path
 from opperf.frameworks.models import Model
 from opperf.models import networks
 from opperf.models.jax.networks import FUNCTIONS
-from opperf.models.layers import CONVOLUTION, DENSE, IMAGES, OTHER
+from opperf.models.weights import CONVOLUTION, DENSE, IMAGES, OTHER
 
 AVERAGING = 0.1
 """Part of its distance from the batch's by which a running statistic moves in a step: that of
