@@ -71,7 +71,7 @@ mutate: $(VENV)/installed-dev ## Count the random changes of the code that its u
 	$(BIN)/python tools/mutate.py
 
 bench: $(VENV)/installed-dev ## Measure opperf itself against a hand-written loop
-	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/timers/overhead.py
 
 # A PYTHON= of another version than that of .venv makes .venv again.
 ifeq ($(origin PYTHON),command line)

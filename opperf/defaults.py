@@ -36,16 +36,16 @@ TIMEOUT_S = 300.0
 CASE_TIME_S = 0.05
 """Seconds of a case in a process of a session up to the first look. On a loaded machine, a session
 took as long for the same standard error with 0.02 to 0.1 s, and twice as long with 0.2 s
-(`benchmarks/visit_lengths.py`)."""
+(`benchmarks/verdicts/visit_lengths.py`)."""
 
 SHORTEST_VISIT_S, LONGEST_VISIT_S = 0.02, 0.05
 """Limits on the seconds of a case in a process after the first look. Below, its first calls and its
 inputs take longer than its samples; with 0.1 s a session takes a tenth longer and finds 79 % of the
-changes of 5 % in place of 76 % (`benchmarks/visit_allocation.py`)."""
+changes of 5 % in place of 76 % (`benchmarks/verdicts/visit_allocation.py`)."""
 
 BLOCK_CAP = 12
 """Most blocks of a session: ten small operators take them in a minute and a half. What is found is
-in the tables of `benchmarks/verdict_simulation.py`."""
+in the tables of `benchmarks/verdicts/simulation.py`."""
 
 FAIL_ON = ("regressed", "different", "missing")
 """Findings of a comparison that make a command fail: a faster B that computes something else, or

@@ -74,3 +74,21 @@ def test_folders_are_in_the_order_of_imports():
     listed = re.findall(r"^\| `opperf/(\w+)", TEXT, re.MULTILINE)
     assert len(listed) > 15
     assert [place[name] for name in listed] == sorted(place[name] for name in listed)
+
+
+def test_the_index_of_benchmarks_has_every_script():
+    folder = ROOT / "benchmarks"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = set()
+    for section in index.split("\n## ")[1:]:
+        name = section.partition("/")[0].strip("`")
+        listed |= {
+            f"{name}/{script}" for script in re.findall(r"^\| `(\S+)`", section, re.MULTILINE)
+        }
+    scripts = {
+        str(file.relative_to(folder)).removesuffix("/__main__.py")
+        for file in (*folder.rglob("*.py"), *folder.rglob("*.sh"))
+        if file.suffix == ".sh" or 'if __name__ == "__main__"' in file.read_text(encoding="utf-8")
+    }
+    assert len(scripts) > 40
+    assert listed == scripts

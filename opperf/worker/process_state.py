@@ -286,7 +286,7 @@ PARTS = (
     ProcessPart("NumPy's errors changed", _floating_errors, _set_floating_errors, is_set_up=True),
 )
 """Parts of any process, in the order in which they are read after each case. All of them take some
-80 us (`benchmarks/process_state.py`)."""
+80 us (`benchmarks/cost/process_state.py`)."""
 
 
 def parts_of(framework: Framework) -> tuple[ProcessPart, ...]:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.dispatch_share import shares
+from benchmarks.inputs.dispatch_share import shares
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Note, NoteCode, OperatorTarget, Record, Status
 from opperf.rules.shapes import DISPATCH
@@ -72,6 +72,6 @@ def test_the_command_reads_a_run_file(tmp_path, variables):
     ]
     measured = run("opperf", "run", "relu", *words, "-o", path)
     assert measured.returncode == 0, measured.stderr
-    assert run("benchmarks.dispatch_share", path).stdout.splitlines()[0] == (
+    assert run("benchmarks.inputs.dispatch_share", path).stdout.splitlines()[0] == (
         "forward: 0 of 2 cases are mostly dispatch, 0.0%"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu_figures import launches, profiled, ratios, state, statuses
+from benchmarks.timers.gpu_figures import launches, profiled, ratios, state, statuses
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
@@ -19,7 +19,7 @@ from opperf.model import (
     TensorSpec,
 )
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu_check.sh"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "timers" / "gpu_check.sh"
 
 
 def record(name, profiler="python", status=Status.OK, reason="", notes=(), gpu=None, **times):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.option_scan.report import configuration_text, rows, table
-from benchmarks.option_scan.results import Results
+from benchmarks.inputs.option_scan.report import configuration_text, rows, table
+from benchmarks.inputs.option_scan.results import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def scan(variables, tmp_path_factory):
     }
 
     def run(*options):
-        command = [sys.executable, "-m", "benchmarks.option_scan", str(path)]
+        command = [sys.executable, "-m", "benchmarks.inputs.option_scan", str(path)]
         chosen = ["--framework", "fake", "--operators", "geared", "relu", "--cpus", "none"]
         return subprocess.run(
             [*command, *chosen, *options],

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.option_scan.screen import (
+from benchmarks.inputs.option_scan.screen import (
     FIRST_PAIRS,
     MOST_PAIRS,
     SLOW_S,
@@ -13,7 +13,7 @@ from benchmarks.option_scan.screen import (
     candidates,
     paced,
 )
-from benchmarks.option_scan.variants import Variant
+from benchmarks.inputs.option_scan.variants import Variant
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.option_scan.variants import (
+from benchmarks.inputs.option_scan.variants import (
     PHASE,
     Variant,
     attempts,

@@ -1,4 +1,4 @@
-"""Times, memory and events on a GPU, run by `benchmarks/gpu_check.sh` where there is one."""
+"""Times, memory and events on a GPU, run by `benchmarks/timers/gpu_check.sh` where there is one."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 
-from benchmarks.history_store import postgresql
+from benchmarks.history.store import postgresql
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.events import Event, Kind, State, Update

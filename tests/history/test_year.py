@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.simulated_year import Step, Year, check_days
+from benchmarks.history.simulated_year import Step, Year, check_days
 from opperf.history.events import Kind, State
 
 

@@ -1,7 +1,7 @@
 """`opperf ab` on real MXNet: a whole session, and arms that cannot be.
 
 That what was made slower is found there, and nothing else, is a matter of real times:
-`benchmarks/ab_on_mxnet.py`.
+`benchmarks/verdicts/ab_on_mxnet.py`.
 """
 
 import json

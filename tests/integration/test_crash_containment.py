@@ -5,7 +5,7 @@ import mxnet as mx
 import psutil
 import pytest
 
-from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
+from benchmarks.cost.worker_replacement import CRASHING, crashing_cases, healthy_cases
 from opperf.execution.execute import execute_to_file
 from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_header

@@ -1,7 +1,7 @@
 """A native time is the operator's kernels, of the pass that is timed and no other.
 
 That it is in proportion to the work, and below what a user waits for, is a matter of real times:
-`benchmarks/profilers.py`.
+`benchmarks/timers/profilers.py`.
 """
 
 import mxnet as mx

@@ -1,5 +1,5 @@
-"""Suites of other packages, which stand-ins replace here; benchmarks/suites_run.py runs the real
-ones."""
+"""Suites of other packages, which stand-ins replace here; `benchmarks/models/packages.py` runs the
+real ones."""
 
 import sys
 import textwrap

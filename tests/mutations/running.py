@@ -123,7 +123,7 @@ def search(
         again = f"--entrance {shlex.quote(entrance.name)} --seed {seed} --at {position}"
         again += f" --kind {kind}" * bool(kind)
         outcome = _in_copy(made, entrance, damage_and_run)
-        yield Trial(outcome, f"python -m benchmarks.mutations {again}")
+        yield Trial(outcome, f"python -m benchmarks.damage.mutations {again}")
 
 
 PREFIX = "opperf-damaged-"

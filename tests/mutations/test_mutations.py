@@ -1,5 +1,5 @@
 """Damage of each sort to the input of each entrance, with a fixed seed: no command has an internal
-error, hangs or dies. `python -m benchmarks.mutations` does any number of them."""
+error, hangs or dies. `python -m benchmarks.damage.mutations` does any number of them."""
 
 from random import Random
 

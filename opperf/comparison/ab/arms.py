@@ -287,7 +287,7 @@ def worker_of(
 COARSE_BLOCKS = 4
 """Blocks of the coarse look. Of ten cases whose blocks scatter by 13 %, one that takes 1.5 times as
 long is found in 69 % of the sessions, and one that takes twice as long in 96 %; with three blocks
-in 42 % and 93 %, as so few hardly show the scatter (`benchmarks/coarse_simulation.py`)."""
+in 42 % and 93 %, as so few hardly show the scatter (`benchmarks/verdicts/coarse_simulation.py`)."""
 
 COARSE_TIME_S = 0.03
 """Most time of a case in the coarse look: processes differ by more than such a median errs."""

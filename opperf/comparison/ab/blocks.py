@@ -407,8 +407,8 @@ def start_together(workers: Sequence[Worker], forks: Sequence[ForkRequest]) -> N
     """Starts workers at the same time, which prepare their forks, and waits for all: an import
     takes a core more than a second, and nothing is measured yet. While something is, no worker
     starts: an import on another core makes operators slower by a percent, and their scatter larger
-    by half (`benchmarks/import_beside.py`). The first starts on its own cores, each further one on
-    others if as many are left. Raises `WorkerError` for one that cannot start."""
+    by half (`benchmarks/verdicts/import_beside.py`). The first starts on its own cores, each
+    further one on others if as many are left. Raises `WorkerError` for one that cannot start."""
     taken = frozenset[int]()
     for worker, asked in zip(workers, forks, strict=True):
         own, usable = worker.cpus

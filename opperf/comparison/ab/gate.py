@@ -34,8 +34,8 @@ from opperf.model import (
 
 SAME_SHARE = 0.001
 """Largest difference of two counts of the same code, as a share of A's: two processes that ran the
-same cases differed by up to 0.06 % in MXNet's ten operators of `benchmarks/ab_on_mxnet.py`, whose
-threads wait for each other, and by less than 0.1 % in 219 of PyTorch's."""
+same cases differed by up to 0.06 % in MXNet's ten operators, whose threads wait for each other
+(`benchmarks/verdicts/ab_on_mxnet.py`), and by less than 0.1 % in 219 of PyTorch's."""
 
 LEAST_SAMPLE = 3
 """Fewest cases of a sample: what moves the time of half of all cases is in one of three with a

@@ -6,7 +6,7 @@ cases share what its process and its day were like, so that many cases of one ar
 Scale by the median absolute deviation, which up to half of the machines may differ without moving
 much; its bias for few values is removed by the approximation of C. Park, H. Kim and M. Wang,
 Investigation of finite-sample properties of robust location and scale estimators (2020), which is
-within 3 % from four values on (`benchmarks/fleet_stragglers.py`).
+within 3 % from four values on (`benchmarks/cluster/stragglers.py`).
 Breaks with fewer than `FEWEST` machines, of two of which neither is the other one, and where half
 of them or more differ: then the others do.
 """

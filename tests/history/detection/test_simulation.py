@@ -1,8 +1,8 @@
-"""Months of simulated noise, smaller than those of `benchmarks/history_detection.py`."""
+"""Months of simulated noise, smaller than those of `benchmarks/history/detection.py`."""
 
 import pytest
 
-from benchmarks.history_detection import (
+from benchmarks.history.detection import (
     MOST_FALSE,
     POINTS,
     fixed_threshold,
@@ -10,7 +10,7 @@ from benchmarks.history_detection import (
     score_peer,
     t_test,
 )
-from benchmarks.simulated_history import Condition, simulate
+from benchmarks.history.simulated_series import Condition, simulate
 from opperf.history.detection import EventKind, NoteKind, detect
 
 FEW = 300
