@@ -3,11 +3,9 @@ of PyTorch's own runner, which no command takes beside the others."""
 
 from __future__ import annotations
 
-import gc
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.experiments.records import INCOMPATIBLE, ModelRecord, line_of, read_lines
 from opperf.experiments.repeating import command_of_case
 from opperf.experiments.runner_csv import is_runner_csv, read_rows
+from opperf.frameworks import pause_garbage_collection
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.steps import STEP
@@ -215,21 +214,8 @@ def read_records(
     """Returns the records of files, in their order. Those without a time have `timestamp`, or that
     at which their file was last changed. Adds lines that are cut off, and the like, to `warnings`.
     Raises `RunFileError` for a file that is none of these, and for two forms."""
-    with _without_collections():
+    with pause_garbage_collection():
         return _read_all(paths, warnings, timestamp)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Stops the collection of garbage: of a million values that are all kept, it looks at each
-    several times, which takes as long as reading them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read_all(

@@ -13,7 +13,7 @@ from jax.tree_util import DictKey, tree_map, tree_map_with_path
 
 from opperf.frameworks.models import Model
 from opperf.models import networks
-from opperf.models.jax.networks import FUNCTIONS
+from opperf.models.jax.networks import function_of
 from opperf.models.weights import CONVOLUTION, DENSE, IMAGES, OTHER
 
 AVERAGING = 0.1
@@ -142,7 +142,7 @@ def build(instance: networks.Instance) -> Model:
     network = instance.network
     drawn = {name: _array(kind, array) for name, kind, array in instance.weights()}
     return Model(
-        call=FUNCTIONS[instance.name](instance.extents, instance.phase == "train"),
+        call=function_of(instance.name, instance.extents, instance.phase == "train"),
         inputs=[_array(kind, array) for kind, array in instance.inputs()],
         loss=LOSSES[network.loss],
         optimizer=averaging(OPTIMIZERS[network.optimizer.name](network.optimizer)),

@@ -149,40 +149,31 @@ def lstm(layer: Parameters, x: Array, number: int) -> Array:
     return outputs.swapaxes(0, 1)
 
 
-Call: TypeAlias = Callable[..., Array]
+def mlp(extents: Extents, trains: bool, parameters: Parameters, features: Array) -> Array:
+    """Returns the outputs of a multilayer perceptron."""
+    return dense_layers(parameters["layers"], features)
 
 
-def mlp(extents: Extents, trains: bool) -> Call:
-    """Returns a multilayer perceptron."""
-
-    def call(parameters: Parameters, features: Array) -> Array:
-        return dense_layers(parameters["layers"], features)
-
-    return call
-
-
-def dlrm(extents: Extents, trains: bool) -> Call:
-    """Returns a recommendation model."""
+def dlrm(
+    extents: Extents, trains: bool, parameters: Parameters, features: Array, categories: Array
+) -> Array:
+    """Returns the outputs of a recommendation model."""
     features_count = extents["tables"] + 1
     rows, columns = np.tril_indices(features_count, -1)
-
-    def call(parameters: Parameters, features: Array, categories: Array) -> Array:
-        bottom = jax.nn.relu(dense_layers(parameters["bottom"]["layers"], features))
-        bags = [
-            embed(table, categories[:, number]).sum(axis=1)
-            for number, table in enumerate(parameters["tables"])
-        ]
-        vectors = jnp.stack([bottom, *bags], axis=1)
-        products = vectors @ vectors.swapaxes(1, 2)
-        interactions = products[:, rows, columns]
-        top = jnp.concatenate([bottom, interactions], axis=1)
-        return dense_layers(parameters["top"]["layers"], top)
-
-    return call
+    bottom = jax.nn.relu(dense_layers(parameters["bottom"]["layers"], features))
+    bags = [
+        embed(table, categories[:, number]).sum(axis=1)
+        for number, table in enumerate(parameters["tables"])
+    ]
+    vectors = jnp.stack([bottom, *bags], axis=1)
+    products = vectors @ vectors.swapaxes(1, 2)
+    interactions = products[:, rows, columns]
+    top = jnp.concatenate([bottom, interactions], axis=1)
+    return dense_layers(parameters["top"]["layers"], top)
 
 
-def resnet18(extents: Extents, trains: bool) -> Call:
-    """Returns a classifier of images."""
+def resnet18(extents: Extents, trains: bool, parameters: Parameters, images: Array) -> Array:
+    """Returns the outputs of a classifier of images."""
     blocks = residual_blocks(extents["width"])
 
     def residual(block: Parameters, x: Array, stride: int) -> Array:
@@ -194,19 +185,16 @@ def resnet18(extents: Extents, trains: bool) -> Call:
             x = batch_norm(block["shortcut_norm"], x, trains)
         return jax.nn.relu(x + y)
 
-    def call(parameters: Parameters, images: Array) -> Array:
-        x = convolution(parameters["stem"], images, stride=2)
-        x = jax.nn.relu(batch_norm(parameters["stem_norm"], x, trains))
-        x = max_pool(x, 3, stride=2, padding=1)
-        for block, shape in zip(parameters["blocks"], blocks, strict=True):
-            x = residual(block, x, shape.stride)
-        return dense(parameters["head"], x.mean((1, 2)))
-
-    return call
+    x = convolution(parameters["stem"], images, stride=2)
+    x = jax.nn.relu(batch_norm(parameters["stem_norm"], x, trains))
+    x = max_pool(x, 3, stride=2, padding=1)
+    for block, shape in zip(parameters["blocks"], blocks, strict=True):
+        x = residual(block, x, shape.stride)
+    return dense(parameters["head"], x.mean((1, 2)))
 
 
-def unet(extents: Extents, trains: bool) -> Call:
-    """Returns a classifier of pixels."""
+def unet(extents: Extents, trains: bool, parameters: Parameters, images: Array) -> Array:
+    """Returns the outputs of a classifier of pixels."""
 
     def two_convolutions(layers: Parameters, x: Array) -> Array:
         for number in (1, 2):
@@ -214,19 +202,16 @@ def unet(extents: Extents, trains: bool) -> Call:
             x = jax.nn.relu(batch_norm(layers[f"norm{number}"], x, trains))
         return x
 
-    def call(parameters: Parameters, images: Array) -> Array:
-        first, *others = parameters["down"]
-        x = two_convolutions(first, images)
-        skipped = []
-        for down in others:
-            skipped.append(x)
-            x = two_convolutions(down, max_pool(x, 2, stride=2))
-        for up in parameters["up"]:
-            merged = jnp.concatenate([skipped.pop(), upsample(up["upsample"], x)], axis=-1)
-            x = two_convolutions(up["merge"], merged)
-        return convolution(parameters["head"], x) + parameters["head"]["bias"]
-
-    return call
+    first, *others = parameters["down"]
+    x = two_convolutions(first, images)
+    skipped = []
+    for down in others:
+        skipped.append(x)
+        x = two_convolutions(down, max_pool(x, 2, stride=2))
+    for up in parameters["up"]:
+        merged = jnp.concatenate([skipped.pop(), upsample(up["upsample"], x)], axis=-1)
+        x = two_convolutions(up["merge"], merged)
+    return convolution(parameters["head"], x) + parameters["head"]["bias"]
 
 
 def _embedded(parameters: Parameters, tokens: Array) -> Array:
@@ -238,50 +223,40 @@ def _transformed(block: Parameters, x: Array) -> Array:
     return dense(block["contract"], jax.nn.gelu(dense(block["expand"], x), approximate=False))
 
 
-def transformer(extents: Extents, trains: bool) -> Call:
-    """Returns a classifier of sequences."""
+def transformer(extents: Extents, trains: bool, parameters: Parameters, tokens: Array) -> Array:
+    """Returns the outputs of a classifier of sequences."""
     heads = extents["heads"]
-
-    def call(parameters: Parameters, tokens: Array) -> Array:
-        x = layer_norm(parameters["norm"], _embedded(parameters, tokens))
-        for block in parameters["blocks"]:
-            mixed = attention(block["attention"], x, heads, is_causal=False)
-            x = layer_norm(block["norm1"], x + mixed)
-            x = layer_norm(block["norm2"], x + _transformed(block, x))
-        return dense(parameters["head"], x[:, 0])
-
-    return call
+    x = layer_norm(parameters["norm"], _embedded(parameters, tokens))
+    for block in parameters["blocks"]:
+        mixed = attention(block["attention"], x, heads, is_causal=False)
+        x = layer_norm(block["norm1"], x + mixed)
+        x = layer_norm(block["norm2"], x + _transformed(block, x))
+    return dense(parameters["head"], x[:, 0])
 
 
-def gpt(extents: Extents, trains: bool) -> Call:
-    """Returns a language model of causal attention."""
+def gpt(extents: Extents, trains: bool, parameters: Parameters, tokens: Array) -> Array:
+    """Returns the outputs of a language model of causal attention."""
     heads = extents["heads"]
-
-    def call(parameters: Parameters, tokens: Array) -> Array:
-        x = _embedded(parameters, tokens)
-        for block in parameters["blocks"]:
-            normed = layer_norm(block["norm1"], x)
-            x = x + attention(block["attention"], normed, heads, is_causal=True)
-            x = x + _transformed(block, layer_norm(block["norm2"], x))
-        x = layer_norm(parameters["norm"], x)
-        return x @ parameters["tokens"]["weight"].T
-
-    return call
+    x = _embedded(parameters, tokens)
+    for block in parameters["blocks"]:
+        normed = layer_norm(block["norm1"], x)
+        x = x + attention(block["attention"], normed, heads, is_causal=True)
+        x = x + _transformed(block, layer_norm(block["norm2"], x))
+    x = layer_norm(parameters["norm"], x)
+    return x @ parameters["tokens"]["weight"].T
 
 
-def lstm_language_model(extents: Extents, trains: bool) -> Call:
-    """Returns a language model of LSTM layers."""
-
-    def call(parameters: Parameters, tokens: Array) -> Array:
-        x = embed(parameters["tokens"], tokens)
-        for number in range(extents["layers"]):
-            x = lstm(parameters["lstm"], x, number)
-        return dense(parameters["head"], x)
-
-    return call
+def lstm_language_model(
+    extents: Extents, trains: bool, parameters: Parameters, tokens: Array
+) -> Array:
+    """Returns the outputs of a language model of LSTM layers."""
+    x = embed(parameters["tokens"], tokens)
+    for number in range(extents["layers"]):
+        x = lstm(parameters["lstm"], x, number)
+    return dense(parameters["head"], x)
 
 
-FUNCTIONS: Mapping[str, Callable[[Extents, bool], Call]] = {
+FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "dlrm": dlrm,
     "gpt": gpt,
     "lstm": lstm_language_model,
@@ -290,3 +265,13 @@ FUNCTIONS: Mapping[str, Callable[[Extents, bool], Call]] = {
     "transformer": transformer,
     "unet": unet,
 }
+"""By the names of networks."""
+
+
+def function_of(name: str, extents: Extents, trains: bool) -> Callable[..., Array]:
+    """Returns a network as a function of its parameters and inputs."""
+
+    def call(parameters: Parameters, *inputs: Array) -> Array:
+        return FUNCTIONS[name](extents, trains, parameters, *inputs)
+
+    return call
