@@ -79,7 +79,7 @@ class Layer(NamedTuple):
 
     name: str
     description: str
-    check: Callable[[BenchResults, SuiteRun], Iterable[checks.Found]]
+    check: Callable[[BenchResults, SuiteRun], Iterable[Found]]
     by_default: bool = True
 
 
@@ -113,40 +113,29 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A finding of a layer about a bench."""
-
-    bench: str
-    layer: str
-    level: checks.Level
-    text: str
-    process: str = ""
-
-
-@dataclass(frozen=True)
 class Validation:
     """The findings on a run."""
 
     run: SuiteRun
     layers: tuple[Layer, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Found, ...]
 
-    def of(self, bench: str, level: checks.Level | None = None) -> tuple[Finding, ...]:
+    def of(self, bench: str, level: checks.Level | None = None) -> tuple[Found, ...]:
         return tuple(
             found
             for found in self.findings
             if found.bench == bench and level in (None, found.level)
         )
 
-    def at(self, level: checks.Level) -> tuple[Finding, ...]:
+    def at(self, level: checks.Level) -> tuple[Found, ...]:
         return tuple(found for found in self.findings if found.level == level)
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[Found, ...]:
         return self.at("failure")
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[Found, ...]:
         return self.at("warning")
 
     @property
@@ -178,10 +167,10 @@ def validate(run: SuiteRun, layers: Sequence[Layer]) -> Validation:
     return Validation(run, tuple(layers), tuple(_findings(run, layers)))
 
 
-def _findings(run: SuiteRun, layers: Sequence[Layer]) -> Iterator[Finding]:
+def _findings(run: SuiteRun, layers: Sequence[Layer]) -> Iterator[Found]:
     for bench in run.benches:
         if not bench.was_to_run:
             continue
         for layer in layers:
             for found in layer.check(bench, run):
-                yield Finding(bench.facts.name, layer.name, found.level, found.text, found.process)
+                yield found._replace(bench=bench.facts.name, layer=layer.name)
