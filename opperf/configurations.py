@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from opperf.api.calls import call_settings, check_new_file, measure_cases, measure_to_file
+from opperf.decoding import JsonObject
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.execution.executor import InProcess
@@ -112,7 +113,7 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def load(source: Mapping[str, Any] | str | Path) -> Configuration:
+def load(source: JsonObject | str | Path) -> Configuration:
     """Returns the configuration in a dict, in a text of JSON, or in the file at a path.
 
     Raises `UsageError` with the file and the key path of an error.

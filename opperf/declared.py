@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opperf.errors import UsageError, one_line
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PREFIX = "opperf."
 
@@ -20,6 +22,9 @@ def declared(group: str) -> tuple[EntryPoint, ...]:
 @functools.cache
 def _by_group(path: tuple[str, ...]) -> dict[str, tuple[EntryPoint, ...]]:
     """Returns the entry points of packages on the path, which take milliseconds to read."""
+    # Most commands do without the import.
+    from importlib.metadata import entry_points
+
     found = entry_points()
     groups = [group for group in found.groups if group.startswith(PREFIX)]
     return {group: tuple(sorted(found.select(group=group))) for group in groups}

@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from opperf.reading import READ_WHOLE, read_bytes
+from opperf.reading import READ_WHOLE, is_writable, read_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,6 +28,9 @@ else:
     import tomli as tomllib
 
 T = TypeVar("T")
+
+JsonObject = Mapping[str, Any]
+"""An object of JSON, YAML or TOML as it was read, whose values are yet to be checked."""
 
 DEEPEST = 100
 """Most lists and objects in one another in JSON: no file that opperf reads has more than ten, and
@@ -86,16 +89,6 @@ def _integer(digits: str) -> int | float:
 def is_int64(value: int) -> bool:
     """Whether an integer has at most 64 bits, with its sign."""
     return -(1 << 63) <= value < 1 << 63
-
-
-def is_writable(value: Any) -> bool:
-    """Whether the texts of a value of JSON are whole characters: no file in UTF-8 and no database
-    has half of one."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def with_whole_characters(value: Any) -> Any:

@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if __name__ == "__main__" and not __package__:
     # Run as `python opperf/opperf.py`, Python puts this folder first on the path, where the
@@ -20,7 +20,7 @@ import click
 import opperf
 from opperf.commands import COMMANDS
 from opperf.commands.command import Context
-from opperf.decoding import is_writable
+from opperf.declared import declared, load_declared
 from opperf.errors import (
     INTERRUPTED,
     TERMINATED,
@@ -33,17 +33,35 @@ from opperf.errors import (
     unknown,
 )
 from opperf.extras import missing_extra
+from opperf.reading import is_writable
 from opperf.results.messages import tell
 from opperf.results.output import ADVICE, unwritable
 from opperf.results.streams import discard_output
 from opperf.terminating import interrupted_by_termination
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 
 def load_command(name: str) -> click.Command:
-    """Returns the command of a name."""
+    """Returns the command of a name, of another package's too. Raises `UsageError` if it cannot be
+    loaded."""
+    if name not in COMMANDS:
+        return cast(click.Command, load_declared(added_commands()[name]))
     module, _, function = COMMANDS[name][0].partition(":")
     found = getattr(importlib.import_module(f"opperf.commands.{module}"), function)
     return cast(click.Command, found)
+
+
+def added_commands() -> dict[str, EntryPoint]:
+    """Returns the commands of other packages, by name; none takes that of one of opperf's."""
+    added = {entry.name: entry for entry in declared("opperf.commands")}
+    return {name: entry for name, entry in added.items() if name not in COMMANDS}
+
+
+def is_command(name: str) -> bool:
+    """Whether there is a command of this name."""
+    return name in COMMANDS or name in added_commands()
 
 
 class ReaderGone(Exception):
@@ -60,10 +78,10 @@ class DefaultToRun(click.Group):
     context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *added_commands()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load_command(cmd_name) if cmd_name in COMMANDS else None
+        return load_command(cmd_name) if is_command(cmd_name) else None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -75,15 +93,19 @@ class DefaultToRun(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        added = {name: load_command(name).get_short_help_str() for name in added_commands()}
+        if added:
+            with formatter.section("Commands of other packages"):
+                formatter.write_dl(list(added.items()))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == [HELP]:
             for name in args[1:2]:
-                if name not in COMMANDS and not name.startswith("-"):
+                if not name.startswith("-") and not is_command(name):
                     raise unknown("command", name, COMMANDS, "opperf")
             args = [*args[1:], "--help"]
         own = {"--help", "-h", "--version"}
-        if not args or (args[0] not in COMMANDS and args[0] not in own):
+        if not args or (args[0] not in own and not is_command(args[0])):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
@@ -179,7 +201,7 @@ def _may_be_command(words: list[str], error: Exception) -> bool:
     """Whether the first word may be meant as a command: `run` failed with it as an operator, or
     with one of the others as a file."""
     misspelt, *others = words or [""]
-    if misspelt in COMMANDS:
+    if is_command(misspelt):
         return False
     is_operator = isinstance(error, UnknownOperatorError) and repr(misspelt) in str(error)
     files = tuple(word for word in others if not word.startswith("-"))
@@ -201,7 +223,7 @@ def _suggest_command_of(words: list[str], option: str) -> str:
     # Imported for an error only.
     from opperf.commands.unknown_names import misspelt_command
 
-    is_misspelt = bool(words) and words[0] not in COMMANDS
+    is_misspelt = bool(words) and not is_command(words[0])
     return misspelt_command(words[0], _commands_with(option)) if is_misspelt else ""
 
 

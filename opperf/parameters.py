@@ -57,35 +57,6 @@ def explicit_options(ctx: click.Context, options: Mapping[str, object]) -> dict[
     }
 
 
-SPELLINGS = {
-    "names": "OPERATOR",
-    "frameworks": "--framework",
-    "sizes": "--size",
-    "batch_sizes": "--batch-size",
-    "categories": "--category",
-    "namespaces": "--namespace",
-    "tags": "--tag",
-    "shapes": "--shape",
-    "values": "--arg",
-    "sweeps": "--sweep",
-    "configurations": "--max-configs",
-    "batch_factor": "--scale-batch",
-    "ids": "--id",
-    "least_elements": "--min-elements",
-    "most_elements": "--max-elements",
-    "batch_size": "--run-batch-size",
-    "cuda_device": "--batch-cuda-device",
-}
-"""Options whose parameter has another name, by that."""
-
-
-def spelling(parameter: str) -> str:
-    """Returns the option of a parameter, as users write it."""
-    if parameter in DECLARED:
-        return DECLARED[parameter].option
-    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
-
-
 def names_option(
     *declarations: str, help: str, metavar: str = "NAMES"
 ) -> Callable[[Command], Command]:
@@ -436,14 +407,6 @@ def output_format(
         type=FormatName(what),
         callback=parse_format(what),
         help=f"{description}  [default: by the output file's extension, else {default}]",
-    )
-
-
-def report_output(command: str) -> Callable[[Command], Command]:
-    """Returns the options for the output of a command that makes one report or listing."""
-    return combine(
-        output_format("--format", command, "Format of the output."),
-        output_options("Output file; - prints the output.", command, default="-"),
     )
 
 

@@ -4,11 +4,12 @@ takes the machine's memory or waits for a writer that never comes."""
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 MIB = 1 << 20
 
@@ -135,3 +136,13 @@ def too_large(path: str | Path, most: int) -> RefusedError:
 def shown(size: int) -> str:
     """Returns a number of bytes as a message has it."""
     return f"{size // MIB} MiB" if size >= MIB else f"{size} bytes"
+
+
+def is_writable(value: Any) -> bool:
+    """Whether the texts of a value of JSON are whole characters: no file in UTF-8 and no database
+    has half of one."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -19,12 +19,11 @@ from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.models.base import models_of
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve, resolve_selection
+from opperf.worker.answers import list_operators, script, trace, try_call
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.client import Worker
-from opperf.worker.listing import list_operators, script
-from opperf.worker.measure import measure, try_call
-from opperf.worker.tracing import trace
+from opperf.worker.measure import measure
 from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"

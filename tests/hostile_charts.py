@@ -9,9 +9,9 @@ from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.history.timelines import read_history
-from opperf.results.plots.bar_images import bar_picture, legend_lines
 from opperf.results.plots.bars import make_bars
 from opperf.results.plots.data import make_plot
+from opperf.results.plots.drawing import bar_picture, legend_lines
 from opperf.results.plots.images import image
 from opperf.results.projection import Source
 from tests.experiments.lines import DAY, MONDAY, record

@@ -18,7 +18,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGE_LINES = 50
 """Lines of a printed page."""
 
-KINDS = ("a source", "a framework", "an instrument", "a format", "an executor")
+KINDS = ("a source", "a framework", "an instrument", "a format", "an executor", "a command")
 
 BRIEFLY = ("--size", "small", "-w", "0", "-r", "8", "--max-configs", "1")
 ADD = ("run", "add", "--framework", "numpy", "--threads", "1", *BRIEFLY)
@@ -59,7 +59,7 @@ def opperf(request, tmp_path):
     paths = [str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")]
     variables = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "HOME": str(tmp_path)}
 
-    def called(*words):
+    def called(*words, code=0):
         done = subprocess.run(
             [sys.executable, "-m", "opperf", *words],
             cwd=tmp_path,
@@ -67,8 +67,8 @@ def opperf(request, tmp_path):
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout or done.stderr
 
     called.folder = tmp_path
     return called
@@ -131,3 +131,26 @@ def test_an_executor(opperf):
     assert "executor cluster" in opperf(*ADD, "--executor", "cluster", "-o", "a.jsonl")
     run, _ = read_run(opperf.folder / "a.jsonl")
     assert [record.status for record in run.records] == [Status.OK]
+
+
+@of("a command")
+def test_a_command(opperf):
+    (opperf.folder / "bad.py").write_text("def broken():\n    raise ValueError('of no use')\n")
+    opperf(
+        "run",
+        "bad.py:broken",
+        "--framework",
+        "numpy",
+        "-w",
+        "0",
+        "-r",
+        "1",
+        "-o",
+        "a.jsonl",
+        code=1,
+    )
+    assert "broken: failed: " in opperf("failures", "a.jsonl", code=1)
+    assert opperf("failures", "a.jsonl", "--only", "timeout") == ""
+    assert "Print why cases of a run were not measured." in opperf("--help")
+    assert "--only" in opperf("help", "failures")
+    assert "failures has no option --onyl; did you mean" in opperf("failures", "--onyl", code=2)

@@ -82,6 +82,7 @@ def all_imported():
         "rules/*/*",
         "programs/child/*",
         "mxnet_api/*",
+        "utils/*",
         "suites/standard/**/*",
     )
     package = ROOT / "opperf"
@@ -169,7 +170,7 @@ LINES = [
 
 FORKS = """
 import json, os, sys
-import opperf.commands.run.running, opperf.reports.writing
+import opperf.commands.running, opperf.reports.writing
 from opperf.extras import install_extra
 from opperf.opperf import main
 

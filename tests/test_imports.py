@@ -41,7 +41,7 @@ def test_no_framework_and_no_numpy_without_need():
         "from opperf.commands.machine import frameworks; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "frameworks.main(['--json'], standalone_mode=False)",
-        "import opperf.commands.run.running, opperf.worker.client, opperf.execution.run_header",
+        "import opperf.commands.running, opperf.worker.client, opperf.execution.run_header",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ]
     assert loading({"mxnet", "numpy", "scipy", "rich", "jinja2"}, codes) == ""

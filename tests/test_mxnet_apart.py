@@ -11,9 +11,9 @@ import opperf
 PACKAGE = Path(opperf.__file__).parent
 
 OWN = (
-    *("frameworks/mxnet", "rules/mxnet", "models/mxnet", "mxnet_api"),
+    *("frameworks/mxnet", "rules/mxnet", "models/mxnet", "mxnet_api", "utils"),
     # Where MXNet's users import from: each passes on names of the folders above.
-    *("custom_operations", "nd_operations", "utils", "rules/default_params.py"),
+    *("custom_operations", "nd_operations", "rules/default_params.py"),
 )
 """Folders and files that exist for MXNet alone."""
 

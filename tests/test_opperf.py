@@ -16,7 +16,7 @@ def failed(monkeypatch, capsys):
         def run_command(request):
             raise error
 
-        monkeypatch.setattr("opperf.commands.run.running.run_command", run_command)
+        monkeypatch.setattr("opperf.commands.running.run_command", run_command)
         with pytest.raises(SystemExit) as ended:
             main([*words, "--framework", "fake"])
         assert ended.value.code == 2

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import msgspec
 from packaging.requirements import Requirement
 
-from opperf.environments.pythons import is_version_of, version_of
-from opperf.frameworks.tested import TABLE, SweptVersion
+from opperf.environments.building import is_version_of, version_of
+from opperf.frameworks.installed import TABLE, SweptVersion
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.rules.faults import CASE, RULE

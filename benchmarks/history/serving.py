@@ -25,20 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from opperf.history.model import (
-    Commit,
-    Entry,
-    Point,
-    SeriesFacts,
-    SeriesKey,
-    Submission,
-)
+from opperf.history.model import Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.history.store import reading, schema
 from opperf.history.store.adding import add_runs
 from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
 from opperf.history.store.rows import StoredSeries
 from opperf.model import MetricKind
+from opperf.repository import Commit
 from opperf.serving.publishing import publish
 
 CLIENTS, SERIES, COMMITS = 50, 5000, 100

@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from opperf.model import Case, Settings
 from opperf.sources.completing import Completed, merge
-from opperf.sources.input_log import FRAMEWORK, InputLog
+from opperf.sources.logged_text import FRAMEWORK, InputLog
 from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 

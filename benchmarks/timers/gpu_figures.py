@@ -18,7 +18,7 @@ from pathlib import Path
 
 from opperf.frameworks import load
 from opperf.instruments.profilers import find_profilers, profiler
-from opperf.instruments.profilers.launches import launch_ns
+from opperf.instruments.profilers.reference_work import launch_ns
 from opperf.model import PASSES, NoteCode, Record, Status
 from opperf.results.runfile import read_run
 

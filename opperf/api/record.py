@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from opperf.errors import UsageError
-from opperf.recording import session
-from opperf.recording.output import check_files, written
+from opperf.recording.session import step
 from opperf.recording.steps import StepRange, read_steps
+from opperf.requests.record import RecordRequest
 
 __all__ = ["record", "step"]
 
-step = session.step
 
-
-@contextmanager
 def record(
     file: str | os.PathLike[str],
     *,
@@ -26,7 +22,7 @@ def record(
     steps: str | range | None = None,
     execution_trace: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Records the calls of operators inside the context, those of PyTorch, MXNet and JAX, as
     `opperf record` does those of a program.
 
@@ -51,28 +47,14 @@ def record(
         At the beginning for a file that exists or cannot be written, and where a recording is being
         made already; at the end if there was no call to record.
     """
-    path = Path(file)
-    trace = None if execution_trace is None else Path(execution_trace)
-    check_files(path, trace, overwrite)
-    # The program may go to another folder.
-    path, trace = path.absolute(), None if trace is None else trace.absolute()
-    made = session.Session(" ".join(sys.argv) or "python", timed, _range_of(steps), trace)
-    made.start()
-    try:
-        yield
-    except BaseException as error:
-        made.stop()
-        made.note(f"{type(error).__name__} was raised; the recording has the calls until then")
-        if made.is_of_this_process and made.recorded().number:
-            written(made, path, overwrite)
-        raise
-    made.stop()
-    if not made.is_of_this_process:
-        return
-    recorded = made.recorded()
-    if not recorded.number:
-        raise UsageError(f"{path}: {made.nothing()}")
-    written(made, path, overwrite)
+    request = RecordRequest(
+        output_file=Path(file),
+        timed=timed,
+        steps=_range_of(steps),
+        trace=None if execution_trace is None else Path(execution_trace),
+        overwrite=overwrite,
+    )
+    return request.recorded(" ".join(sys.argv) or "python")
 
 
 def _range_of(steps: str | range | None) -> StepRange | None:

@@ -5,31 +5,25 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from opperf.api.calls import dtype_name
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run_result import RunResult
-from opperf.commands.run.replay import write_traces
-from opperf.commands.run.running import measure_work, plan_work, show_compiling
 from opperf.errors import UsageError
-from opperf.execution.ahead import compile_ahead
-from opperf.execution.executor import LOCAL, check_executor
-from opperf.execution.profiling import check_programs
-from opperf.execution.workers import Workers, build
-from opperf.machine.pinning import Pinning
-from opperf.metrics import metrics_by_name
+from opperf.execution.progress import make_progress
 from opperf.model import Run
 from opperf.requests.declaring import from_keywords, words_of
-from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
+from opperf.requests.running import Watch
 from opperf.results.kept import display
-from opperf.results.output import check_output
 from opperf.results.run_files import locate
 from opperf.results.runfile import read_run
 
@@ -95,7 +89,6 @@ def run(
         For names and values that cannot be used, and for a file that exists, unless `overwrite` is
         set, or that cannot be written.
     """
-    started = time.monotonic()
     given = {**options, "framework": framework or framework_of_functions(what), "quiet": quiet}
     if "dtype" in given:
         dtypes = given["dtype"]
@@ -104,40 +97,28 @@ def run(
     if callable(given.get("inputs")):
         given["inputs"] = text_of(given["inputs"])
     request = from_keywords(RunRequest, map(text_of, what), given)
-    path = None if output is None else Path(output)
-    if path is not None and path.suffix != EXTENSION:
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
+            run_ = _measured(request, Path(folder, f"run{EXTENSION}"))
+        return RunResult(run_, run_.header.id)
+    path = Path(output)
+    if path.suffix != EXTENSION:
         raise UsageError(
             f"{path}: the output is a run file, whose name ends with {EXTENSION}; save() of the "
             "result writes other formats"
         )
-    resolved = request.resolve(LOG.info, shlex.join(["opperf", "run", *words_of(request)]))
-    if resolved is None:
+    return RunResult(_measured(request, path), str(path))
+
+
+def _measured(request: RunRequest, path: Path) -> Run:
+    say = LOG.info
+    progress = partial(make_progress, sys.stderr, quiet=request.resumption.quiet)
+    command = shlex.join(["opperf", "run", *words_of(request)])
+    request = msgspec.structs.replace(request, output_file=path)
+    ended = request.run(Watch(say, say, say, progress), command, keeps=False)
+    if ended is None:
         raise UsageError(NOTHING_CHANGED)
-    if path is None:
-        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-            measured = _measure(resolved, Path(folder, f"run{EXTENSION}"), started)
-        return RunResult(measured, measured.header.id)
-    check_output(path, request.overwrite)
-    return RunResult(_measure(resolved, path, started), str(path))
-
-
-def _measure(request: ResolvedRun, run_file: Path, started: float) -> Run:
-    # What is broken in another package has to fail before hours are spent, not after.
-    metrics_by_name()
-    check_executor(request.executor)
-    request = request.on_every_node()
-    with Pinning(request.cpus) as pinning, Workers(request.interpreters, pinning) as workers:
-        work = plan_work(workers, request, LOG.info)
-        check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
-        build(workers, work.remaining, LOG.info)
-        if request.may_compile_ahead:
-            show = partial(show_compiling, request)
-            compile_ahead(workers, work.remaining, LOG.info, show)
-        measured = measure_work(work, run_file, request, workers, pinning, started)
-        if request.traces is not None:
-            for text in write_traces(workers, measured, request.traces):
-                LOG.info(text)
-        return measured
+    return ended.run or read_run(path)[0]
 
 
 def read(path: str | os.PathLike[str]) -> RunResult:

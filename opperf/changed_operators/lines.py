@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.errors import UsageError
-from opperf.history.repository import git, is_repository
+from opperf.repository import git, is_repository
 
 HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 

@@ -19,7 +19,7 @@ SECTIONS: dict[str, str] = {
         "quick session accelerator test filter filter_by_tier exclude_by_tier"
     ),
     "Arms": "a b arm",
-    "Commits": "changed_since git_folder all_parents commit_steps commit_every commit_env wheel",
+    "Commits": "changed_since git_folder",
     "Inputs": (
         "size shapes values sweeps input_function imports seed int64_tensor fuzz_shapes "
         "least_elements most_elements batch_factor skip_views"
@@ -29,7 +29,7 @@ SECTIONS: dict[str, str] = {
     "Settings": (
         "device dtype profiler phase no_backward grad mode compile_cache compile_ahead autocast "
         "memory_format cache memory callgrind_cache verify verify_iterations threads cpus executor "
-        "env options python requirements locked"
+        "env options requirements locked"
     ),
     "Cluster": "address nodes node every_node worker_cpus worker_gpus workers_per_node",
     "Time and precision": (
@@ -51,11 +51,7 @@ SECTIONS: dict[str, str] = {
         "metrics threshold same_within tolerances config base_is ignore_settings in_order "
         "check no_check compares rtol atol weight event by"
     ),
-    "History": (
-        "store project projects repository revision branch is_dirty may_be_partial commits_of what "
-        "environment with_dirty dirty until identities why form machine run where is_noise method "
-        "false_alarms alerts_per_week smallest"
-    ),
+    "History": "",
     "Output": (
         "output_files output_file output_formats output_format output_dirname output_basename "
         "overwrite columns json "
@@ -64,7 +60,7 @@ SECTIONS: dict[str, str] = {
     ),
     "Plan, resumption and exit code": (
         "list_only dry_run resume no_resume no_skip experiment_config "
-        "model_config print_subprocess retry retry_failed strict fail_on"
+        "model_config print_subprocess retry strict fail_on"
     ),
 }
 """Names of parameters, in the order of the help, by the title of their section."""

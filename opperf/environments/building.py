@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 import re
 import shutil
 import sys
@@ -24,14 +25,14 @@ from opperf.environments.builders import (
     Words,
     find_builder,
     has_no_network,
+    uv_reason,
 )
-from opperf.environments.pythons import find_python, own_version, version_of
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import InstallationError
 from opperf.folders import cache_folder
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
-from opperf.processes.commands import run_command
+from opperf.processes.commands import find_program, run_command
 from opperf.reading import read_text
 
 Say = Callable[[str], None]
@@ -49,7 +50,7 @@ NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_US
 
 WORKER_PACKAGES = ("msgspec", "numpy", "psutil", "scipy")
 """Packages that a worker takes from opperf's own environment where the version of Python is the
-same, and needs in its own otherwise: `opperf.worker.launch.BASE`."""
+same, and needs in its own otherwise: `opperf.worker.program.BASE`."""
 
 INSTALLED = "environment.json"
 """File that is written last: without it, the folder is one that was not finished."""
@@ -250,3 +251,49 @@ class _Build:
             constraints.flush()
             words = ["-c", constraints.name, *WORKER_PACKAGES]
             self.run(self._builder.install(python, words))
+
+
+def own_version() -> str:
+    """Returns the version of Python that runs opperf."""
+    return platform.python_version()
+
+
+def find_python(asked: str, downloader: Sequence[str] = ()) -> str:
+    """Returns the path of the interpreter that is asked for by version, `3.12` or `3.12.4`, or by
+    path; of nothing, opperf's own. `downloader` begins the commands of uv that install and find
+    one. Raises `InstallationError` if there is none."""
+    if not asked or is_version_of(asked, own_version()):
+        return sys.executable
+    if os.sep in asked or not asked[0].isdigit():
+        found = find_program(asked)
+        if found is None:
+            raise InstallationError(f"Python {asked}: no such program")
+        return found
+    minor = ".".join(asked.split(".")[:2])
+    here = shutil.which(f"python{minor}")
+    if here is not None and is_version_of(asked, version_of(here)):
+        return here
+    if not downloader:
+        raise InstallationError(
+            f"Python {asked} is not on this machine; install it, or uv, which downloads it: "
+            "pip install uv"
+        )
+    # What is there is found, and not downloaded.
+    for word in ("install", "find"):
+        done = run_command([*downloader, word, asked])
+        if done.problem:
+            reason = uv_reason(done.errors) if done.started else done.problem
+            raise InstallationError(f"Python {asked} is not on this machine: uv: {reason}")
+    return done.output.strip()
+
+
+def is_version_of(asked: str, version: str) -> bool:
+    """Returns whether a version is the one asked for, `3.12` or `3.12.4`."""
+    return version == asked or version.startswith(f"{asked}.")
+
+
+def version_of(python: str | Path) -> str:
+    """Returns the version of an interpreter; empty if it does not run."""
+    code = "import platform; print(platform.python_version())"
+    # Isolated: neither the user's variables nor the working directory count.
+    return run_command([str(python), "-I", "-c", code]).output.strip()

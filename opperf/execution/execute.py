@@ -96,11 +96,7 @@ def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -
 
 
 def find_pending(
-    run: Run,
-    retry: Container[Status] = (),
-    rounds: int = 1,
-    seed: int = 0,
-    together: bool = True,
+    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0, together: bool = True
 ) -> tuple[Case, ...]:
     """Returns the cases that remain to be measured, in order: those without a record, with a status
     to retry, or with fewer rounds than `rounds`."""

@@ -15,7 +15,7 @@ import msgspec
 
 from opperf.declared import declared, load_declared
 from opperf.errors import LAST_OUTPUT, UsageError, unknown, with_last_output
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
 from opperf.instruments.prepared import NOTHING_BOUND, Bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +12,7 @@ from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.execution.paces import KINDS, TIMED, Learnt, Paces, Taken, kind_of, times_by_kind
 from opperf.execution.progress import Pace
 from opperf.model import Case, Record, identity_of
+from opperf.model.cases import SettingValues
 from opperf.plurals import pluralize
 from opperf.results.text import duration
 
@@ -120,7 +121,7 @@ def pace_of(cases: Sequence[Case]) -> Pace:
     return Pace(len(cases), sum(map(case_s, cases)), case_s)
 
 
-def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
+def quick_cases(cases: Iterable[Case], quick: SettingValues) -> list[Case]:
     """Returns the cases of a run with --quick: the first of each operator and settings."""
     found: dict[tuple[Any, ...], Case] = {}
     for case in cases:
@@ -167,7 +168,7 @@ class Forecast(NamedTuple):
 def forecast(
     remaining: Sequence[Case],
     rounds: int,
-    quick: Mapping[str, Any] | None,
+    quick: SettingValues | None,
     earlier: Sequence[Record] = (),
     learnt: Learnt = NOTHING,
     gauge_s: float = 0.0,

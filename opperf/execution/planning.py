@@ -9,14 +9,15 @@ shapes or with random ones (`refitting.py`); then varied along the other axes
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.environments.restoring import restore
 from opperf.errors import UsageError
+from opperf.execution.case_source import Asked, Planned, Say, filter_by_id
 from opperf.execution.refitting import fit_cases, with_random_shapes
 from opperf.execution.searching import search_inputs
 from opperf.execution.workers import Workers
@@ -32,47 +33,48 @@ from opperf.sources.varying import (
     Axes,
     Unite,
     deduplicate,
-    disambiguate,
     dtype_options,
-    group_by_process,
-    shuffle,
     unconverted,
     vary,
     with_settings,
 )
 from opperf.worker.client import Worker
 
-Say = Callable[[str], None]
-
 SMALL = "small"
 """Size of the inputs whose extents are replaced by random ones: the quickest to try."""
 
 
-def plan_run(
-    workers: Workers,
-    framework: str,
-    selection: Selection,
-    axes: Axes,
-    files: Sequence[SourceFile],
-    overriding: Collection[str],
-    say: Say,
-) -> tuple[Plan, Axes]:
-    """Returns the plan of a run, and the axes with the framework's values filled in. A file's cases
-    keep their settings, except those among the options `overriding`. Raises `UsageError` for a
-    selection that is not possible, and the errors of the sources."""
-    plans: list[Plan] = []
-    if selection.patterns or not files:
-        for here in _by_modules(axes):
-            plan, found = _plan_registry(workers, framework, selection, here, say)
-            plans.append(plan)
-            axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
-    of_files = [plan_file(workers, file, selection, axes, overriding, say) for file in files]
-    plan = _unite(plans, of_files)
-    check_size(plan, selection)
-    cases = shuffle(plan.cases, selection.settings.seed) if selection.shuffle else plan.cases
-    distinct = disambiguate(tuple(group_by_process(cases)))
-    plan = filter_by_id(msgspec.structs.replace(plan, cases=distinct), selection)
-    return limit_case_times(filter_by_partition(plan, selection)), axes
+@dataclass(frozen=True)
+class RegistrySource:
+    """The registry of a framework, and files of cases. A file's cases keep their settings, except
+    those that are overriding."""
+
+    framework: str
+    program = "run"
+    groups = True
+    compiles_ahead = True
+    is_forecast = True
+    repeats = False
+
+    def find(self, asked: Asked) -> Planned:
+        """Returns the cases of the selected operators, by default of all if there is no file, and
+        those of the files."""
+        plans: list[Plan] = []
+        selection, axes = asked.selection, asked.axes
+        if selection.patterns or not asked.files:
+            for here in _by_modules(axes):
+                plan, found = _plan_registry(
+                    asked.workers, self.framework, selection, here, asked.say
+                )
+                plans.append(plan)
+                axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
+        of_files = [
+            plan_file(asked.workers, file, selection, axes, asked.overriding, asked.say)
+            for file in asked.files
+        ]
+        plan = _unite(plans, of_files)
+        check_size(plan, selection)
+        return Planned(plan, axes)
 
 
 def _by_modules(axes: Axes) -> Iterator[Axes]:
@@ -349,55 +351,3 @@ def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
         if (not selection.categories or case.category in selection.categories)
         and not any(matches(operators[case.label]) for matches in excluders)
     ]
-
-
-def filter_by_id(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan with the cases whose ids, or ids in their file, the selection names. Raises
-    `UsageError` for an id that no case has."""
-    ids = selection.ids
-    if not ids:
-        return plan
-    known = {id for case in plan.cases for id in case.source_ids}
-    for wanted in ids:
-        if wanted not in known and not any(case.id.startswith(wanted) for case in plan.cases):
-            raise UsageError(
-                f"--id {wanted}: no planned case has this id; use the options of the run it is "
-                "from, and see opperf run --list for the ids"
-            )
-    asked = frozenset(ids)
-    cases = tuple(
-        case
-        for case in plan.cases
-        if not asked.isdisjoint(case.source_ids) or case.id.startswith(ids)
-    )
-    return msgspec.structs.replace(plan, cases=cases)
-
-
-def filter_by_partition(plan: Plan, selection: Selection) -> Plan:
-    """Returns the plan with the cases of the selection's partition. A case is in the same one
-    whatever else is planned: that is decided by its id."""
-    if selection.partition is None:
-        return plan
-    number, total = selection.partition
-    cases = tuple(case for case in plan.cases if int(case.id, 16) % total == number)
-    return msgspec.structs.replace(plan, cases=cases)
-
-
-LEAST_TIME_S = 0.1
-"""Minimum of the limit on a case's time, however many cases there are: less gives no precision."""
-
-
-def limit_case_times(plan: Plan) -> Plan:
-    """Returns the plan with a limit on the time of each case that has neither one nor a number of
-    runs: the default limit, or less if there are many cases."""
-    each = round(min(MAX_TIME_S, max(SWEEP_S / max(1, len(plan.cases)), LEAST_TIME_S)), 2)
-
-    def limit(case: Case) -> Case:
-        settings = case.settings
-        if settings.runs is not None or settings.max_time_s is not None:
-            return case
-        return msgspec.structs.replace(
-            case, settings=msgspec.structs.replace(settings, max_time_s=each)
-        )
-
-    return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))

@@ -40,7 +40,7 @@ from opperf.model import (
     Wrapping,
 )
 from opperf.sources.varying import process_key
-from opperf.worker.batch import Batch, Made
+from opperf.worker.protocol import Batch, Made
 from opperf.worker.wrapped_process import Ended, WrappedProcess
 
 ONLY_GPU = "gpu(0)"

@@ -185,7 +185,7 @@ class Live(Progress):
     def end(self, record: Record) -> None:
         self._pace.end(record)
         self._bar.update(self._task, advance=1, times=self._pace.text(), refresh=True)
-        if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
+        if record.status.is_failure:
             said = f"{record.case.label}: {record.status.value}: {record.reason}"
             lines = wrap_message(said, self._console.width)
             self._console.print(lines, markup=False, soft_wrap=True)

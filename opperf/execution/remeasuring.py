@@ -33,7 +33,7 @@ from opperf.model import (
     Waits,
     identity_of,
 )
-from opperf.results.plausible import STALLED, plausible_ns
+from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process
 

@@ -24,7 +24,7 @@ from opperf.plurals import pluralize
 from opperf.programs.launching import ALONE, Place, program_environment
 from opperf.programs.measuring import Programs
 from opperf.results.kept import streams_of
-from opperf.sources.varying import process_key
+from opperf.sources.varying import group_by_process, process_key
 from opperf.worker.client import Worker
 
 WORKER_BYTES = 3 * 2**30
@@ -212,3 +212,14 @@ def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -
         # Not in a process that runs under Valgrind.
         settings = msgspec.structs.replace(own[0].settings, profiler=DEFAULTS["profiler"])
         workers.of(framework, settings).build(own)
+
+
+def scripts_of(cases: Iterable[Case], interpreters: Sequence[Interpreter]) -> dict[str, str]:
+    """Returns the script of each case's call in its framework alone, by id; a comment says why one
+    cannot be made. Raises what `Worker` raises, for a framework that is not installed."""
+    scripts: dict[str, str] = {}
+    with Workers(interpreters) as workers:
+        for case in group_by_process(cases):
+            worker = workers.of(case.target.framework, case.settings)
+            (scripts[case.id],) = worker.scripts((case,))
+    return scripts

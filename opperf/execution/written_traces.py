@@ -27,10 +27,10 @@ from opperf.results.kept import new_id
 from opperf.results.output import replace
 from opperf.results.recordings import write_recording
 from opperf.sources.logged_text import Written, log_text
-from opperf.sources.param.writing import configuration_text
+from opperf.sources.param.files import configuration_text
 from opperf.sources.traces import TraceSource
-from opperf.traces.schemas import parse_schema
 from opperf.traces.trace import FRAMEWORK
+from opperf.traces.values import parse_schema
 
 Say = Callable[[str], None]
 """Is given a line for the user."""

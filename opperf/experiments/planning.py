@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,13 +17,8 @@ from opperf.errors import (
     UsageError,
     suggest,
 )
-from opperf.execution.planning import (
-    filter_by_id,
-    filter_by_partition,
-    framework_axes,
-    limit_case_times,
-    plan_run,
-)
+from opperf.execution.case_source import Asked, Planned, Say
+from opperf.execution.planning import RegistrySource, framework_axes
 from opperf.execution.workers import Workers
 from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
@@ -30,20 +26,15 @@ from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.models.base import SIZES, SuiteModel, available, find_suite
 from opperf.plurals import pluralize
-from opperf.sources.base import SourceFile
 from opperf.sources.models import Candidate, of_suite, of_user
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import (
     Axes,
-    deduplicate,
-    disambiguate,
     with_dtype_options,
     with_settings,
 )
 from opperf.worker.client import Worker
-
-Say = Callable[[str], None]
 
 FOREIGN_MODES = {
     "compile": "torch",
@@ -76,63 +67,66 @@ class Place(NamedTuple):
         }
 
 
-class Planned(NamedTuple):
-    """The plan of experiments."""
-
-    plan: Plan
-    axes: Axes
-    removed: tuple[Removed, ...]
+MATRIX, REMOVED = "matrix", "removed"
+"""Keys of a header's options: models and axes of experiments, and the number of cases that each
+rule removed."""
 
 
-def plan_experiments(
-    workers: Workers,
-    matrix: Matrix,
-    selection: Selection,
-    axes: Axes,
-    files: Sequence[SourceFile],
-    overriding: Collection[str],
-    say: Say,
-) -> Planned:
-    """Returns the plan of experiments, and says what rules removed. Raises `UsageError` for an
-    unknown value of an axis, a model that cannot be built, and if nothing is left."""
-    selected = Filter(matrix)
-    found: list[Experiment] = []
-    plans: list[Plan] = []
-    names: list[str] = []
-    for number, framework in enumerate(matrix.frameworks):
-        for python in labels_of(workers.interpreters, framework):
-            place = examine(workers, framework, python, selection.settings.imports, matrix, axes)
-            candidates = list(_models(place, matrix, say))
+@dataclass(frozen=True)
+class Models:
+    """The product of models and axes, without the combinations that rules remove; operators and
+    files as `opperf run` has them."""
+
+    matrix: Matrix
+    program = "experiment"
+    groups = False
+    compiles_ahead = False
+    is_forecast = True
+    repeats = True
+
+    def find(self, asked: Asked) -> Planned:
+        """Returns the experiments, and says what rules removed. Raises `UsageError` for an unknown
+        value of an axis, a model that cannot be built, and if nothing is left."""
+        matrix, selection, workers = self.matrix, asked.selection, asked.workers
+        selected = Filter(matrix)
+        found: list[Experiment] = []
+        plans: list[Plan] = []
+        names: list[str] = []
+        for place in _places(asked, matrix):
+            of_files = asked.files if place.framework == matrix.frameworks[0] else ()
+            candidates = list(_models(place, matrix, asked.say))
             names += (candidate.listed.name for candidate in candidates)
-            own = [
-                candidate
-                for candidate in candidates
-                if candidate.is_missing or selected.selects(candidate)
-            ]
+            own = [one for one in candidates if one.is_missing or selected.selects(one)]
             _check_users(workers, place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
-            of_files = files if number == 0 else ()
             for size in matrix.sizes if selection.patterns or of_files else ():
                 sized = msgspec.structs.replace(selection, size=size)
-                plan, others = _of_operators(
-                    workers, place, matrix, sized, of_files, overriding, say
-                )
+                here = replace(asked, selection=sized, files=of_files)
+                plan, others = _of_operators(place, matrix, here)
                 plans.append(plan)
                 # Cases of files are of the size that they have.
                 of_files = ()
                 names += (case.label for case in plan.cases)
                 found += (made for made in others if selected.selects_name(made.case.label))
-    cases, removed = apply_rules(found, RULES if matrix.applies_rules else ())
-    _check_any(cases, removed, names)
-    for removal in removed:
-        say(removal.text())
-    plan = Plan(
-        cases=disambiguate(deduplicate(cases)),
-        excluded={name: why for plan in plans for name, why in plan.excluded.items()},
-        earlier=tuple(record for plan in plans for record in plan.earlier),
-    )
-    plan = filter_by_partition(filter_by_id(plan, selection), selection)
-    return Planned(limit_case_times(plan), axes, tuple(removed))
+        cases, removed = apply_rules(found, RULES if matrix.applies_rules else ())
+        _check_any(cases, removed, names)
+        for removal in removed:
+            asked.say(removal.text())
+        plan = Plan(
+            cases=tuple(cases),
+            excluded={name: why for plan in plans for name, why in plan.excluded.items()},
+            earlier=tuple(record for plan in plans for record in plan.earlier),
+        )
+        counts = {removal.rule: removal.cases for removal in removed}
+        return Planned(plan, asked.axes, {MATRIX: matrix, REMOVED: counts})
+
+
+def _places(asked: Asked, matrix: Matrix) -> Iterator[Place]:
+    """Yields each framework in each of its environments."""
+    workers, imports = asked.workers, asked.selection.settings.imports
+    for framework in matrix.frameworks:
+        for python in labels_of(workers.interpreters, framework):
+            yield examine(workers, framework, python, imports, matrix, asked.axes)
 
 
 def labels_of(interpreters: Iterable[Interpreter], framework: str) -> tuple[str, ...]:
@@ -304,28 +298,18 @@ def _settled(place: Place, point: Settled) -> Settled:
     return point._replace(settings=named)
 
 
-def _of_operators(
-    workers: Workers,
-    place: Place,
-    matrix: Matrix,
-    selection: Selection,
-    files: Sequence[SourceFile],
-    overriding: Collection[str],
-    say: Say,
-) -> tuple[Plan, list[Experiment]]:
+def _of_operators(place: Place, matrix: Matrix, asked: Asked) -> tuple[Plan, list[Experiment]]:
     """Returns the plan of operators and files as `opperf run` has it, and its experiments: the
     values that the framework lacks among them, so that rules say why they are none."""
     usable = place.usable()
-    # Cases are selected when rules were applied.
-    every = msgspec.structs.replace(selection, ids=(), partition=None)
     axes = {name: values for name, values in usable.items() if values}
     if matrix.words:
         phases = (point.settings["phase"] for point in experiments(matrix, {}))
         axes["phase"] = tuple(dict.fromkeys(phases))
     try:
-        plan, _ = plan_run(workers, place.framework, every, axes, files, overriding, say)
+        plan = RegistrySource(place.framework).find(replace(asked, axes=axes)).plan
     except UnknownOperatorError as error:
-        near = [suggest(pattern, available()) for pattern in selection.patterns]
+        near = [suggest(pattern, available()) for pattern in asked.selection.patterns]
         raise UsageError(f"{error}{next(filter(None, near), '')}") from error
     cases = list(plan.cases) if len(axes) == len(usable) else []
     for name, values in place.axes.items():

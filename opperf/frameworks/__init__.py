@@ -126,6 +126,8 @@ def load(name: str) -> Framework:
         )
         shown = name if package is None else f"{name} {package_version(package.name)}"
         raise FrameworkError(f"{shown} cannot be imported: {cause}") from error
+    if package is not None:
+        framework.variables = package.variables
     return framework
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -24,6 +25,10 @@ REFUSALS = (
     *(TypeError, ValueError, IndexError, NotImplementedError, AttributeError, OverflowError),
 )
 """Errors that frameworks written in Python raise for arguments that they do not accept."""
+
+CallArguments = Mapping[str, Any]
+"""The arguments of a call by name, as the framework takes them: its own tensors, whose types only
+it knows, and plain values."""
 
 Constant = DType | Device | MemoryFormat | Generator | Function
 """Plain values for which a framework has its own objects."""
@@ -160,9 +165,26 @@ class Core(Protocol):
         """Returns a tensor as specified, filled from the seed. Raises `UnsupportedError`."""
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         """Returns a callable that calls the case's target, or `function`, with these values."""
 
     def refusal(self, error: Exception) -> str | None:
         """Returns the framework's message if the error means that it refused a call; else None."""
+
+
+class ProcessPart(NamedTuple):
+    """A part of a process: how it is read, compared and restored."""
+
+    left: str
+    """Says what a call has left that changed it: `the working directory changed`."""
+    read: Callable[[], Any]
+    restore: Callable[[Any], object] | None = None
+    """Is given what was read before; None if only another process has it as it was."""
+    is_changed: Callable[[Any, Any], bool] = operator.ne
+    """Is given what was read before, and what is read now."""
+    is_set_up: bool = False
+    """Whether a module may set it for all that it has, when it is imported, and a framework when it
+    is first used: such a change stays."""
+    compiler_adds: bool = False
+    """Whether a compiler changes it for itself: it starts processes that compile for it."""

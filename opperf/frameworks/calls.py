@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from opperf.frameworks.compiled_runs import CompiledRuns
+from opperf.frameworks.timing import CompiledRuns
 from opperf.model import Argument, CallSite, Case
 
 FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
@@ -95,9 +95,7 @@ class RecordedCall:
         """Returns the sites, with the time of their calls if these were timed."""
         return tuple(
             CallSite(
-                **site._asdict(),
-                count=count,
-                time_ns=None if time_ns is None else float(time_ns),
+                **site._asdict(), count=count, time_ns=None if time_ns is None else float(time_ns)
             )
             for site, (count, time_ns) in self.sites.items()
         )

@@ -1,46 +1,32 @@
-"""The capabilities of a framework, each with its default, beside the required core. One module, as
-the author of a framework reads all. What the defaults need is imported by them, as commands that
-measure nothing read this module too."""
+"""The capabilities of a framework, each with its default, beside the required core; those of calls
+are in `call_capabilities`. What the defaults need is imported by them, as commands that measure
+nothing read this module too."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from opperf.errors import (
-    DeviceError,
-    NoGradientError,
-    UnknownOperatorError,
-    UnsupportedError,
-    UsageError,
-    suggest,
-)
-from opperf.frameworks.base import (
-    CPU,
-    Constant,
-    Contents,
-    Core,
-    Extent,
-    Flops,
-    Gradient,
-    Kept,
-    MemoryReading,
-    Watched,
+from opperf.errors import DeviceError, UnknownOperatorError, UnsupportedError, UsageError, suggest
+from opperf.frameworks.base import CPU, Core, MemoryReading, ProcessPart
+from opperf.frameworks.call_capabilities import (
+    Arrays,
+    Gradients,
+    Inference,
+    Models,
+    Modes,
+    Restoring,
+    Scripts,
 )
 from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
-from opperf.frameworks.models import Model, RunnableModel
-from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
-from opperf.frameworks.process_parts import ProcessPart
-from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
-    Argument,
     CallableTarget,
     Case,
     Kind,
@@ -49,10 +35,8 @@ from opperf.model import (
     Operator,
     OperatorTarget,
     Parameter,
-    Settings,
     SnippetTarget,
     Target,
-    TensorSpec,
 )
 
 DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
@@ -61,7 +45,7 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 class Naming(Core):
     """Lookup of names and callables. Default: by the list of operators."""
 
-    roots: Mapping[str, object] = MappingProxyType({})
+    roots: Mapping[str, ModuleType] = MappingProxyType({})
     """Modules of the framework by the first word of a dotted path."""
 
     def registered(self) -> int:
@@ -237,264 +221,12 @@ class Devices(Core):
         return True
 
 
-class Arrays(Core):
-    """Operations on arrays. Default: one array type, no memory formats, no arrays of users."""
-
-    memory_formats: tuple[str, ...] = ()
-    """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
-
-    def array_type(self, target: Target) -> str:
-        """Returns the array type that the target takes, one of `TensorSpec.array_type`."""
-        return ""
-
-    def constant(self, value: Constant, device: str) -> Any:
-        """Returns the framework's object for a plain value of a case. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not take a {type(value).__name__} as an argument")
-
-    def view(self, storage: Any, spec: TensorSpec) -> Any:
-        """Returns a view of a one-dimensional tensor, as specified. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
-
-    def describe(self, value: Any) -> TensorSpec | None:
-        """Returns the spec of a tensor that a user passed; None for any other value. Raises
-        `UsageError` for a tensor that no case can have."""
-        return None
-
-    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        """Returns a copy, on the device, of a user's array, in the spec's dtype if that has one."""
-        raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
-
-    def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
-        """Returns a `view` with the contents of an array that a user passed."""
-        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
-
-    def memory_of(self, value: Any) -> int | None:
-        """Returns what views of one memory have in common; None for an array that shares none."""
-        return None
-
-    def requires_gradient(self, value: Any) -> bool:
-        """Whether the user has requested a gradient with respect to an array."""
-        return False
-
-    def narrowed(self, dtype: str, beside: Collection[str], settings: Settings) -> str:
-        """Returns the dtype that an array of NumPy gets, beside arrays of other dtypes."""
-        return dtype
-
-    def contents(self, value: Any) -> Contents | None:
-        """Returns what a tensor holds; None for any other value, and by default."""
-        return None
-
-    def has_nan(self, outputs: Any) -> bool:
-        """Whether any tensor of a call's results has a NaN."""
-        return False
-
-    def extents(self, values: Any) -> list[Extent]:
-        """Returns the places in memory of the tensors among values. Tensors that share memory, as a
-        view and its base, have addresses in common."""
-        return []
-
-    def large_tensor_limit(self) -> str:
-        """Returns why this build has no tensors of more than 2**31 elements; empty if it has."""
-        return ""
-
-
-class Modes(Core):
-    """Execution modes, and what compiles. Default: eager, without mixed precision."""
-
-    modes: tuple[str, ...] = ("eager",)
-    """Its execution modes, the default one first."""
-    autocast_dtypes: tuple[str, ...] = ()
-    compiled_modes: tuple[str, ...] = ()
-    """Those of its `modes` that compile."""
-
-    def compiles(self, mode: str) -> bool:
-        """Whether a mode compiles, with whatever back end behind a colon."""
-        return mode.partition(":")[0] in self.compiled_modes
-
-    def mode_backends(self, mode: str) -> tuple[str, ...]:
-        """Returns the back ends of a mode, which are named behind it and a colon. May import what
-        knows them."""
-        return ()
-
-    def mode_obstacle(self, mode: str) -> str:
-        """Returns why this environment cannot run one of its modes; empty if it can."""
-        return ""
-
-    def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context of the phase, array semantics, mixed precision and device of a case."""
-        return nullcontext()
-
-    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
-        """Returns the figures of compiling a case since its `scope` began, by the metric's name, in
-        its unit. `call` is the result of `bind`, in one of the `compiled_modes`."""
-        return {}
-
-    def compiled_flops(self, call: Callable[[], Any]) -> Flops | None:
-        """Returns the operations of a case's forward pass by its compiler's count; None if that
-        counts none. `call` is as of `compilation`."""
-        return None
-
-    def removed_work(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None,
-        call: Callable[[], Any],
-        gradient: Callable[[], Gradient] | None,
-    ) -> Sequence[Note]:
-        """Returns notes on the passes most of whose work a compiler has removed. `call`, which was
-        measured, is the result of `bind` with these values, or a model; `gradient` makes its
-        gradient, if that was measured."""
-        return ()
-
-    def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        """Returns the result of `bind` without the steps that only other measurements need."""
-        return call
-
-    def compiled_mark(self, case: Case) -> Path | None:
-        """Returns the path of a file that says that a cache has the programs of a case, for all
-        processes with this environment; None if it has none, or is not to be used."""
-        return None
-
-    def compile_ahead(self, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """Compiles what a call runs and what its gradient with respect to `inputs` does, into the
-        cache, without running them. Raises what the compiler raises."""
-
-    def first_compile_ns(self, call: Callable[[], Any]) -> float:
-        """Returns what compiling took of a call's first, in nanoseconds, without its gradient."""
-        return 0.0
-
-    def build(self, cases: Sequence[Case]) -> None:
-        """Compiles together, as is quicker, what cases need. Errors are of the cases' records."""
-
-    def drawing_as_eager(self, mode: str) -> AbstractContextManager[None] | None:
-        """Returns a context in which what a mode compiles draws the random numbers that eager mode
-        draws from the same seed; None if every mode does so, or none can."""
-        return None
-
-
-class Gradients(Core):
-    """Differentiation. Default: none."""
-
-    gradients: bool = False
-
-    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        """Returns the call as a computation to differentiate, with respect to the tensors `inputs`.
-        Raises `NoGradientError` if a trial shows that there is no gradient."""
-        raise NoGradientError(f"{self.name} does not compute gradients")
-
-    def parameter_names(self, target: Target) -> tuple[str, ...]:
-        """Returns the names of a module's parameters, of which gradients can be chosen."""
-        return ()
-
-    def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """Has calls, if the phase says so, record what gradients with respect to `inputs` need."""
-        # The forward pass of a gradient is another computation.
-
-
-class Models(Core):
-    """Models with example inputs. Default: none."""
-
-    def model(self, case: Case, model: Model) -> RunnableModel:
-        """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
-        be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
-        raise UnsupportedError(f"{self.name} does not run models")
-
-
-class Inference(Core):
-    """Shapes and steps of operators, found without a call. Default: none."""
-
-    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        """Returns the shapes of the case's outputs; None if only a call can show them."""
-        return None
-
-    def with_outputs(
-        self, operator: Operator, arguments: Mapping[str, Argument]
-    ) -> Mapping[str, Argument]:
-        """Returns the arguments with tensors for the results. Raises `UnsupportedError`."""
-        return arguments
-
-    def returning(self, operator: Operator) -> Operator | None:
-        """Returns the operator that returns what this one writes to tensors; None without one."""
-        return None
-
-    def fits_in_place(self, operator: Operator, arguments: Mapping[str, Argument]) -> bool:
-        """Whether a result can be written to the argument it is for, as far as that is known."""
-        return True
-
-    def foreseen_refusal(self, case: Case) -> str:
-        """Returns why a call would be refused; empty if only the call can show it."""
-        return ""
-
-    def with_inferred_shapes(self, case: Case) -> Case:
-        """Returns the case with `UNKNOWN` shapes inferred. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not infer shapes")
-
-    def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
-        """Returns the operators that this one is a step of, and has its inputs of, the nearest
-        first; None for an operator that has inputs of its own."""
-        return None
-
-    def steps(
-        self, caller: Operator, arguments: Mapping[str, Argument]
-    ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
-        """Returns, for each pass of a call, each operator's largest call in it, by name."""
-        return ()
-
-    def with_overload(self, case: Case) -> Case:
-        """Returns a recorded call without an overload with the one that takes its arguments."""
-        return case
-
-    def only_views(self, target: Target) -> bool:
-        """Whether a target only makes a view of an argument, and computes nothing."""
-        return False
-
-    def replay(self, case: Case, sequence: CallSequence, group: Group | None = None) -> Replayed:
-        """Returns a recorded sequence of calls, ready to be replayed on the case's device. A call
-        that fails is omitted. `group` are the processes that make collective operations together;
-        None for this one alone. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} replays no traces")
-
-
-class Restoring(Core):
-    """Arguments that a call writes to. Default: none is restored."""
-
-    def restore(
-        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
-    ) -> Callable[[], object] | None:
-        """Returns a function that gives the arguments which a call writes to their contents of now;
-        None if it writes to none, or only a call can show it."""
-        return None
-
-    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        """Returns an argument of a call, to see later whether the call wrote to it; else None."""
-        return None
-
-    def keep(self, value: Any) -> Kept | None:
-        """Returns an array, or what else has contents that a user's code can change and that is no
-        container, with a copy of them; else None."""
-        return None
-
-    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
-        """Gives a dense tensor of a call other contents, an array of NumPy of its shape, and
-        returns it, or a new one that the call has in its place. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} writes no other contents to a call's inputs")
-
-
-class Scripts(Core):
-    """Cases as scripts. Default: none."""
-
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not write scripts")
-
-
 class Processes(Core):
     """The build and its processes: options, threads, forks, random numbers. Default: the version,
     and threads of OpenMP or BLAS, whose number opperf sets before the framework is imported."""
 
     variables: tuple[str, ...] = ()
-    """The framework's environment variables that decide how it computes."""
+    """The framework's environment variables that decide how it computes. Default: the package's."""
     own_variables: tuple[str, ...] = ()
     """Environment variables that the framework sets for itself when it first needs them."""
     private_names: ModuleType | None = None
@@ -607,3 +339,31 @@ class Framework(
     Core,
 ):
     """A framework whose operators can be measured. What it does not override has the default."""
+
+
+DOMAIN = "opperf"
+"""Domain of the ranges: the package's own default has another name than NVTX's."""
+
+Ranges = Callable[[str], AbstractContextManager[None]]
+"""Returns a context that is a range of this name. It is one of the calling thread, and one of the
+process, in which work of the framework's own threads is too."""
+
+
+def package_ranges() -> Ranges | None:
+    """Returns ranges by the package `nvtx`; None if it is not installed."""
+    try:
+        import nvtx
+    except ImportError:
+        return None
+
+    @contextmanager
+    def ranged(name: str) -> Iterator[None]:
+        started = nvtx.start_range(message=name, domain=DOMAIN)
+        nvtx.push_range(message=name, domain=DOMAIN)
+        try:
+            yield
+        finally:
+            nvtx.pop_range(domain=DOMAIN)
+            nvtx.end_range(started)
+
+    return ranged

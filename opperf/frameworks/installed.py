@@ -1,4 +1,5 @@
-"""Facts about an installed package, found without importing it, and names that it may lack."""
+"""Facts about an installed package, found without importing it, and names that it may lack; and
+the versions that opperf was run with, which `tools/check_versions.py` writes to `tested.json`."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
+
+import msgspec
 
 from opperf.errors import UnsupportedError
 from opperf.installing import install_command
@@ -186,3 +189,48 @@ def absent_names(module: ModuleType) -> tuple[str, ...]:
         for private_name in names_in(module).values()
         if private_name.find() is None
     )
+
+
+TABLE = Path(__file__).with_name("tested.json")
+"""The rows, a version of a framework each."""
+
+
+class SweptVersion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A sweep over a framework's registry at the small size."""
+
+    framework: str
+    end: str
+    """`oldest` or `newest` of the versions that opperf takes."""
+    version: str
+    python: str
+    operators: int
+    """Registered operators that `opperf list` has, aliases folded."""
+    measured: int
+    """Those with a case that was measured."""
+    cases: int
+    """Cases that were measured."""
+    skipped: int
+    """Cases that this version does not support on a CPU."""
+    failed: int
+    """Cases that failed, crashed or took too long."""
+    date: str
+    """Day of the sweep, as `2026-11-28`."""
+    configurations: int | None = None
+    """Largest number of cases of each operator in the sweep; None for all."""
+
+
+@functools.cache
+def _rows() -> tuple[SweptVersion, ...]:
+    return msgspec.json.decode(TABLE.read_bytes(), type=tuple[SweptVersion, ...])
+
+
+def tested_versions(framework: str) -> tuple[SweptVersion, ...]:
+    """Returns the tested versions of a framework, the oldest first; none of an unknown one."""
+    return tuple(row for row in _rows() if row.framework == framework)
+
+
+def tested_range(framework: str) -> tuple[str, str] | None:
+    """Returns the oldest and the newest tested version of a framework, without patch releases,
+    which change no registry; None if none was tested."""
+    versions = [".".join(row.version.split(".")[:2]) for row in tested_versions(framework)]
+    return (versions[0], versions[-1]) if versions else None

@@ -6,16 +6,17 @@ import functools
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import Parameter
 from types import ModuleType
 from typing import Any
 
 from opperf.errors import UnknownOperatorError, one_line, suggest
+from opperf.frameworks.base import CallArguments
 from opperf.model import Kind
 
 
-def public_paths(modules: Mapping[str, Any]) -> tuple[str, ...]:
+def public_paths(modules: Mapping[str, ModuleType | type]) -> tuple[str, ...]:
     """Returns the paths of the public functions of modules, by the beginning of the path."""
     return tuple(
         f"{beginning}.{name}"
@@ -32,7 +33,7 @@ def path_of(function: Callable[..., Any]) -> str:
     return f"{module}.{name}" if module else name
 
 
-def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:
+def find(path: str, framework: str, roots: Mapping[str, ModuleType]) -> Callable[..., Any]:
     """Returns the callable at a path that begins with one of `roots`. Raises
     `UnknownOperatorError`, with the first word that does not exist and the `framework`."""
     first, *rest = path.split(".")
@@ -72,7 +73,7 @@ def bind(
     function: Callable[..., Any],
     declared: Mapping[str, Parameter],
     unnamed: Sequence[Any],
-    named: Mapping[str, Any],
+    named: CallArguments,
 ) -> functools.partial[Any]:
     """Returns a call of a function with the `declared` parameters, bound in advance so that it has
     no overhead. Arguments go by position, as programs write them, up to the first parameter without
@@ -104,3 +105,12 @@ KINDS: tuple[tuple[type, Kind], ...] = (
 def kind_of_default(parameter: Parameter) -> Kind:
     """Returns the kind of a parameter whose name and annotation do not tell."""
     return next((kind for of, kind in KINDS if isinstance(parameter.default, of)), Kind.OTHER)
+
+
+def fold_aliases(names: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns the canonical names of pairs of one and any name of it, each with its aliases, all
+    sorted."""
+    folded: dict[str, list[str]] = {}
+    for canonical, name in names:
+        folded.setdefault(canonical, []).append(name)
+    return sorted((name, tuple(sorted({*own} - {name}))) for name, own in folded.items())

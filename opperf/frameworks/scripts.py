@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import TEMPORARIES, Code, seed_at, storage_spec
 from opperf.frameworks.literals import literal
 from opperf.frameworks.user_inputs import FUNCTION, in_script
@@ -48,7 +49,7 @@ def variable(place: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in TEMPORARIES else name
 
 
-def tensors(case: Case, arguments: Mapping[str, Any], seeding: str = "") -> list[ScriptTensor]:
+def tensors(case: Case, arguments: CallArguments, seeding: str = "") -> list[ScriptTensor]:
     """Returns every tensor of a script, a storage before its first view. `arguments` are the values
     made for the case, `seeding` is the line that seeds the framework's own random numbers."""
     made: dict[str, ScriptTensor] = {}

@@ -57,7 +57,7 @@ def target_at(
     return CallableTarget(framework=framework, path=text)
 
 
-def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callable[..., Any]:
+def function_of(target: Target, find: Find, names: Mapping[str, ModuleType]) -> Callable[..., Any]:
     """Returns the callable of a target that is no registered operator. `find` looks up the
     framework's callables, `names` are the variables that a snippet can use. Raises
     `UnknownOperatorError` for a missing name, and `UsageError` for code that fails when it is
@@ -222,7 +222,7 @@ def _found(module: ModuleType, name: str) -> Any:
     return place
 
 
-def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., Any]:
+def _snippet(target: SnippetTarget, names: Mapping[str, ModuleType]) -> Callable[..., Any]:
     """Returns a function that runs the snippet, and returns the value of a last expression."""
     if target.language != "python":
         raise UsageError(f"{target.label}: no framework here runs {target.language}")

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.user_code import call_in_script, object_of, target_at
 from opperf.model import Case, Settings, Target, TensorSpec
@@ -37,7 +38,7 @@ VARIABLE = "inputs"
 class Configuration(NamedTuple):
     """The arguments of one case."""
 
-    arguments: Mapping[str, Any]
+    arguments: CallArguments
     name: str
     """Its parameters, `n=10, dtype='f4'`, or its number."""
 

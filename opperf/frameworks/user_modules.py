@@ -17,13 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from opperf.decoding import place_in
-from opperf.errors import (
-    BrokenModuleError,
-    OpperfError,
-    UnknownOperatorError,
-    UsageError,
-    one_line,
-)
+from opperf.errors import BrokenModuleError, OpperfError, UnknownOperatorError, UsageError, one_line
 from opperf.frameworks.object_parts import is_users
 from opperf.model import (
     CallableTarget,

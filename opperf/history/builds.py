@@ -23,10 +23,10 @@ from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import OpperfError, UsageError, with_last_output
 from opperf.folders import cache_folder
-from opperf.history.worktrees import Commit, Repository
 from opperf.model import Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.processes.commands import run_command
+from opperf.repository import Commit, Repository
 from opperf.results.output import replace
 from opperf.results.text import duration
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opperf.model import MetricKind, Struct
+from opperf.repository import Commit
 
 WHOLE = ""
 """Metric of the series of a case's outcomes that are no figures: failures, crashes, timeouts."""
@@ -25,22 +26,6 @@ class CommitsOf(str, enum.Enum):
     environment."""
     FRAMEWORK = "framework"
     """The framework itself: its version and build features change with the commit."""
-
-
-class Commit(Struct, frozen=True):
-    """A commit, as far as a history needs it."""
-
-    sha: str
-    """Whole, or as much of it as an imported file has."""
-    parent: str = ""
-    """The first one; empty if it has none, or if that is unknown."""
-    position: int | None = None
-    """Number of its ancestors and itself, which grows along every line of history; None if no
-    repository said it."""
-    time: float = math.nan
-    """When it was committed, in seconds since 1970; NaN if unknown."""
-    author: str = ""
-    subject: str = ""
 
 
 class SeriesKey(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.history.events import Event, Kind, State
-from opperf.history.reports.values import change_text, commit_date, sha_text
+from opperf.history.reports.values import change_text, commit_date
 from opperf.history.timelines import History, Timeline
 from opperf.metrics import metric_named
 from opperf.results.plots.data import Line, Panel, Plot, Point
@@ -168,7 +168,7 @@ def _rows(
             "high": point.y if point.high is None else point.high,
             "interval": f"{point.low:.4g} to {point.high:.4g}" if has_interval else "",
             "environment": environments[line.key.environment],
-            "commit": sha_text(run.commit.sha),
+            "commit": run.commit.short,
             "date": commit_date(run.commit, run.started),
             "subject": run.commit.subject,
         }

@@ -11,9 +11,10 @@ import msgspec
 
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, State, Update
-from opperf.history.model import Commit, SeriesKey
+from opperf.history.model import SeriesKey
 from opperf.model import Struct
 from opperf.plurals import pluralize
+from opperf.repository import Commit
 
 SESSION = "opperf ab"
 """Who sets a state by a session, before its id."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from opperf.model import Metric, MetricKind
 
+PROGRAM_METRICS: list[Metric] = []
+"""In the order of tables, which is that in which they are declared."""
+
 
 def _metric(
     name: str,
@@ -14,7 +17,7 @@ def _metric(
     lower_is_better: bool = True,
     usual: bool = False,
 ) -> Metric:
-    return Metric(
+    metric = Metric(
         name,
         unit,
         # None of them is the same on every run, memory neither.
@@ -26,6 +29,8 @@ def _metric(
         # Of programs alone: results of operators have no columns of them.
         on_request=True,
     )
+    PROGRAM_METRICS.append(metric)
+    return metric
 
 
 RATE = _metric(
@@ -104,27 +109,6 @@ ENERGY_PER_ITEM = _metric(
     "energy of a program's GPUs for an item after the warm-up",
     usual=True,
 )
-
-PROGRAM_METRICS = (
-    RATE,
-    FIRST_STEP,
-    LOSS,
-    PROGRESS,
-    CPU_LOAD,
-    PROGRAM_MEMORY,
-    DISK_READ,
-    DISK_WRITE,
-    NET_SENT,
-    NET_RECEIVED,
-    GPU_LOAD,
-    GPU_MEMORY,
-    GPU_TEMPERATURE,
-    GPU_POWER,
-    GPU_CLOCK,
-    ENERGY,
-    ENERGY_PER_ITEM,
-)
-"""In the order of tables."""
 
 EXPECTED = (RATE.name,)
 """Metrics that a record of a program has, or a reason."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.errors import NoGradientError
@@ -14,10 +14,16 @@ from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler, waits
-from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.instruments.profilers.noise import noise_notes
-from opperf.instruments.profilers.reference_work import ReferenceWork, middle_mean
-from opperf.instruments.profilers.sampling import Samples, Sampling, loops_for, sample, warm_up
+from opperf.instruments.profilers.reference_work import (
+    LAUNCH_BOUND,
+    ReferenceWork,
+    is_too_long,
+    launch_ns,
+    middle_mean,
+    without_recording,
+)
+from opperf.instruments.profilers.sampling import Samples, Sampling, Steps, loops_for, run, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
 from opperf.instruments.visit import NS_PER_S, Visit, count_moved_bytes
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
@@ -52,38 +58,13 @@ RECORDING_SHARE = 0.2
 """Share of a call's time that recording its events may take without a note: its cost is known to a
 fifth or so, and the time then to 5 %."""
 
-LONGER = 1.05
-"""Ratio of a profiler's time to the wall clock's from which it is too long; less is noise of
-either."""
 
 LATEST = 5
 """Calls of the warm-up, the last ones, that a profiler's times are compared with first."""
 
-COMPARED = 25
-MIN_COMPARED = 5
-COMPARED_S = 0.1
-"""Calls without recording that decide, at most and at least, and the seconds that they may take."""
 
 NS_PER_US = 1000
 MIB = 2**20
-
-
-T = TypeVar("T")
-Steps = Generator[Sampling, Samples, T]
-
-
-def run(steps: Steps[T]) -> T:
-    """Samples each step as it comes."""
-    try:
-        wanted = next(steps)
-        while True:
-            # Held beyond the end of the steps, which is an exception on its way: the last result's
-            # own end may run code, as that of MXNet's capsules does.
-            done = sample(*wanted[1:])
-            wanted = steps.send(done)
-    except StopIteration as end:
-        result: T = end.value
-        return result
 
 
 class SampledPasses:
@@ -297,12 +278,15 @@ class SampledPasses:
             plain_ns = warm.times[-LATEST:] or [first_s * NS_PER_S]
             if is_too_long(done.phases[-1], plain_ns, timer.resolution_ns):
                 done = self._compared(metric, timer, done, phases, timed, call_s)
-        calls = done.phases[-1].calls
-        own = middle_mean(calls) if work is not None and calls else 0.0
-        # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
-        if work is not None and own > 0:
-            self._visit.reference[metric] = {OWN: own, **work.means()}
+        if work is not None:
+            self._keep_reference(metric, work, done.phases[-1].calls)
         return done
+
+    def _keep_reference(self, metric: str, work: ReferenceWork, calls: Sequence[float]) -> None:
+        own = middle_mean(calls) if calls else 0.0
+        # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
+        if own > 0:
+            self._visit.reference[metric] = {OWN: own, **work.means()}
 
     def _loops(self, timer: Profiler, phases: Sequence[Callable[[], object]], call_s: float) -> int:
         """Returns the number of calls in a sample."""
@@ -406,21 +390,3 @@ class SampledPasses:
                 f"takes {ratio:.1f} times as long as an empty kernel on {settings.device} "
                 f"({least / NS_PER_US:.1f} us): the time is that of a launch, and is not ranked",
             )
-
-
-def is_too_long(timed: PhaseTimes, walls_ns: Sequence[float], resolution_ns: float) -> bool:
-    """Returns whether a phase's times are longer than the wall clock's without recording. Recording
-    the events inside a call makes it longer, by more where the machine is busy or they are many,
-    and their cost is subtracted as it is measured elsewhere."""
-    if not timed.times or not walls_ns or not timed.recording.events:
-        return False
-    wall = statistics.median(walls_ns)
-    return statistics.median(timed.times) > LONGER * wall + resolution_ns
-
-
-def without_recording(
-    clock: Profiler, phases: Sequence[Callable[[], object]], call_s: float
-) -> list[PhaseTimes]:
-    """Returns wall-clock times of the phases; a call of all takes about `call_s` seconds."""
-    fitting = int(COMPARED_S / call_s) if call_s > 0 else COMPARED
-    return clock.trace(phases, max(MIN_COMPARED, min(COMPARED, fitting)))

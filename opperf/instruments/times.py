@@ -1,10 +1,11 @@
-"""The instrument of times: what the forward and the backward pass take, by any profiler."""
+"""The instruments of times: what the forward and the backward pass take, by any profiler, and what
+a call took in the program that it was recorded in."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opperf.instruments.instrument import Instrument, Needs
+from opperf.instruments.instrument import ALWAYS, Instrument, Needs
 from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
@@ -71,3 +72,29 @@ class Times(Instrument):
 
 
 TIMES = Times()
+
+
+RECORDED = Metric(
+    "recorded",
+    "ns",
+    MetricKind.RECORDED,
+    title="Recorded",
+    description="time of a call in the program that was recorded, on its machine",
+    usual=False,
+)
+
+
+class RecordedTimes(Instrument):
+    """Keeps the times that a recording or trace has of the case's calls."""
+
+    name = "recorded"
+    metrics = (RECORDED,)
+    profiler = ALWAYS
+    needs = Needs(quiet_machine=False)
+
+    def measure(self, visit: Visit) -> None:
+        if visit.case.recorded:
+            visit.keep_value(RECORDED, *visit.case.recorded)
+
+
+RECORDED_TIMES = RecordedTimes()

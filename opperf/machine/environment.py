@@ -103,7 +103,7 @@ def _read_governor(process: Process) -> str:
     return "unknown" if reading.level == "unknown" else reading.state
 
 
-def _list_text(values: dict[str, Any], form: str) -> str:
+def _list_text(values: Mapping[str, str | int], form: str) -> str:
     return ", ".join(form.format(name, value) for name, value in values.items())
 
 

@@ -1,10 +1,12 @@
 """The kernel's files, the cores, the variables that probes read, and limits of the control
-group."""
+group; and how often it has killed for memory."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, groupby
@@ -226,3 +228,28 @@ def whole_cpus(machine: Machine) -> int:
         # The finding of `cpu_quota` reports it.
         return usable
     return usable if limit is None else max(1, min(usable, int(limit.cpus)))
+
+
+KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
+"""Of `/proc/vmstat`, those in control groups of limited memory included; since Linux 4.13."""
+
+
+def memory_kills(proc: Path = PROCFS) -> int | None:
+    """Returns how many processes the kernel has killed for lack of memory since it started; None
+    where it does not say."""
+    try:
+        found = KILLS.search(read_text(proc / "vmstat"))
+    except Unreadable:
+        return None
+    return int(found[1]) if found else None
+
+
+def memory_advice(number: int, before: int | None) -> str:
+    """Returns what a reader should know of a process that the signal of this number ended: whether
+    it was for lack of memory, by the kills `before` it; empty if it was for another reason."""
+    if number != signal.SIGKILL:
+        return ""
+    now = memory_kills()
+    if before is None or now is None:
+        return "perhaps out of memory"
+    return "out of memory" if now > before else ""

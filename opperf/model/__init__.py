@@ -6,13 +6,18 @@ can be read on a machine that has none.
 """
 
 from opperf.model.base import ID_VERSION, Struct
-from opperf.model.cases import PASSES, CallSite, Case, Pass, display_arguments, split_positional
-from opperf.model.declared_settings import (
+from opperf.model.cases import (
     DECLARED,
     DEFAULTS,
     MAPPINGS,
+    PASSES,
     SESSION_AXES,
+    CallSite,
+    Case,
+    Pass,
+    display_arguments,
     identity_of,
+    split_positional,
 )
 from opperf.model.declaring import Setting
 from opperf.model.metrics import (
@@ -59,6 +64,8 @@ from opperf.model.runs import (
     Program,
     RecordLine,
     Run,
+    Wrapper,
+    Wrapping,
 )
 from opperf.model.settings import Settings
 from opperf.model.targets import (
@@ -97,4 +104,3 @@ from opperf.model.values import (
     map_tensors,
 )
 from opperf.model.verification import Method, Verification, VerificationCode
-from opperf.model.wrapping import Wrapper, Wrapping

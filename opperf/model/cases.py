@@ -1,12 +1,13 @@
-"""A case: one thing to measure."""
+"""A case, one thing to measure, and the table of all settings by their declarations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
+from opperf.model import declaring
 from opperf.model.base import ID_LENGTH, ID_VERSION, Struct, digest
-from opperf.model.declared_settings import identity_of, without_defaults
 from opperf.model.settings import Settings
 from opperf.model.targets import (
     CallableTarget,
@@ -16,6 +17,11 @@ from opperf.model.targets import (
     canonical_target,
 )
 from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
+
+T = TypeVar("T")
+
+SettingValues = Mapping[str, Any]
+"""Values of settings by name, each of the type that `Settings` has for it."""
 
 Pass = Literal["forward", "backward"]
 
@@ -124,8 +130,40 @@ def display_arguments(case: Case) -> dict[str, Any]:
     return {name: display_argument(value) for name, value in case.arguments.items()}
 
 
-def split_positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def split_positional(arguments: Mapping[str, T]) -> tuple[list[T], dict[str, T]]:
     """Splits a case's arguments, or the values made for them, into positional and named ones."""
     positions = sorted((name for name in arguments if name.isdecimal()), key=int)
     named = {name: value for name, value in arguments.items() if not name.isdecimal()}
     return [arguments[position] for position in positions], named
+
+
+def _declared() -> Iterator[declaring.Setting]:
+    for name, hint in get_type_hints(Settings, include_extras=True).items():
+        (setting,) = (
+            metadata for metadata in hint.__metadata__ if isinstance(metadata, declaring.Setting)
+        )
+        title = setting.title or name.replace("_", " ").capitalize()
+        yield replace(setting, name=name, title=title, metavar=setting.metavar or name.upper())
+
+
+DECLARED: dict[str, declaring.Setting] = {setting.name: setting for setting in _declared()}
+"""Every setting, by the field of `Settings`."""
+
+DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
+"""The default of every setting. None ever changes, as that would change ids."""
+
+MAPPINGS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, dict))
+"""Settings of which each use of the option sets one entry, NAME=VALUE."""
+
+SESSION_AXES = ("dtype", "mode", "phase", "autocast", "memory_format", "cache")
+"""Settings of a call of which a session of `ab` may have several values, as a run may of all."""
+
+
+def identity_of(settings: Settings) -> dict[str, Any]:
+    """Returns the settings that are part of a case's id."""
+    return {name: getattr(settings, name) for name, one in DECLARED.items() if one.identity}
+
+
+def without_defaults(settings: SettingValues) -> dict[str, Any]:
+    """Returns the settings that are not at their defaults."""
+    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}

@@ -56,6 +56,11 @@ class Status(str, enum.Enum):
     TIMEOUT = "timeout"
     """It took longer than it may."""
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether it was to be measured, and was not."""
+        return self in (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
+
 
 class GpuState(Struct, frozen=True, kw_only=True):
     """State of a GPU while a case was measured, by several readings."""

@@ -9,7 +9,6 @@ import msgspec
 from opperf.model.base import ID_LENGTH, Struct, digest
 from opperf.model.cases import Case
 from opperf.model.records import Check, Outcome, Place, Record, Summary
-from opperf.model.wrapping import Wrapping
 
 SCHEMA_VERSION = 2
 """Version of the run file's lines; raised when readers of old ones would misread new ones."""
@@ -240,3 +239,31 @@ class Run(Struct, frozen=True):
         """The first environment; most runs have no other, and those without a record may have
         none."""
         return next(iter(self.environments.values()), None)
+
+
+BATCH_SIZE = 50
+"""Cases of one process, by PARAM's default: a framework's import, of seconds, is then a small part
+of what they take under a profiler."""
+
+
+class Wrapper(Struct, frozen=True):
+    """A program that profiles the process which it runs."""
+
+    name: str
+    """Key in the table of programs: `ncu`, `nsys`, `perf stat`, or the name of any other one."""
+    words: tuple[str, ...]
+    """The program and the user's arguments."""
+    warmup: int
+    """Calls of each pass before those that are profiled."""
+    runs: int | None
+    """Profiled calls of each pass; None for as many as take a tenth of a second."""
+
+
+class Wrapping(Struct, frozen=True):
+    """Profiling of a run's cases under other programs."""
+
+    wrappers: tuple[Wrapper, ...]
+    batch_size: int = BATCH_SIZE
+    """Largest number of cases of one process."""
+    cuda_device: int | None = None
+    """The only GPU that the process sees, by CUDA's index; None for those of the cases."""

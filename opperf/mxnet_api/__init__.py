@@ -1,3 +1,4 @@
-"""The code of the modules that MXNet's users import by name: `utils` and `nd_operations`."""
+"""The categories of operators and the namespaces of MXNet, for the modules that its users import
+by name: `utils` and `nd_operations`."""
 
 FRAMEWORK = "mxnet"

@@ -9,6 +9,7 @@ from typing import Any
 
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
+from opperf.frameworks.base import CallArguments
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
 from opperf.rules.engine import holds_tensors, inputs_for, rename_arguments, rules_module
@@ -86,7 +87,7 @@ def inputs_of_size(
     framework: Framework,
     function: Callable[..., Any],
     size: Shape,
-    additional: Mapping[str, Any],
+    additional: CallArguments,
     dtype: str,
 ) -> dict[str, Any]:
     """Inputs of a function: its first tensor of this size, other tensors inferred from it, plain
@@ -132,7 +133,7 @@ def _from_rule(
     operator: Operator,
     called: Operator,
     size: Shape,
-    replacements: Mapping[str, Any],
+    replacements: CallArguments,
     dtype: str,
 ) -> dict[str, Any]:
     """A configuration of the operator's rule in this size, under the names of the function

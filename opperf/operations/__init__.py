@@ -4,8 +4,8 @@ argument names of each of its operators."""
 
 from __future__ import annotations
 
-from opperf.operations.canonical import CanonicalOperation
 from opperf.operations.table import ALL
+from opperf.operations.uses import CanonicalOperation
 
 __all__ = ["OPERATIONS", "CanonicalOperation"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opperf.operations import distributions, linear_algebra
-from opperf.operations.canonical import CanonicalOperation, operations
+from opperf.operations.uses import CanonicalOperation, operations
 
 TABLE: Mapping[str, Mapping[str, str]] = {
     "unary": {
@@ -262,7 +262,7 @@ TABLE: Mapping[str, Mapping[str, str]] = {
     "recurrent": {
         "data weights:tensors biases:tensors state bidirectional:bool cell lengths states:bool": (
             "gru lstm rnn_relu rnn_tanh"
-        ),
+        )
     },
     "sampling": {
         "loc:float scale:float": "random_gumbel random_laplace random_logistic random_normal",

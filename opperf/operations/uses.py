@@ -4,11 +4,15 @@ arguments of a call to inputs by role, which the operation's reference takes."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
+
+if TYPE_CHECKING:
+    from opperf.operations.references.reference import Property, Reference
 
 Array = Any
 """A NumPy array. NumPy is not imported for its type: planning does not need it."""
@@ -112,7 +116,7 @@ class Words:
     names, `role` for an argument of the same name, `-argument` for one that does not affect the
     values."""
 
-    def __init__(self, text: str, constants: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, constants: Values) -> None:
         self.constants = constants
         """Roles without an argument: the operator's constant values of them."""
         self.names: dict[str, tuple[str, ...]] = {}
@@ -252,3 +256,54 @@ def names_of(table: Mapping[str, Use | Choice]) -> dict[str, tuple[str, ...]]:
         for operation in sorted(entry.operations):
             made[operation] = (*made.get(operation, ()), name)
     return made
+
+
+Input = Literal[
+    "tensor", "tensors", "int", "float", "bool", "shape", "axis", "axes", "enum", "dtype"
+]
+"""The kind of an input. An operator may take a `float` in place of a `tensor`; `axes` are one axis
+or several."""
+
+REFERENCES = "opperf.operations.references"
+
+
+@dataclass(frozen=True)
+class CanonicalOperation:
+    """One operation: its inputs and its reference."""
+
+    name: str
+    inputs: Mapping[str, Input]
+    """Kinds of the inputs by role, required ones first."""
+    module: str
+    """Module of `opperf.operations.references` with the operation's reference."""
+
+    @property
+    def reference(self) -> Reference | Property:
+        """The reference, in float64, or a property of outputs. Imports NumPy and SciPy."""
+        import numpy as np
+
+        from opperf.operations.references.reference import Property, Reference
+
+        module = importlib.import_module(f"{REFERENCES}.{self.module}")
+        properties = getattr(module, "PROPERTIES", {})
+        if self.name in properties:
+            return Property(properties[self.name])
+        function = getattr(module, "REFERENCES", {}).get(self.name) or getattr(module, self.name)
+        # Ufuncs take no keywords, which roles are.
+        if isinstance(function, np.ufunc):
+            return Reference(lambda **inputs: function(*(inputs[role] for role in self.inputs)))
+        return Reference(function)
+
+
+def operations(module: str, table: Mapping[str, str]) -> Iterable[CanonicalOperation]:
+    """The operations of a module: names, separated by spaces, by their inputs as `role:kind`, or as
+    `role` for a tensor. Raises `ValueError` for another kind."""
+    for words, names in table.items():
+        inputs: dict[str, Any] = {}
+        for word in words.split():
+            role, _, kind = word.partition(":")
+            if kind and kind not in get_args(Input):
+                raise ValueError(f"{word!r} of {names}: write role:kind")
+            inputs[role] = kind or "tensor"
+        for name in names.split():
+            yield CanonicalOperation(name, inputs, module)

@@ -14,7 +14,7 @@ from typing import Any
 
 from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
-from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Mark

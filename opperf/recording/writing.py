@@ -15,7 +15,7 @@ from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers
 from opperf.frameworks.calls import Calls, Range, RecordedCall
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import (
     SCHEMA_VERSION,
     Argument,
@@ -32,7 +32,7 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
 from opperf.results.recordings import write_recording
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import call_dtype
 from opperf.sources.completing import merge
 from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.varying import with_settings

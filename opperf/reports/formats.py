@@ -220,7 +220,7 @@ BUILT_IN = (
         "svg",
         ".svg",
         "a flame graph of a recorded program",
-        report="opperf.reports.flame_graph:write_svg",
+        report="opperf.reports.html:write_svg",
         commands=frozenset({"report"}),
         has_sections=False,
     ),

@@ -10,8 +10,7 @@ import msgspec
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
-from opperf.frameworks.installed import is_installed, package_version
-from opperf.frameworks.tested import SweptVersion
+from opperf.frameworks.installed import SweptVersion, is_installed, package_version
 from opperf.results.messages import tell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap

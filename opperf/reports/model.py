@@ -96,10 +96,7 @@ def numbers(title: str, cells: Iterable[str], extra: int = 0, page: str = "") ->
 
 
 def figures(
-    title: str,
-    found: Sequence[Figure | str | None],
-    unit: Unit | str,
-    extra: int = 0,
+    title: str, found: Sequence[Figure | str | None], unit: Unit | str, extra: int = 0
 ) -> Column:
     """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
     if isinstance(unit, str):

@@ -8,15 +8,7 @@ from typing import Any
 
 from opperf.model import Part, Record
 from opperf.plurals import pluralize
-from opperf.reports.model import (
-    Report,
-    Section,
-    Table,
-    figures,
-    names,
-    numbers,
-    texts,
-)
+from opperf.reports.model import Report, Section, Table, figures, names, numbers, texts
 from opperf.results.units import Figure
 
 MOST_ROWS = 25

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
@@ -140,7 +141,7 @@ def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     return facts
 
 
-def flatten(options: dict[str, Any]) -> list[tuple[str, str]]:
+def flatten(options: JsonObject) -> list[tuple[str, str]]:
     """Returns options without empty ones, and without settings and axes, which records have."""
     found: list[tuple[str, str]] = []
     for name, value in options.items():
@@ -207,13 +208,13 @@ def results_text(
     return write_markdown(page).rstrip("\n")
 
 
-def _inputs(result: Mapping[str, Any]) -> str:
+def _inputs(result: JsonObject) -> str:
     inputs = str(result.get("inputs", NOT_APPLICABLE))
     details = ", ".join(f"{name}: {text}" for name, text in result.get("details", {}).items())
     return f"{inputs}; {details}" if details else inputs
 
 
-def _figures(name: str, result: Mapping[str, Any]) -> dict[Source, str]:
+def _figures(name: str, result: JsonObject) -> dict[Source, str]:
     """Returns the figures by what they are of; of several devices' memory, the first."""
     found: dict[Source, str] = {}
     for key, value in result.items():

@@ -83,10 +83,7 @@ def run_text(records: Sequence[Record], width: int | None = None, names: Sequenc
 
 
 def case_columns(
-    records: Sequence[Record],
-    run: Iterable[Record],
-    settings: Sequence[str],
-    title: str = "",
+    records: Sequence[Record], run: Iterable[Record], settings: Sequence[str], title: str = ""
 ) -> Iterator[Column]:
     """Yields what some of a run's records are of, their inputs, and these settings."""
     noun = noun_of(record.case for record in records)

@@ -49,6 +49,14 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
+def nothing_measured(records: Sequence[Record]) -> str:
+    """Returns why a run has no measurement."""
+    counts = Counter(record.status.value for record in records)
+    statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
+    reason = next((record.reason for record in records if record.reason), "")
+    return f"nothing was measured: {statuses}{reason and f'; e.g. {reason}'}"
+
+
 def _counts(records: Sequence[Record], elapsed_s: float) -> str:
     operators = len(set(swept_labels([record.case for record in records])))
     by_status = Counter(record.status for record in records)

@@ -17,25 +17,14 @@ from opperf.model import Run, Status
 from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
 from opperf.results.opperf_json import ids_by_operator, meanings
-from opperf.results.output import (
-    STDOUT,
-    Output,
-    replace_all,
-    sidecar,
-    unwritable,
-    write_report,
-)
+from opperf.results.output import STDOUT, Output, replace_all, sidecar, unwritable, write_report
 from opperf.results.run_files import locate
 from opperf.results.runfile import encode_line, lines_of, read_run
 from opperf.results.text import terminal_width
 
 
 def write(
-    run: Run,
-    path: Path,
-    format: str,
-    columns: Sequence[str] = (),
-    streams: Path | None = None,
+    run: Run, path: Path, format: str, columns: Sequence[str] = (), streams: Path | None = None
 ) -> list[str]:
     """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
     Standard output has no sidecar. `columns` are the names of those of a table, `streams` is the

@@ -77,6 +77,11 @@ def argument(metavar: str, read: Read | None = None, gather: Gather | None = Non
     return Option("", read=read, gather=gather, metavar=metavar)
 
 
+def flag_option(spelling: str, help: str, section: str = INSIDES) -> Option:
+    """Returns the declaration of a flag."""
+    return Option(spelling, help, section=section)
+
+
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that several requests have together, as one field of each."""
 
@@ -111,7 +116,7 @@ class Declared(NamedTuple):
     def shown(self) -> str:
         """The name that users know it by."""
         long = (name for name in self.names if name.startswith("--"))
-        return next(long, self.option.metavar.strip("[].")).partition("/")[0]
+        return next(long, (*self.names, self.option.metavar.strip("[]."))[0]).partition("/")[0]
 
     @property
     def keywords(self) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def _with_details(one: FrameworkRow) -> FrameworkRow:
     """Returns the framework with what came of a sweep with each version, and with what it has, as a
     worker says, where it can be used."""
     # Listing the frameworks starts no worker, and need not load what manages one.
-    from opperf.frameworks.tested import tested_versions
+    from opperf.frameworks.installed import tested_versions
     from opperf.worker.client import Worker
 
     one = msgspec.structs.replace(one, tested_versions=tested_versions(one.name))

@@ -103,46 +103,39 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
 
 
 class ReportsRequest(Request, frozen=True, kw_only=True):
-    """A request whose report may be written to several files, each in the format of its extension;
-    a subclass declares the format of the others by `format_option`."""
+    """A request whose result is a report in one or several files, likewise."""
 
     command: ClassVar[str]
+    """By which formats know its reports."""
     output_format: str = ""
     output_files: Annotated[
         tuple[Path, ...],
-        Option(
-            "-o --output-file",
-            "Write the report to this file, in the format of its extension; - prints it. Repeat it "
-            "for several: -o report.md -o report.xml.",
-            metavar="FILE",
-            section=OUTPUT,
+        file_option(
+            "Write the report to this file, in the format of its extension; - prints it. Repeat "
+            "it for several: -o report.md -o report.xml."
         ),
     ] = (STDOUT,)
-    overwrite: Annotated[
-        bool,
-        Option("--overwrite", "Replace the output files if they exist.", section=OUTPUT),
-    ] = False
+    overwrite: Overwrite = False
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """The files and their formats. Raises `UsageError` for an extension of none, and for a file
+        """The files, each with the format of its extension, or else that which is named. Raises
+        `UsageError` for an extension of none, one that contradicts the only name, and for a file
         that is named twice."""
-        paths = self.output_files
-        for path in paths:
-            if paths.count(path) > 1:
+        files = self.output_files
+        for path in files:
+            if files.count(path) > 1:
                 raise UsageError(f"{str(path)!r} is named twice")
-        # Where every file has an extension, no other file needs the format.
-        is_spare = all(path.suffix for path in paths)
-        formats = [self.output_format if is_spare or not path.suffix else "" for path in paths]
+        is_needed = any(not path.suffix for path in files)
         return tuple(
-            output_of(path, format, self.command)
-            for path, format in zip(paths, formats, strict=True)
+            output_of(path, "" if is_needed and path.suffix else self.output_format, self.command)
+            for path in files
         )
 
-    def check_outputs(self) -> None:
-        """Raises `OpperfError` for outputs that could not be written later."""
-        for output in self.outputs:
-            check_output(output.path, self.overwrite)
+    def check_outputs(self, inputs: Iterable[Path] = ()) -> None:
+        """Raises `OpperfError` for an output that is an input or could not be written later."""
+        for path, _ in self.outputs:
+            check_output(path, self.overwrite, inputs)
 
 
 def read_told(path: Path, say: Say) -> Run:

@@ -10,7 +10,7 @@ import msgspec
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.model import Interpreter
 from opperf.requests.declaring import CLUSTER, SETTINGS, Group, Option, Say, declared
 from opperf.requests.fields import count_option

@@ -11,7 +11,7 @@ from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import name_of
 from opperf.model import Wrapper, Wrapping
 from opperf.model.declaring import Read, integer_from
-from opperf.model.wrapping import BATCH_SIZE
+from opperf.model.runs import BATCH_SIZE
 from opperf.reading import read_text
 from opperf.requests.declaring import PROFILING, Group, Option, declared
 from opperf.requests.fields import count_option

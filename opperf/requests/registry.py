@@ -14,14 +14,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, Settings
-from opperf.requests.declaring import (
-    CASES,
-    ENDING,
-    Option,
-    Say,
-    argument,
-    declared,
-)
+from opperf.requests.declaring import CASES, ENDING, Option, Say, argument, declared
 from opperf.requests.fields import Framework, number_option
 from opperf.requests.operators import (
     Ids,
@@ -264,7 +257,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         """Returns the report on the cases of a run file. Raises `UsageError` for an id that none
         has, and for fields that do not apply."""
         # Help and completion do without the imports.
-        from opperf.execution.scripts import scripts_of
+        from opperf.execution.workers import scripts_of
         from opperf.reports.showing import report_of_run
         from opperf.results.kept import display
         from opperf.results.runfile import is_run_file

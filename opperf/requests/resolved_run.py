@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from opperf.execution.case_source import CaseSource
 from opperf.execution.executor import LOCAL
-from opperf.execution.fleet.options import FleetOptions
-from opperf.experiments.matrix import Matrix
+from opperf.execution.fleet.nodes import FleetOptions
+from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, Interpreter, Status, Wrapping
@@ -17,13 +18,13 @@ from opperf.requests.replays import WrittenTraces
 from opperf.sources.base import SourceFile
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-from opperf.suite_runs.planning import SuiteRun
 
 
 @dataclass(frozen=True)
 class ResolvedRun:
     """A run with its files, environments and output."""
 
+    source: CaseSource
     framework: FrameworkChoice
     selection: Selection
     axes: Axes
@@ -57,10 +58,6 @@ class ResolvedRun:
     """Programs that the cases are profiled under; None without one."""
     traces: WrittenTraces | None = None
     """Traces that are written of replays; None for none."""
-    matrix: Matrix | None = None
-    """Models and axes of experiments; None of a run of operators."""
-    suite: SuiteRun | None = None
-    """Benches of a suite; None of any other run."""
     dumps: tuple[str, ...] = ()
     """Names of the dumps that are written of the cases."""
     traced_s: float = 0.0
@@ -73,23 +70,17 @@ class ResolvedRun:
     """Whether the output of the cases' processes is printed."""
 
     @property
-    def program(self) -> str:
-        """The command that this is a request of."""
-        if self.suite is not None:
-            return "suite run"
-        return "run" if self.matrix is None else "experiment"
-
-    @property
     def has_operators(self) -> bool:
         """Whether cases of the registry are measured, not those of files or models alone."""
-        return bool(self.selection.patterns) or not (self.files or self.matrix or self.suite)
+        is_all = isinstance(self.source, RegistrySource) and not self.files
+        return bool(self.selection.patterns) or is_all
 
     @property
     def may_compile_ahead(self) -> bool:
         """Whether cases are compiled beside others: not if how long that takes is asked for."""
         asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)
-        is_local = self.executor == LOCAL and self.wrapping is None and self.suite is None
-        return self.compile_ahead and is_local and self.matrix is None and not asked
+        is_local = self.executor == LOCAL and self.wrapping is None
+        return self.source.compiles_ahead and self.compile_ahead and is_local and not asked
 
     def on_every_node(self) -> ResolvedRun:
         """With an axis of the cluster's nodes, if it is for every one. A run that is resumed has it

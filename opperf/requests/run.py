@@ -10,49 +10,43 @@ from typing import Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
+from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
-from opperf.model import DECLARED, Settings, Status
-from opperf.model.declaring import integer_from, number_between
+from opperf.model import DECLARED, Settings
+from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import (
     CASES,
-    ENDING,
     INPUTS,
-    PRECISION,
     SETTINGS,
     Option,
-    Request,
     Say,
     declared,
 )
-from opperf.requests.fields import Columns, Framework
+from opperf.requests.fields import Framework
+from opperf.requests.measuring import MeasuringRequest
 from opperf.requests.operators import (
     Changed,
-    Ids,
     Inputs,
     NoBackward,
     Operators,
-    Partition,
-    Shuffle,
 )
-from opperf.requests.outputs import Overwrite, file_option, format_option, output_of
-from opperf.requests.places import Cluster, Environments
+from opperf.requests.outputs import file_option, format_option, output_of
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
 from opperf.requests.resolved_run import ResolvedRun, quick_values
-from opperf.requests.resuming import Labels, Resumption, named_output
+from opperf.requests.resuming import named_output
 from opperf.requests.selecting import (
     check_rule_options,
     check_shape_options,
     select_inputs,
     split_sources,
 )
-from opperf.requests.settings import Interpreters, SettingFields
+from opperf.requests.settings import SettingFields
 from opperf.results.output import Output
 from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
-from opperf.sources.varying import check_combinations
 
 AXES = tuple(name for name, setting in DECLARED.items() if setting.axis and name != "python")
 """Settings of which each value makes a case of its own; interpreters have a field of theirs."""
@@ -64,7 +58,7 @@ SINGLE = (
 """Settings of one value."""
 
 
-class RunRequest(Request, frozen=True, kw_only=True):
+class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
     """Measures operators in worker processes, and writes a run file and an output."""
 
     no_keywords = (
@@ -91,8 +85,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             "[default: ./<framework>_operator_benchmarks.<format>]"
         ),
     ] = None
-    overwrite: Overwrite = False
-    columns: Columns = ()
     quick: Annotated[
         bool,
         Option(
@@ -106,18 +98,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
     inputs: Inputs = Inputs()
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(AXES, are_axes=True)] = {}
     settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
-    interpreters: Interpreters = ()
-    environments: Environments = Environments()
-    cpus: Annotated[
-        str,
-        Option(
-            "--cpus",
-            "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
-            "threads; opperf itself runs on others. none: workers are not pinned.",
-            metavar="auto|none|LIST",
-            section=SETTINGS,
-        ),
-    ] = "auto"
     compile_ahead: Annotated[
         bool,
         Option(
@@ -138,7 +118,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
             section=SETTINGS,
         ),
     ] = "local"
-    cluster: Cluster = Cluster()
     no_backward: NoBackward = False
     programs: ProfilingPrograms = ProfilingPrograms()
     batch_factor: Annotated[
@@ -161,39 +140,6 @@ class RunRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
     replayed: Replay = Replay()
-    ids: Ids = ()
-    partition: Partition = Partition()
-    rounds: Annotated[
-        int,
-        Option(
-            "--rounds",
-            "Measure all cases K times, each time in another random order, so that a drift of the "
-            "machine affects all of them.",
-            integer_from(1),
-            metavar="K",
-            section=PRECISION,
-        ),
-    ] = 1
-    shuffle: Shuffle = False
-    labels: Labels = {}
-    list_only: Annotated[
-        bool,
-        Option(
-            "--list",
-            "Print the cases, with their inputs and the rule that made them, and measure nothing; "
-            "with -f jsonl as a run file, which `run` takes.",
-            section=ENDING,
-        ),
-    ] = False
-    dry_run: Annotated[
-        bool,
-        Option(
-            "--dry-run",
-            "Check all options, print the plan, and measure nothing.",
-            section=ENDING,
-        ),
-    ] = False
-    resumption: Resumption = Resumption()
     framework: Framework = ""
 
     @property
@@ -276,39 +222,12 @@ class RunRequest(Request, frozen=True, kw_only=True):
             output_framework(choice.name, operators, files),
         )
         check_sweeps(selection)
-        interpreters = self.environments.installed(self.interpreters, say)
-        axes, explicit = dict(self.axes), set(given)
-        if interpreters:
-            axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))
-            explicit.add("python")
-        check_combinations(axes.values())
-        resume = resumption.run_file()
-        resolved = ResolvedRun(
-            framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
-            selection=selection,
-            axes=axes,
+        resolved = self.resolved(RegistrySource(choice.name), choice, selection, output, say)
+        resolved = dataclasses.replace(
+            resolved,
             paths=paths,
             files=files,
-            interpreters=interpreters,
-            explicit=frozenset(explicit),
-            labels=self.labels,
-            output=output.path,
-            output_format=output.format,
-            is_default_output=output.is_default,
-            overwrite=self.overwrite,
-            resume=Path(resume) if resume else None,
-            resuming=resume is not None,
-            retry=frozenset(map(Status, resumption.retry)),
-            list_only=self.list_only,
-            dry_run=self.dry_run,
-            strict=resumption.strict,
-            quiet=resumption.quiet,
-            cpus=self.cpus,
-            executor=self.executor,
-            cluster=self.cluster.options(self.executor, given),
-            every_node=self.cluster.every_node,
             command=command,
-            columns=self.columns,
             quick=self.quick,
             # A table, if only the output file's name says that it is of lines.
             lists_lines=self.list_only and self.output_format == "jsonl",

@@ -132,7 +132,7 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
         """Returns the ranking. Raises `OpperfError`, also for an output that could not be
         written."""
         # Help and completion do without the imports.
-        from opperf.execution.scripts import scripts_of
+        from opperf.execution.workers import scripts_of
         from opperf.reports.hotspots.data import find_hotspots
         from opperf.reports.hotspots.ranking_report import recording_of, report_of
         from opperf.reports.hotspots.reading import on_pages_only, read_ranked

@@ -242,10 +242,7 @@ def _machine(environment: model.Environment | None) -> dict[str, Any]:
 
 
 def _benchmark(
-    one: ExportEntry,
-    metric: str,
-    samples: Sequence[float],
-    environment: model.Environment | None,
+    one: ExportEntry, metric: str, samples: Sequence[float], environment: model.Environment | None
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
     settings = changed_settings_text(identity_of(case.settings))

@@ -60,11 +60,7 @@ def merge_parts(parts: Sequence[Part]) -> tuple[Run, list[str]]:
         warnings.append(f"{pluralize(unmeasured, 'case')} not measured yet")
     ordered = tuple(records[id] for id in cases if id in records)
     merged = Run(
-        _header(parts),
-        ordered,
-        _closing(parts, ordered),
-        environments,
-        tuple(cases.values()),
+        _header(parts), ordered, _closing(parts, ordered), environments, tuple(cases.values())
     )
     return merged, warnings
 

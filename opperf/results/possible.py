@@ -1,5 +1,6 @@
 """Whether figures that were read can be: what cannot, as a time below zero or a median outside of
-its interval, is refused where a file is read, and nothing is computed with it."""
+its interval, is refused where a file is read, and nothing is computed with it; and plausible times
+of calls."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import math
 from collections.abc import Mapping
 
 from opperf.metrics import metrics_by_name
-from opperf.model import Metric, MetricKind, Summary
+from opperf.model import Metric, MetricKind, Record, Summary
 from opperf.results.units import UNITS
 
 NOT_NEGATIVE = (MetricKind.KERNEL, MetricKind.WALL, MetricKind.MEMORY, MetricKind.COUNT)
@@ -57,3 +58,19 @@ def refused_order(low: str, below: float, high: str, above: float) -> str:
     if below > above and not math.isclose(below, above, rel_tol=ROUNDING):
         return f"{low} is {below:g}, which is above {high}, {above:g}"
     return ""
+
+
+STALLED = 3.0
+"""Ratio of the first time to the second from which the first is a stall: another process on the
+same core makes a case take twice as long, and a clock's speed changes by less."""
+
+CALL_NS = 100e3
+BYTE_NS = 10.0
+"""Expected time of a call and of a byte that it moves, for a case with nothing to compare it with:
+ten times as long as a slow call takes, and a hundredth of a memory's speed. Ten times that is
+more than most operators need that compute much with few bytes."""
+
+
+def plausible_ns(record: Record) -> float:
+    """Returns the longest plausible time of a call by the bytes that it moves, in nanoseconds."""
+    return CALL_NS + BYTE_NS * record.moved_bytes

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import Case, Closing, Environment, Header, Program, Record, Run, Status
 from opperf.results.runfile import RunWriter
 

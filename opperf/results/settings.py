@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from opperf.model import (
     identity_of,
 )
 from opperf.model import Mapping as Entries
+from opperf.model.cases import SettingValues
 from opperf.results.text import inputs_text
 
 OWN = "own"
@@ -104,27 +105,25 @@ def settings_text(case: Case, names: Iterable[str]) -> str:
     return _text({name: settings[name] for name in names})
 
 
-def changed_settings_text(
-    settings: Mapping[str, Any], defaults: Mapping[str, Any] = DEFAULTS
-) -> str:
+def changed_settings_text(settings: SettingValues, defaults: SettingValues = DEFAULTS) -> str:
     """Returns those of a case's settings that are not at these defaults, on one line. It is the
     same whatever other cases there are, so that names of cases may contain it."""
     return _text({name: value for name, value in settings.items() if value != defaults[name]})
 
 
-def _text(settings: Mapping[str, Any]) -> str:
+def _text(settings: SettingValues) -> str:
     return ", ".join(
         ("" if name in SELF_EXPLANATORY else f"{name} ") + DECLARED[name].text(value)
         for name, value in settings.items()
     )
 
 
-def needed_settings(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
+def needed_settings(settings: SettingValues, devices: Sequence[str]) -> dict[str, Any]:
     """Returns the settings that need options; the first of the `devices` is the default."""
     defaults = {**DEFAULTS, "device": next(iter(devices), DEFAULTS["device"])}
     return {name: value for name, value in settings.items() if value != defaults[name]}
 
 
-def option_words(settings: Mapping[str, Any]) -> list[str]:
+def option_words(settings: SettingValues) -> list[str]:
     """Returns the words of a command line that set these settings."""
     return [word for name, value in settings.items() for word in DECLARED[name].arguments(value)]

@@ -28,6 +28,11 @@ def is_wrong(record: Record) -> bool:
     return record.verification is not None and record.verification.is_wrong
 
 
+def is_failed(record: Record) -> bool:
+    """Whether a record's case failed, or its results are wrong."""
+    return record.status.is_failure or is_wrong(record)
+
+
 def wrong_reason(record: Record) -> str:
     """Returns why a record's results are wrong; empty unless they are."""
     found = record.verification

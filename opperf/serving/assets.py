@@ -6,7 +6,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import NamedTuple
 
-from opperf.reports.templates import render
+from opperf.reports.html import render
 from opperf.results.web_page import policy
 
 PAGES = "opperf.reports.pages"

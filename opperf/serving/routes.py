@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import opperf
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line, suggest
 from opperf.history.events import State
 from opperf.serving import answers
@@ -56,11 +57,7 @@ class Parameter(NamedTuple):
 
     def schema(self) -> dict[str, Any]:
         if self.kind is int:
-            found: dict[str, Any] = {
-                "type": "integer",
-                "minimum": self.least,
-                "maximum": self.most,
-            }
+            found: dict[str, Any] = {"type": "integer", "minimum": self.least, "maximum": self.most}
         else:
             found = {"type": "string"}
             if self.choices:
@@ -176,8 +173,8 @@ def openapi() -> dict[str, Any]:
     }
 
 
-def _operation(route: Route, schema: dict[str, Any], problem: dict[str, Any]) -> dict[str, Any]:
-    def content(of: dict[str, Any]) -> dict[str, Any]:
+def _operation(route: Route, schema: JsonObject, problem: JsonObject) -> JsonObject:
+    def content(of: JsonObject) -> JsonObject:
         return {"content": {"application/json": {"schema": of}}}
 
     errors = {

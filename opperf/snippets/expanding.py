@@ -7,8 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Union
 
 from opperf.errors import UsageError
-from opperf.snippets.definitions import MODEL, Grouped, Language, Signature, TimerArgs, python_call
-from opperf.snippets.places import Place
+from opperf.snippets.definitions import (
+    MODEL,
+    Grouped,
+    Language,
+    Place,
+    Signature,
+    TimerArgs,
+    python_call,
+)
 
 Labels = tuple[str, ...]
 

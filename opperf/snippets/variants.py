@@ -9,9 +9,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from opperf.errors import UsageError
-from opperf.snippets.definitions import Grouped, GroupedSetup, group
+from opperf.snippets.definitions import Grouped, GroupedSetup, Place, caller, first_line, group
 from opperf.snippets.expanding import Labels
-from opperf.snippets.places import Place, caller, first_line
 
 SEPARATOR = "|"
 """Between Python and C++ in a line, with white space before it: `a|b` is an expression."""

@@ -11,14 +11,15 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Case
+from opperf.model import DECLARED, Argument, Case, iter_tensors
 
 GROUP = "opperf.sources"
 
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
-    "input log": "opperf.sources.input_log:source",
+    "input log": "opperf.sources.logged_text:source",
     "trace": "opperf.sources.traces:source",
     "results of PARAM": "opperf.sources.param.result_files:source",
     "configuration": "opperf.sources.param.files:source",
@@ -210,3 +211,15 @@ def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
 def _open_group(paths: Sequence[Path]) -> Source:
     kind = _kind_of(paths[0]) if len(paths) > 1 else None
     return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0])
+
+
+BASELINE = "float32"
+"""Dtype of a case without floating tensors, as everywhere."""
+
+
+def call_dtype(arguments: Iterable[Argument]) -> str:
+    """Returns the dtype of a call: the floating one of fewest bytes, since in mixed precision
+    some tensors have more."""
+    used = {spec.dtype for value in arguments for spec in iter_tensors(value)}
+    floating = [DTYPES[name] for name in used if is_floating(name)]
+    return min(floating, key=lambda dtype: (dtype.bytes, dtype.name)).name if floating else BASELINE

@@ -16,6 +16,7 @@ import numpy as np
 from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import CallArguments
 from opperf.instruments.prepared import Bound, Key
 from opperf.model import (
     Argument,
@@ -31,15 +32,11 @@ from opperf.model import (
 )
 from opperf.rules.bounds import NOTHING
 from opperf.rules.callables import bounds_of
-from opperf.rules.engine import (
-    holds_tensors,
-    rules_module,
-    with_output,
-)
+from opperf.rules.engine import holds_tensors, rules_module, with_output
 from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
 from opperf.rules.values import Arguments
 from opperf.sources.given import GivenArrays, is_array
-from opperf.sources.rule_tensors import rule_tensors
+from opperf.sources.overrides import rule_tensors
 from opperf.sources.shapes import with_decided, within_range
 from opperf.sources.varying import with_array_type
 
@@ -137,7 +134,7 @@ class UserCall:
             except UsageError as error:
                 self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
 
-    def _case(self, position: int, inputs: Mapping[str, Any]) -> Case:
+    def _case(self, position: int, inputs: CallArguments) -> Case:
         """Returns the case of one dict of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
@@ -260,7 +257,7 @@ def resolves_to(framework: Framework, target: Target, function: Callable[..., An
         return False
 
 
-def collect_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, Any]:
+def collect_lists(inputs: CallArguments, operator: Operator) -> CallArguments:
     """Returns the inputs with `args0`, `args1`, ... as one list, in the order of their numbers, if
     the operator takes a list of tensors and has no arguments of such names."""
     lists = [parameter.name for parameter in operator.tensors if parameter.kind is Kind.TENSORS]

@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from opperf.dtypes import DTYPES
-from opperf.errors import (
-    DeviceError,
-    OpperfError,
-    UnsupportedError,
-    UsageError,
-    suggest,
-    unknown,
-)
+from opperf.errors import DeviceError, OpperfError, UnsupportedError, UsageError, suggest, unknown
 from opperf.frameworks import Framework
 from opperf.instruments import profilers
 from opperf.metrics import alone_instruments

@@ -34,7 +34,7 @@ from opperf.rules.layer_contents import layer_contents
 from opperf.rules.shapes import Shape
 from opperf.rules.values import Arguments
 from opperf.sources.batch import find_batch, scale
-from opperf.sources.operator_names import under_operator_names
+from opperf.sources.shapes import under_operator_names
 from opperf.sources.varying import with_array_type
 
 
@@ -281,9 +281,7 @@ def merge_sites(sites: Iterable[CallSite]) -> tuple[CallSite, ...]:
         if earlier is not None:
             timed = [time for time in (earlier.time_ns, site.time_ns) if time is not None]
             site = msgspec.structs.replace(
-                site,
-                count=earlier.count + site.count,
-                time_ns=sum(timed) if timed else None,
+                site, count=earlier.count + site.count, time_ns=sum(timed) if timed else None
             )
         found[place] = site
     return tuple(found.values())

@@ -12,9 +12,10 @@ import numpy as np
 from opperf.dtypes import DTYPES, kind_of
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import CallArguments
 from opperf.instruments.prepared import key_of
 from opperf.model import Argument, Fill, Settings, TensorSpec, iter_tensors
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import call_dtype
 from opperf.sources.varying import in_dtype
 
 Locate = Callable[[Any, TensorSpec], Fill]
@@ -27,7 +28,7 @@ def is_array(value: Any) -> bool:
     return described and not isinstance(value, (np.generic, type, TensorSpec))
 
 
-def arrays_of(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def arrays_of(inputs: CallArguments) -> Iterator[tuple[str, Any]]:
     """Yields each array of a call with its place: `name`, or `name.index` in a list."""
     for name, value in inputs.items():
         if is_array(value):
@@ -50,7 +51,7 @@ class GivenArrays:
     def __init__(
         self,
         framework: Framework,
-        inputs: Mapping[str, Any],
+        inputs: CallArguments,
         settings: Settings,
         dtype: str,
         locate: Locate | None = None,

@@ -49,12 +49,7 @@ from opperf.sources.overrides import (
 from opperf.sources.partners import with_names_of
 from opperf.sources.plain import plain_forms
 from opperf.sources.resolving import check_settings
-from opperf.sources.selecting import (
-    Selection,
-    callable_at,
-    select,
-    split_paths,
-)
+from opperf.sources.selecting import Selection, callable_at, select, split_paths
 from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
@@ -355,11 +350,7 @@ def _partners(framework: Framework, selection: Selection) -> list[tuple[Target, 
 
 
 def _case(
-    framework: Framework,
-    target: Target,
-    operator: Operator,
-    inputs: Inputs,
-    selection: Selection,
+    framework: Framework, target: Target, operator: Operator, inputs: Inputs, selection: Selection
 ) -> Case:
     array_type = framework.array_type(target)
     arguments = framework.with_outputs(operator, inputs.arguments)

@@ -218,10 +218,7 @@ def _trace_at(path: Path, index: int) -> Trace:
 
 
 def _completed(
-    framework: Framework,
-    trace: Trace,
-    returned: Mapping[int, tuple[Shape, ...]],
-    flow: DataFlow,
+    framework: Framework, trace: Trace, returned: Mapping[int, tuple[Shape, ...]], flow: DataFlow
 ) -> Iterator[SequenceCall]:
     """Yields the distinct calls, each with what it returned first, completed by the framework."""
     cases = [_numbered(trace.calls[index], shapes) for index, shapes in returned.items()]

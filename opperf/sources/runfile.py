@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import Case, Interpreter, Program, Record, Run
 from opperf.results.recordings import program_of
 from opperf.results.runfile import is_run_file, read_run

@@ -86,11 +86,7 @@ def at_point(selection: Selection, point: Mapping[str, int]) -> Selection:
     }
     values = {name: _replace(value, point) for name, value in selection.values.items()}
     return msgspec.structs.replace(
-        selection,
-        shapes={**selection.shapes, **shapes},
-        values=values,
-        swept_shapes={},
-        sweeps={},
+        selection, shapes={**selection.shapes, **shapes}, values=values, swept_shapes={}, sweeps={}
     )
 
 

@@ -11,8 +11,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.model import CallSite, Case, OperatorTarget, Program, Settings
 from opperf.plurals import pluralize
 from opperf.rules.shapes import Shape
-from opperf.sources.base import Completion
-from opperf.sources.call_dtype import call_dtype
+from opperf.sources.base import Completion, call_dtype
 from opperf.sources.completing import merge, merge_sites
 from opperf.traces.anomalies import Process, of_processes, sentences
 from opperf.traces.archives import FAILURES, folder_files, is_trace

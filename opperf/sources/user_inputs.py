@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.user_inputs import (
     FUNCTION,
     OPTION,
@@ -34,11 +35,7 @@ from opperf.sources.overrides import LACKS, accepted
 
 
 def inputs_by_function(
-    framework: Framework,
-    target: Target,
-    operator: Operator,
-    settings: Settings,
-    dtype: str = "",
+    framework: Framework, target: Target, operator: Operator, settings: Settings, dtype: str = ""
 ) -> list[Inputs] | NoInputs | None:
     """Returns the inputs of a target that the function of the settings returns, or that the target
     has no such argument; None where the settings name a table without inputs of the target. Arrays
@@ -137,12 +134,12 @@ def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in declared)
 
 
-def _own_names(operator: Operator, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _own_names(operator: Operator, arguments: CallArguments) -> dict[str, Any]:
     """Returns arguments under the operator's own names."""
     return {operator.own_name(name): value for name, value in arguments.items()}
 
 
-def _places(reference: str, entry: str, index: int, own: Mapping[str, Any]) -> dict[int, str]:
+def _places(reference: str, entry: str, index: int, own: CallArguments) -> dict[int, str]:
     """Returns the places of a configuration's arrays, by identity; the first of one that occurs
     again."""
     found: dict[int, str] = {}

@@ -32,6 +32,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.model import Mapping as MappingValue
+from opperf.model.cases import SettingValues
 
 SINGLE, DOUBLE = "float32", "float64"
 
@@ -94,7 +95,7 @@ def shuffle(cases: Iterable[Case], seed: int) -> tuple[Case, ...]:
     return tuple(listed)
 
 
-def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
+def with_settings(case: Case, settings: SettingValues) -> Case:
     """Returns the case with other settings; a new dtype and memory format apply to its tensors
     too."""
     if "dtype" in settings:

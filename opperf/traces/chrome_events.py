@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
+from opperf.decoding import JsonObject
 from opperf.traces.anomalies import Anomalies, Anomaly
 
 NS_PER_US = 1000
@@ -39,7 +40,7 @@ class ChromeEvent(NamedTuple):
     """The begin where it is unknown."""
     time: int
     """-1 if unknown."""
-    args: Mapping[str, Any]
+    args: JsonObject
 
 
 class Mark(NamedTuple):
@@ -47,11 +48,11 @@ class Mark(NamedTuple):
 
     at: int
     begins: bool
-    raw: Mapping[str, Any]
+    raw: JsonObject
 
 
 def events_of(
-    objects: Iterable[Mapping[str, Any]], categories: Set[str], anomalies: Anomalies
+    objects: Iterable[JsonObject], categories: Set[str], anomalies: Anomalies
 ) -> Iterator[ChromeEvent]:
     """Yields the events of some categories, those of beginnings and ends after the complete ones.
     What is wrong with them is counted."""
@@ -90,7 +91,7 @@ def events_of(
 
 
 def _event(
-    raw: Mapping[str, Any], begin: int, time: int, anomalies: Anomalies, end: int | None = None
+    raw: JsonObject, begin: int, time: int, anomalies: Anomalies, end: int | None = None
 ) -> ChromeEvent:
     process, thread = _place(raw)
     if raw.get("pid") is None or raw.get("tid") is None:
@@ -110,11 +111,11 @@ def _event(
     )
 
 
-def _place(raw: Mapping[str, Any]) -> tuple[str, str]:
+def _place(raw: JsonObject) -> tuple[str, str]:
     return str(raw.get("pid")), str(raw.get("tid"))
 
 
-def _args(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _args(raw: JsonObject) -> JsonObject:
     found = raw.get("args")
     return found if isinstance(found, dict) else {}
 
@@ -151,7 +152,7 @@ def _unended(marks: Iterable[Mark], end: int, anomalies: Anomalies) -> Iterator[
         yield _event(mark.raw, mark.at, -1, anomalies, max(end, mark.at))
 
 
-def _duration(raw: Mapping[str, Any], anomalies: Anomalies) -> int:
+def _duration(raw: JsonObject, anomalies: Anomalies) -> int:
     """Returns the nanoseconds of a complete event; -1 if they are unknown."""
     us = _number(raw.get("dur"))
     if us is not None and 0 <= us <= LONGEST_NS / NS_PER_US:

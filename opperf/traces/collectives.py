@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from opperf.decoding import JsonObject
 from opperf.model import Struct
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ SEQUENCE = "Seq"
 """Name of the number in the process group, in profilers' traces."""
 
 
-def message_of(name: str, facts: Mapping[str, Any]) -> Message | None:
+def message_of(name: str, facts: JsonObject) -> Message | None:
     """Returns the message of a node, by its name and attributes; None for no collective."""
     if name != RECORDED:
         match = BY_BACKEND.fullmatch(name)

@@ -14,13 +14,12 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from opperf.decoding import read_json
+from opperf.decoding import JsonObject, read_json
 from opperf.model import Argument
 from opperf.plurals import pluralize
 from opperf.traces.anomalies import Anomalies, Anomaly
 from opperf.traces.collectives import Message, from_inputs, message_of
 from opperf.traces.contents import Range, ranges_of
-from opperf.traces.schemas import Schema, SchemaParameter, parse_schema
 from opperf.traces.trace import Call, Node, Trace
 from opperf.traces.values import (
     LARGEST_NUMBER,
@@ -29,12 +28,15 @@ from opperf.traces.values import (
     Placed,
     Reader,
     Ref,
+    Schema,
+    SchemaParameter,
     Unbuildable,
     Values,
     device_type,
     inner_types,
     integer_or,
     is_integer,
+    parse_schema,
     ref_of,
 )
 
@@ -49,7 +51,7 @@ TRITON = "triton"
 TRITON_REFUSAL = "a Triton kernel, whose file is not executed"
 
 
-def read_nodes(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
+def read_nodes(trace: Trace, objects: Iterable[JsonObject]) -> None:
     """Adds the nodes of an execution trace."""
     for raw in objects:
         node = _node(trace, raw)
@@ -89,7 +91,7 @@ def _circular(nodes: Mapping[int, Node]) -> int:
     return count
 
 
-def _node(trace: Trace, raw: Mapping[str, Any]) -> Node | None:
+def _node(trace: Trace, raw: JsonObject) -> Node | None:
     """Returns the node of an object; None if it is none."""
     attributes = _attributes(raw)
     identity, name = raw.get("id"), raw.get("name")
@@ -129,7 +131,7 @@ def _is_number(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
-def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _attributes(raw: JsonObject) -> JsonObject:
     """Returns a node's attributes by name: in a list of its own, or beside the others."""
     listed = raw.get("attrs")
     if not isinstance(listed, list):
@@ -141,7 +143,7 @@ def _attributes(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _values(raw: Mapping[str, Any], name: str) -> Values:
+def _values(raw: JsonObject, name: str) -> Values:
     found = raw.get(name)
     singular = name.removesuffix("s")
     if isinstance(found, dict):
@@ -201,7 +203,7 @@ def _call(
     schema: str,
     inputs: Values,
     refs: Sequence[Ref],
-    attributes: Mapping[str, Any],
+    attributes: JsonObject,
     ranges: Mapping[int, Range],
 ) -> int:
     """Returns the index of a node's distinct call."""
@@ -226,11 +228,7 @@ def collective_call(trace: Trace, name: str, message: Message) -> int:
 
 
 def _built(
-    name: str,
-    schema: str,
-    inputs: Values,
-    refs: Sequence[Ref],
-    ranges: Mapping[int, Range],
+    name: str, schema: str, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, Range]
 ) -> Call:
     """Returns a call with its arguments by the names of its schema."""
     parsed = parse_schema(schema)

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.decoding import JsonObject
 from opperf.model import Argument, Element, Number, TensorSpec
 from opperf.traces.anomalies import Anomaly
 from opperf.traces.chrome_events import LONGEST_NS, ChromeEvent, events_of
@@ -21,13 +22,7 @@ from opperf.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shape
 from opperf.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
 from opperf.traces.trace import Call, Node, Trace
-from opperf.traces.values import (
-    Unbuildable,
-    dtype_of,
-    extents_of,
-    integer_or,
-    is_integer,
-)
+from opperf.traces.values import Unbuildable, dtype_of, extents_of, integer_or, is_integer
 
 OPERATORS = "cpu_op"
 LABELS = ("user_annotation",)
@@ -107,7 +102,7 @@ def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
     return HostEvent(thread, event.begin, event.end, event.time, name, call, number, sequence)
 
 
-def _call_of(trace: Trace, name: str, args: Mapping[str, Any]) -> int:
+def _call_of(trace: Trace, name: str, args: JsonObject) -> int:
     """Returns the index of the distinct call of an event; -1 of what is no operator."""
     namespace, separator, own = name.partition("::")
     is_triton = args.get("kernel_backend") == TRITON

@@ -11,13 +11,7 @@ from opperf.dtypes import DTYPES
 from opperf.model import iter_tensors
 from opperf.traces.anomalies import Anomalies, Process
 from opperf.traces.collectives import Message
-from opperf.traces.gaps import (
-    Idle,
-    Stream,
-    idle_of_devices,
-    idle_of_streams,
-    idle_of_threads,
-)
+from opperf.traces.gaps import Idle, Stream, idle_of_devices, idle_of_streams, idle_of_threads
 from opperf.traces.parts import by_step
 from opperf.traces.tensors import Total, total_of
 from opperf.traces.trace import Call, Collective, Node, Trace, calls_of, collectives_of, refusal_of

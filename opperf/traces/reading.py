@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
 from opperf.traces.anomalies import Anomaly
@@ -80,7 +80,7 @@ def read_member(member: Member) -> tuple[str, Trace]:
     return objects.kind, trace
 
 
-def _add_facts(trace: Trace, facts: dict[str, Any]) -> None:
+def _add_facts(trace: Trace, facts: JsonObject) -> None:
     trace.schema = str(facts.get("schema", ""))
     processes = facts.get("distributedInfo")
     if not isinstance(processes, dict):

@@ -1,1 +1,1 @@
-"""Helper modules that MXNet's users import by name; their code is in `opperf.mxnet_api`."""
+"""Helper modules that MXNet's users import by name."""

@@ -37,11 +37,7 @@ from opperf.sources.varying import Axes
 from opperf.worker import protocol
 from opperf.worker.program import WorkerDied, WorkerProgram
 from opperf.worker.protocol import Loaded, Observed, Trial
-from opperf.worker.request_process import (
-    START_TIMEOUT_S,
-    RequestProcess,
-    WorkerTimeout,
-)
+from opperf.worker.request_process import START_TIMEOUT_S, RequestProcess, WorkerTimeout
 
 PLAN_TIMEOUT_S = 600.0
 """Limit on planning: a whole registry takes a second, JAX's primitives, whose callers are traced,

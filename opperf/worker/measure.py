@@ -14,7 +14,7 @@ import msgspec
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.instruments.compilation import note_removed_work
-from opperf.instruments.guard import guard, tensor_bytes
+from opperf.instruments.guard import guard
 from opperf.instruments.instrument import Instrument
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
@@ -31,7 +31,6 @@ from opperf.machine.gpus import (
 from opperf.metrics import BUILT_IN, instruments_of
 from opperf.model import (
     DEFAULTS,
-    UNKNOWN,
     Case,
     NoteCode,
     ObjectTarget,
@@ -41,14 +40,11 @@ from opperf.model import (
     VerificationCode,
 )
 from opperf.sources.choices import LISTED, refusal
-from opperf.sources.overrides import VALUED
-from opperf.sources.shapes import bounded, with_decided
-from opperf.sources.varying import with_array_type, with_dtype, with_settings
+from opperf.sources.varying import with_dtype, with_settings
 from opperf.worker.binding import bound_of
-from opperf.worker.protocol import Trial
 
 if TYPE_CHECKING:
-    from opperf.instruments.sampled_passes import Steps
+    from opperf.instruments.profilers.sampling import Steps
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
@@ -350,61 +346,3 @@ def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     except Exception:
         return False
     return True
-
-
-UNGUARDED = 2**20
-"""Bytes of inputs up to which free memory is not checked: the check takes longer than such a
-call."""
-
-
-def _complete(case: Case, framework: Framework) -> Case:
-    """Returns the case with the target's array type, all shapes inferred, indices in range, and
-    integers that the other arguments decide, but for a user's own."""
-    array_type = framework.array_type(case.target)
-    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
-    made = msgspec.structs.replace(case, arguments=arguments)
-    if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
-        made = framework.with_inferred_shapes(made)
-    made = bounded(framework, made)
-    own = [name for name, spec in made.tensors() if spec.fill.distribution == "literal"]
-    kept = own if VALUED in made.origin else []
-    decided = with_decided(framework, made.target, made.arguments, kept)
-    return msgspec.structs.replace(made, arguments=decided)
-
-
-def try_call(case: Case, framework: Framework) -> Trial:
-    """Makes the case's tensors and calls its target once, forward only, in the framework's default
-    mode: another one may take seconds to compile. Any exception is a refusal. A user's function
-    that is refused there may still run in eager mode."""
-    trial = _try_in(framework.modes[0], case, framework)
-    if trial.refusal and EAGER in framework.modes[1:] and not framework.is_own(case.target):
-        eager = _try_in(EAGER, case, framework)
-        return trial if eager.refusal else eager
-    return trial
-
-
-def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
-    try:
-        case = with_settings(_complete(case, framework), {"mode": mode})
-        refused = framework.foreseen_refusal(case)
-        if refused:
-            return Trial(refusal=refused)
-        if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
-            guard(case, framework)
-        with case_scope(case, framework):
-            prepared = PreparedCase(case, framework)
-            started = time.perf_counter()
-            outputs = prepared.call()
-            framework.synchronize(case.settings.device)
-            seconds = time.perf_counter() - started
-            return Trial(
-                arguments=case.arguments,
-                has_nan=framework.has_nan(outputs),
-                output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
-                seconds=seconds,
-            )
-    except OpperfError as error:
-        return Trial(refusal=str(error))
-    except Exception as error:
-        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
-        return Trial(refusal=one_line(reason))

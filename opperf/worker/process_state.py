@@ -19,11 +19,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.frameworks import Framework
-from opperf.frameworks.process_parts import ProcessPart
+from opperf.frameworks.base import ProcessPart
 from opperf.frameworks.user_modules import BESIDE
 from opperf.instruments.prepared import compiles
 from opperf.model import Case, Note, NoteCode, OperatorTarget
@@ -160,10 +161,9 @@ def _children() -> frozenset[int]:
 
 
 def _is_running(process: int) -> bool:
-    try:
+    with contextlib.suppress(OSError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return False
 
 
 def _have_more(before: frozenset[int], now: frozenset[int]) -> bool:
@@ -248,11 +248,7 @@ PARTS = (
     # Before the files, whose number a limit bounds.
     ProcessPart("limits of resources changed", _limits, _set_limits),
     ProcessPart("handlers of signals changed", _handlers, _set_handlers),
-    ProcessPart(
-        "signals blocked",
-        _blocked,
-        lambda before: signal.pthread_sigmask(signal.SIG_SETMASK, before),
-    ),
+    ProcessPart("signals blocked", _blocked, partial(signal.pthread_sigmask, signal.SIG_SETMASK)),
     ProcessPart("a timer running", _timers, _stop_timers),
     ProcessPart("its cores changed", _cores, lambda before: os.sched_setaffinity(0, before)),
     ProcessPart("its priority changed", lambda: os.getpriority(os.PRIO_PROCESS, 0)),
@@ -386,11 +382,10 @@ def _restores(part: ProcessPart, before: Any) -> bool:
 
 
 def _read(part: ProcessPart) -> Any:
-    try:
+    # What cannot be read costs the process, and not the run.
+    with contextlib.suppress(Exception):
         return part.read()
-    except Exception:
-        # It costs the process, and not the run.
-        return UNREADABLE
+    return UNREADABLE
 
 
 def seed_afresh() -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.nvtx_ranges import Ranges
+from opperf.frameworks.capabilities import Ranges
 from opperf.instruments.cold import Flush
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import PreparedCase, case_scope
@@ -28,7 +28,7 @@ from opperf.instruments.wrapped.program import RANGE, Calls, range_name
 from opperf.model import Case, Pass, Settings
 from opperf.processes.children import parent_is_gone
 from opperf.terminating import end_with_parent
-from opperf.worker.batch import Batch, Begun, Line, Made
+from opperf.worker.protocol import Batch, Begun, Line, Made
 from opperf.worker.serve import end_without, load_framework
 
 PROFILED_S = 0.1

@@ -1,12 +1,13 @@
 """The messages between the manager and a worker. A worker says first in which environment it is.
-Each request is then answered."""
+Each request is then answered. A process under another program has a batch in a file."""
 
 from __future__ import annotations
 
 from typing import Any, Union
 
 from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
-from opperf.model import Argument, Case, Listing, LoadedFile, Record, Struct, Target
+from opperf.instruments.wrapped.program import Calls
+from opperf.model import Argument, Case, CaseLine, Listing, LoadedFile, Pass, Record, Struct, Target
 from opperf.models.base import SuiteModel
 from opperf.processes.channel import Answer, Refusal, Request
 from opperf.sources.completing import Completed
@@ -266,3 +267,42 @@ class Importing(Struct, frozen=True, tag="importing"):
 
 
 Response = Answer | Refusal | Kept | Importing
+
+
+class Batch(Struct, frozen=True):
+    """The calls that a process makes."""
+
+    cases: tuple[CaseLine, ...]
+    """Cases, each with the id that its ranges and lines have."""
+    passes: tuple[Pass, ...]
+    """Passes that are profiled."""
+    warmup: int
+    """Calls of each pass before those that are profiled."""
+    runs: int | None
+    """Profiled calls of each pass; None for as many as take `PROFILED_S`."""
+    lines: str
+    """Path of the file to which lines are appended."""
+    control: tuple[str, str] | None = None
+    """Paths of pipes for commands to the program and for its answers."""
+    needs_ranges: bool = False
+    """Whether the program finds calls by their ranges."""
+    empty_spans: int = 0
+    """Number of spans to make without a call, before the cases."""
+
+
+class Begun(Struct, frozen=True, tag="begun"):
+    """A case whose calls begin."""
+
+    id: str
+
+
+class Made(Struct, frozen=True, tag="made"):
+    """A case whose calls were made."""
+
+    id: str
+    passes: dict[Pass, Calls]
+    refusals: dict[Pass, str] = {}
+    """Why a pass has no calls."""
+
+
+Line = Begun | Made

@@ -12,7 +12,7 @@ import msgspec
 
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_modules import OWN_MODULES
-from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.model import Environment, Record
 from opperf.processes.channel import Answer, ChannelClosed, ChannelTimeout, Request, decoder_of

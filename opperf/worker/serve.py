@@ -20,8 +20,7 @@ import os
 import random
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +28,9 @@ import msgspec
 import numpy as np
 
 from opperf import errors
-from opperf.frameworks import Framework, load, package_of
+from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
-from opperf.frameworks.user_modules import (
-    Imports,
-    import_module,
-    loaded_for,
-    loaded_modules,
-    users_modules,
-)
+from opperf.frameworks.user_modules import Imports, import_module, loaded_for
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
@@ -46,8 +39,7 @@ from opperf.instruments.visit import Conditions
 from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
 from opperf.metrics import instruments_of, process_settings
-from opperf.model import Case, Record, Role, Settings, Status, Target
-from opperf.model.base import digest
+from opperf.model import Case, Record, Role, Settings, Status
 from opperf.models.base import models_of
 from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
 from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
@@ -57,15 +49,22 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve
 from opperf.worker import protocol
-from opperf.worker.ahead import build_cases, compile_cases, uncompiled
 from opperf.worker.allocator import configure_heap
+from opperf.worker.answers import (
+    build_cases,
+    compile_cases,
+    list_operators,
+    loaded,
+    script,
+    trace,
+    try_call,
+    uncompiled,
+)
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
-from opperf.worker.listing import list_operators, script
-from opperf.worker.measure import measure, measure_in_turn, try_call
+from opperf.worker.measure import measure, measure_in_turn
 from opperf.worker.pristine import PristineMeter, start_pristine_server
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
-from opperf.worker.tracing import trace
 
 IMPORTS: dict[str, Role] = {}
 """Users' modules that this process has imported at its start."""
@@ -132,33 +131,6 @@ def measure_cases(
     return tuple(
         msgspec.structs.replace(record, loaded=loaded_for(record.case.target)) for record in records
     )
-
-
-MAPS = Path("/proc/self/maps")
-"""Linux's list of what is mapped into a process, whose lines end with a path."""
-
-
-def loaded(
-    framework: Framework, targets: Iterable[Target], imports: Mapping[str, Role]
-) -> protocol.Loaded:
-    """Returns the files of the framework, of the modules that were imported for it, of users'
-    targets, and of what these have imported of the user's own."""
-    package = package_of(framework.name)
-    roles = {} if package is None else {package.name: Role.PART}
-    own = chain.from_iterable(map(loaded_for, targets))
-    files = (*loaded_modules({**roles, **imports}), *own)
-    known = {(found.name, found.file) for found in files}
-    others = (found for found in users_modules() if (found.name, found.file) not in known)
-    return protocol.Loaded(tuple(dict.fromkeys((*files, *others))), digest(sorted(_libraries())))
-
-
-def _libraries() -> set[str]:
-    try:
-        lines = MAPS.read_text().splitlines()
-    except OSError:
-        return set()
-    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
-    return {path for path in paths if ".so" in Path(path).name}
 
 
 UNUSABLE = 1

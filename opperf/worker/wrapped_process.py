@@ -16,12 +16,12 @@ import msgspec
 
 from opperf.errors import one_line
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
-from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
 from opperf.processes.children import Child, Log
-from opperf.worker.batch import Batch, Begun, Line, Made
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
+from opperf.worker.protocol import Batch, Begun, Line, Made
 from opperf.worker.request_process import START_TIMEOUT_S
 
 POLL_S = 0.05

@@ -9,10 +9,9 @@ import pytest
 
 import opperf
 from opperf.api import ab as ab_api
-from opperf.api import run as api
 from opperf.api.ab import command_line
 from opperf.errors import OutputError, UsageError
-from opperf.requests import changed
+from opperf.requests import changed, running
 from opperf.requests.replays import Replay, WrittenTraces
 
 BRIEF = {"framework": "numpy", "size": "small", "max_time": 0.01}
@@ -111,10 +110,8 @@ def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
 
     monkeypatch.setattr(changed, "add_changed", add)
     monkeypatch.setattr(Replay, "written", lambda *_: traces)
-    monkeypatch.setattr(
-        api, "write_traces", lambda workers, run, files: done.append(files) or ["written"]
-    )
-    monkeypatch.setattr(api, "compile_ahead", lambda *_: done.append("compiled"))
+    monkeypatch.setattr(running, "write_traces", lambda *given: done.append(given[-1]) or ["one"])
+    monkeypatch.setattr(running, "compile_ahead", lambda *_: done.append("compiled"))
     run = opperf.run(changed_since="negative", max_configs=1, **BRIEF)
     assert [record.case.label for record in run.records] == ["negative"]
     assert done == ["compiled", traces]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from opperf.commands.experiment import experiment
-from opperf.commands.run import running
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.execution.dumps import COMPILERS, COUNTERS, STABLEHLO, XLA_METRICS
 from opperf.frameworks import is_available, load
@@ -20,7 +19,7 @@ from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, ModelTarget, Settings, Status
 from opperf.models import base as suites_base
 from opperf.results.runfile import read_run
-from opperf.worker import binding, tracing
+from opperf.worker import answers, binding
 from tests.commands.run.test_resuming import cut_short
 from tests.conftest import InProcess, InProcessWorkers
 
@@ -59,7 +58,10 @@ def opperf(monkeypatch, tmp_path, tmp_path_factory, capsys):
     (tmp_path / "nets.py").write_text(MODELS.read_text())
     (tmp_path / "bad.py").write_text(BAD)
     worker = InProcess(load("torch"))
-    monkeypatch.setattr(running, "Workers", lambda *given: InProcessWorkers(worker, [], *given))
+    monkeypatch.setattr(
+        "opperf.requests.running.Workers",
+        lambda *given: InProcessWorkers(worker, [], *given),
+    )
 
     def called(*arguments):
         monkeypatch.setattr(sys, "argv", ["opperf", "experiment", *arguments])
@@ -282,7 +284,7 @@ def test_what_compilers_write_is_asked_for_by_their_variables(tmp_path):
 def test_a_trace_has_calls_of_the_time_that_is_asked_for(opperf, monkeypatch):
     # A tenth of a second passes between two looks at the clock.
     clock = SimpleNamespace(monotonic=(tick / 10 for tick in range(100)).__next__)
-    monkeypatch.setattr(tracing, "time", clock)
+    monkeypatch.setattr(answers, "time", clock)
     opperf(
         *("nets.py:make", "-o", "r.jsonl", "--profile-xla", "--profile-xla-duration-ms", "300"),
         *COUNTS,

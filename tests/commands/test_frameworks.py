@@ -8,10 +8,9 @@ import pytest
 
 from opperf.commands.machine import frameworks
 from opperf.errors import UsageError
-from opperf.frameworks import BUILT_IN, tested
-from opperf.frameworks.installed import Package
+from opperf.frameworks import BUILT_IN, installed
+from opperf.frameworks.installed import Package, SweptVersion
 from opperf.frameworks.mentioned import read_choice, report_choice
-from opperf.frameworks.tested import SweptVersion
 from opperf.reports import known_frameworks as module
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
@@ -142,7 +141,7 @@ def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
     worker = SimpleNamespace(choices=lambda: found)
     monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
     row = SweptVersion("ahead", "oldest", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
-    monkeypatch.setattr(tested, "tested_versions", lambda name: (row,))
+    monkeypatch.setattr(installed, "tested_versions", lambda name: (row,))
     name, warning, *_, closing = listed("ahead").strip().splitlines()
     assert warning == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"
     assert closing.split() == ["2.0", "3.12.1", "90", "80", "200", "7", "0", "2026-11-28"]

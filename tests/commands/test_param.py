@@ -8,16 +8,10 @@ import pytest
 
 import opperf
 from opperf.commands.param import param
-from opperf.commands.param.running import (
-    output_path,
-    param_command,
-    read_request,
-    run_request,
-    select_cases,
-)
 from opperf.errors import OutputError, UsageError
 from opperf.model import CallableTarget, Case
 from opperf.requests.declaring import words_of
+from opperf.requests.param import output_path, select_cases
 
 TENSOR = {"type": "tensor", "dtype": "float", "shape": [4]}
 
@@ -28,13 +22,12 @@ CASES = [
 ]
 
 
-def options(*words):
-    return param.make_context("param", list(words)).params
+def parsed(*words):
+    return param.request_of(param.make_context("param", list(words)))
 
 
 def words(*given):
-    request = read_request(options("-c", __file__, *given))
-    return " ".join(words_of(run_request(request, Path("o.json"))))
+    return " ".join(words_of(parsed("-c", __file__, *given).run_request(Path("o.json"))))
 
 
 @pytest.fixture
@@ -47,7 +40,7 @@ def config(tmp_path, monkeypatch):
 
 def called(*given):
     """Runs the command without measuring."""
-    return param_command(read_request(options(*given)))
+    return parsed(*given).run(lambda line: None, "opperf param", lambda run: 0).code
 
 
 def test_the_defaults_are_those_of_param():
@@ -163,7 +156,7 @@ def test_an_output_that_cannot_be_written_is_an_error(config):
 @pytest.mark.parametrize("given", [("-w", "-1"), ("--exec-mode", "discreet"), ("-l", "LOUD")])
 def test_a_wrong_value_is_refused(given):
     with pytest.raises(click.UsageError):
-        options("-c", "x.json", *given)
+        parsed("-c", "x.json", *given)
 
 
 def test_the_version(capsys):

@@ -15,14 +15,16 @@ from opperf.environments.building import (
     WORKER_PACKAGES,
     build_environment,
     find_environment,
+    find_python,
     installed,
+    is_version_of,
+    own_version,
 )
-from opperf.environments.pythons import find_python, is_version_of, own_version
 from opperf.environments.requirements import read_requirements
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import InstallationError
 from opperf.folders import FOLDER
-from opperf.worker.launch import BASE
+from opperf.worker.program import BASE
 
 SCALES = EnvironmentSpec(requirements=("scales==1.0",))
 

@@ -6,12 +6,17 @@ import msgspec
 import pytest
 
 from opperf.errors import DeviceError, UsageError
-from opperf.execution.planning import plan_run
+from opperf.execution.case_source import Asked, plan_source
+from opperf.execution.planning import RegistrySource
 from opperf.model import SCHEMA_VERSION, Header, Settings
 from opperf.results.runfile import RunWriter, read_run
 from opperf.sources import runfile
 from opperf.sources.base import open_files
 from opperf.sources.selecting import Selection
+
+
+def plan_run(*given):
+    return plan_source(RegistrySource("fake"), Asked(*given))[:2]
 
 
 @pytest.fixture
@@ -20,7 +25,7 @@ def planned(in_process_workers):
         make, _ = in_process_workers
         chosen = selection or Selection(patterns=("relu", "add"))
         opened = open_files(files)
-        return plan_run(make(), "fake", chosen, axes or {}, opened, given, lambda text: None)
+        return plan_run(make(), chosen, axes or {}, opened, given, lambda text: None)
 
     return made
 
@@ -136,7 +141,7 @@ def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tm
     path, cases = recorded
     path.write_bytes(path.read_bytes()[:-20])
     said, (make, _) = [], in_process_workers
-    plan, _ = plan_run(make(), "fake", Selection(), {}, open_files([path]), (), said.append)
+    plan, _ = plan_run(make(), Selection(), {}, open_files([path]), (), said.append)
     assert len(plan.cases) == len(cases) - 1
     assert said == [f"warning: {path}: the last line was cut short and is ignored"]
 
@@ -210,7 +215,7 @@ def test_modules_are_looked_for_on_the_path_of_each_environment(in_process_worke
     workers.of = recording
     envs = tuple({"PYTHONPATH": path, "X": x} for path in ("/base", "/head") for x in "12")
     selection = Selection(patterns=("relu",))
-    plan, axes = plan_run(workers, "fake", selection, {"env": envs}, (), (), lambda text: None)
+    plan, axes = plan_run(workers, selection, {"env": envs}, (), (), lambda text: None)
     assert asked == [{"PYTHONPATH": "/base"}, {"PYTHONPATH": "/head"}]
     assert axes["env"] == envs
     assert [case.settings.env for case in plan.cases[:: len(plan.cases) // 4]] == list(envs)

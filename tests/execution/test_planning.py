@@ -6,13 +6,13 @@ import pytest
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.execution import cache
-from opperf.execution.planning import (
+from opperf.execution.case_source import (
     LEAST_TIME_S,
     filter_by_id,
     filter_by_partition,
     limit_case_times,
-    plan_cases,
 )
+from opperf.execution.planning import plan_cases
 from opperf.model import Case, OperatorTarget, Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.registry import Plan

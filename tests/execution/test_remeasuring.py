@@ -25,7 +25,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, Note, NoteCode, Status, Waits
 from opperf.results.columns import figure_of
-from opperf.results.plausible import CALL_NS, STALLED
+from opperf.results.possible import CALL_NS, STALLED
 from opperf.results.runfile import read_run
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection

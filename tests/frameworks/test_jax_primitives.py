@@ -18,7 +18,7 @@ from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from opperf.sources.selecting import Selection, select  # noqa: E402
-from opperf.worker.listing import script  # noqa: E402
+from opperf.worker.answers import script  # noqa: E402
 
 FRAMEWORK = load("jax")
 OPERATORS = FRAMEWORK.operators()

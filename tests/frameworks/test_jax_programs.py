@@ -15,7 +15,7 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import compiling, programs  # noqa: E402
 from opperf.instruments.prepared import Bound, PreparedCase  # noqa: E402
 from opperf.model import CallableTarget, Case, Fill, NoteCode, Settings, Status, TensorSpec  # noqa: E402
-from opperf.worker.listing import script  # noqa: E402
+from opperf.worker.answers import script  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402
 
 FRAMEWORK = load("jax")

@@ -13,8 +13,7 @@ import jax.numpy as jnp  # noqa: E402  (jax may be missing)
 
 from opperf.errors import ProfilerError  # noqa: E402
 from opperf.frameworks import recording  # noqa: E402
-from opperf.frameworks.compiled_runs import CompiledRuns  # noqa: E402
-from opperf.frameworks.jax import private, program_kernels, programs, thunks  # noqa: E402
+from opperf.frameworks.jax import private, programs, recorder, thunks  # noqa: E402
 from opperf.frameworks.jax.thunks import (  # noqa: E402
     MARKER,
     MODULE,
@@ -24,6 +23,7 @@ from opperf.frameworks.jax.thunks import (  # noqa: E402
     read_trace,
     thunk_ns,
 )
+from opperf.frameworks.timing import CompiledRuns  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
 
@@ -74,7 +74,7 @@ def test_a_kernel_of_a_program_has_its_time_without_those_inside(monkeypatch):
     ]
     monkeypatch.setattr(thunks, "record", lambda: nullcontext(found))
     runs = CompiledRuns()
-    kernels = program_kernels.ProgramKernels(runs)
+    kernels = recorder.ProgramKernels(runs)
     kernels.begin()
     # The program's first run comes before a profile.
     kernels.add("first", "first (a.py:0)")

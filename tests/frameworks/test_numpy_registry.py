@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.frameworks.numpy import categories, excluded, registry, signatures
+from opperf.frameworks.numpy import excluded, registry, signatures
 from opperf.model import Kind
 
 OPERATORS = {operator.name: operator for operator in registry.operators()}
@@ -112,7 +112,7 @@ def test_a_mention_of_an_alias_in_another_section_is_no_alias():
 
 def test_every_operator_has_parameters_and_a_category():
     for operator in OPERATORS.values():
-        assert operator.category in categories.RULES, operator.name
+        assert operator.category in registry.RULES, operator.name
         assert operator.parameters or operator.namespace == "random", operator.name
         assert operator.framework == "numpy"
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from opperf.errors import UsageError
-from opperf.frameworks.snippet_code import function_of, make_model, variables_of
+from opperf.frameworks.torch.snippets import function_of, make_model, variables_of
 from opperf.model import SnippetTarget
 
 

@@ -18,7 +18,7 @@ from opperf.model import (  # noqa: E402
     Settings,
     TensorSpec,
 )
-from opperf.worker.listing import script  # noqa: E402
+from opperf.worker.answers import script  # noqa: E402
 
 FRAMEWORK = load("torch")
 SHAPE = (1, 12, 6, 4)

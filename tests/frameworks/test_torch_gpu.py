@@ -10,7 +10,7 @@ from opperf.frameworks.torch import devices  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler  # noqa: E402
 from opperf.frameworks.torch.memory import measure  # noqa: E402
 from opperf.instruments.profilers import profiler  # noqa: E402
-from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns  # noqa: E402
+from opperf.instruments.profilers.reference_work import LAUNCH_BOUND, launch_ns  # noqa: E402
 from opperf.machine.gpus import find_gpu  # noqa: E402
 from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.client import Worker  # noqa: E402

@@ -17,7 +17,7 @@ from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, Fill, MemoryFormat, OperatorTarget, Settings, TensorSpec  # noqa: E402
 from opperf.sources.registry import plan  # noqa: E402
 from opperf.sources.selecting import Selection  # noqa: E402
-from opperf.worker.listing import script  # noqa: E402
+from opperf.worker.answers import script  # noqa: E402
 from tests.script_tensors import assert_script_makes  # noqa: E402
 
 FRAMEWORK = load("torch")

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from opperf.folders import FOLDER
-from opperf.history.worktrees import Repository
+from opperf.repository import Repository
 from tests.results.conftest import closing, header, make_record, run  # noqa: F401
 
 

@@ -8,13 +8,14 @@ import numpy as np
 from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.statistics.data import Thresholds
-from opperf.history.model import Commit, CommitsOf, SeriesKey
+from opperf.history.model import CommitsOf, SeriesKey
 from opperf.history.store.verdicts import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
 from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.profilers.summary import summarise
 from opperf.machine.environment import comparability
 from opperf.model import Closing, Place, ProcessLine
+from opperf.repository import Commit
 from tests.comparison.ab.sessions import ENVIRONMENT, at, case, ok, session_of
 from tests.history.submissions import DAY, sha
 

@@ -1,15 +1,8 @@
 """Runs as a history takes them, made by hand."""
 
-from opperf.history.model import (
-    WHOLE,
-    Commit,
-    Entry,
-    Point,
-    SeriesFacts,
-    SeriesKey,
-    Submission,
-)
+from opperf.history.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.model import MetricKind
+from opperf.repository import Commit
 
 DAY = 86_400.0
 

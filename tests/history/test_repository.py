@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.history.repository import read_checkout, read_commit, read_commits
+from opperf.repository import read_checkout, read_commit, read_commits
 from tests.history.test_commands import git
 
 

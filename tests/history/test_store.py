@@ -10,16 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 
 from benchmarks.history.store import postgresql
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.events import Event, Kind, State, Update
-from opperf.history.store import adding, opening
 from opperf.history.store.adding import add_runs
 from opperf.history.store.aliases import add_alias
 from opperf.history.store.events import read_events, read_states, update_events
@@ -296,31 +293,6 @@ def test_deleted_runs_take_what_only_they_had(store):
 def test_the_migrations_make_the_tables_of_this_version(store):
     with store.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
-
-
-def test_a_store_of_the_first_version_goes_on(name, monkeypatch):
-    def first_version(engine, *_):
-        with engine.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
-            config = Config()
-            config.set_main_option("script_location", opening.MIGRATIONS)
-            config.attributes["connection"] = connection
-            command.upgrade(config, "0001")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(opening, "migrate", first_version)
-        patched.setattr(adding, "pack_run", lambda connection, run: None)
-        with Store(name) as store:
-            add_runs(store, "p", [submission(1, entry()), submission(2, entry(110.0))])
-            with store.writing() as connection:
-                connection.exec_driver_sql(
-                    "INSERT INTO events (project, branch, series_id, environment_id, kind, "
-                    "last_good, first_bad, ratio, method, state, count, created, updated) VALUES "
-                    f"(1, 'main', 1, 1, 'series', '{sha(1)}', '{sha(2)}', 1.1, '', 'new', 1, 0, 0)"
-                )
-    with Store(name) as store:
-        assert medians(store) == {("relu", "forward", "e0"): [100.0, 110.0]}
-        assert judge(store, verdict(Verdict.REGRESSED, a=1, b=2)) == 1
-        assert [one.id for one in read_events(store, find_project(store))] == [1]
 
 
 def test_verdicts_are_kept_once_and_those_of_more_blocks_replace_them(store):

@@ -5,8 +5,9 @@ import pytest
 
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import DETECTION, Event, Kind, State
-from opperf.history.model import Commit, SeriesKey
+from opperf.history.model import SeriesKey
 from opperf.history.verdicts import NO_CHANGE, SESSION, Evidence, by_figure, decide_events
+from opperf.repository import Commit
 from tests.history.sessions import verdict
 from tests.history.submissions import DAY, sha
 

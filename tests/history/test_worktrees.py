@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.history.worktrees import Repository
+from opperf.repository import Repository
 
 
 def test_a_folder_without_a_repository_is_refused(tmp_path):

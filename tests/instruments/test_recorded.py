@@ -3,7 +3,7 @@
 import msgspec
 
 from opperf.frameworks import load
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import CallSite, Case, MetricKind, OperatorTarget, Settings, TensorSpec
 from opperf.results.columns import select_columns
 from opperf.sources.completing import merge

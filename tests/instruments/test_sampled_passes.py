@@ -4,7 +4,7 @@ import pytest
 
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments.profilers.python import PythonTimer
-from opperf.instruments.sampled_passes import (
+from opperf.instruments.profilers.reference_work import (
     COMPARED,
     LONGER,
     MIN_COMPARED,

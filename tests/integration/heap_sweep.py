@@ -22,10 +22,10 @@ from opperf.frameworks import Framework
 from opperf.frameworks.mxnet.functions import ROOTS
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
-from opperf.mxnet_api import benchmarks
 from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from opperf.utils import benchmark_utils
 from opperf.worker.measure import measure
 
 NAMESPACES = {root: ROOTS[root] for root in ("nd", "np", "npx")}
@@ -122,7 +122,7 @@ class Sweep:
 
     def of_size(self, size: tuple[int, ...]) -> Iterator[Job]:
         """`run_benchmark_operator` for every name that a namespace has a function of."""
-        benchmarks.measure_safely = self.measured
+        benchmark_utils.measure_safely = self.measured
         for name in dict.fromkeys(path for _, path in functions()):
             yield name, lambda name=name: self._benchmark(name, size)
         # Shapes are inferred in the caller's own process, which must not end for any operator.
@@ -135,7 +135,7 @@ class Sweep:
         inputs_of_size(self._framework, function, size, {}, ONCE.dtype)
 
     def _benchmark(self, name: str, size: tuple[int, ...]) -> None:
-        benchmarks.run_benchmark_operator(
+        benchmark_utils.run_benchmark_operator(
             name,
             size=size,
             run_backward=True,
@@ -153,7 +153,7 @@ def main(which: str, begin: str, *crashed: str) -> None:
     def say(**told: Any) -> None:
         out.write(json.dumps(told) + "\n")
 
-    sweep = Sweep(benchmarks.load_for_measuring("mxnet"), frozenset(crashed), say)
+    sweep = Sweep(benchmark_utils.load_for_measuring("mxnet"), frozenset(crashed), say)
     kind, _, size = which.partition(" ")
     jobs = {
         "registry": sweep.registry,

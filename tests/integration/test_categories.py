@@ -15,11 +15,11 @@ from opperf.comparison.files.differing import DEPENDENT
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget, TensorSpec
-from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
 from opperf.rules.engine import rules_module
 from opperf.sources.choices import categories
 from opperf.sources.registry import Plan, plan
+from opperf.utils import benchmark_utils
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
 
@@ -252,7 +252,7 @@ def test_a_case_that_crashes_costs_itself_alone(caplog):
     # In a process that has run operators, MXNet's handler of the signal ends in SIGABRT.
     programs.workers().close()
     with caplog.at_level("WARNING", logger="opperf"):
-        results = benchmarks.measure_plan(Plan(cases=(crashing, fine), excluded={}))
+        results = benchmark_utils.measure_plan(Plan(cases=(crashing, fine), excluded={}))
     assert list(results) == ["relu"]
     assert "ends: crashed: the process was ended by SIGSEGV" in caplog.text
 

@@ -336,7 +336,7 @@ def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
     def broken(request):
         raise error
 
-    monkeypatch.setattr("opperf.commands.run.running.run_command", broken)
+    monkeypatch.setattr("opperf.commands.running.run_command", broken)
     for arguments in (["relu"], ["relu", "--debug"]):
         with pytest.raises(SystemExit) as ended:
             command_line.main(arguments)

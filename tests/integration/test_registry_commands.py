@@ -14,7 +14,7 @@ from opperf.model import Settings
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.worker import client
-from opperf.worker.listing import script
+from opperf.worker.answers import script
 from tests.integration.mxnet_contents import contents
 
 

@@ -13,7 +13,7 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, Status, TensorSpec
 from opperf.results.runfile import RunWriter, read_run
-from opperf.worker.listing import script
+from opperf.worker.answers import script
 
 SHORT = ("--size", "small", "-w", "1", "-r", "2", "--max-configs", "1", "-f", "jsonl")
 

@@ -22,7 +22,6 @@ from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.history.worktrees import Commit
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
@@ -38,6 +37,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.writing import runfile_text
+from opperf.repository import Commit
 from opperf.results.output import sidecar
 from tests.comparison.ab.sessions import ENVIRONMENT as OF_FAKE
 from tests.environments import make_environment
@@ -498,7 +498,9 @@ def settings(folder: Path) -> None:
     lock = Lock(1, (LockedEnvironment("scales==1.0", ("scales==1.0",)),))
     write(folder / "token", "0123456789abcdef0123456789abcdef\n")
     write(folder / "x.lock.json", msgspec.json.encode(lock))
-    commits = tuple(Commit(f"{n:040x}", "A", "2026", f"Revision {n}") for n in range(4))
+    commits = tuple(
+        Commit(f"{n:040x}", author="A", date="2026", subject=f"Revision {n}") for n in range(4)
+    )
     (folder / "bisect").mkdir()
     write_state(folder / "bisect", State(VERSION, "/repository", commits, Recipe(), ("add",)))
 

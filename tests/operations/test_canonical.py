@@ -14,10 +14,9 @@ import pytest
 
 import opperf.operations
 from opperf.operations import OPERATIONS
-from opperf.operations.canonical import Input, operations
 from opperf.operations.references.reference import Property
 from opperf.operations.table import ALL
-from opperf.operations.uses import names_of
+from opperf.operations.uses import Input, names_of, operations
 from opperf.rules.jax.operations import TABLE as JAX
 from opperf.rules.mxnet.operations import TABLE as MXNET
 from opperf.rules.numpy.operations import TABLE as NUMPY

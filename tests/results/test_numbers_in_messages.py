@@ -30,9 +30,10 @@ MANY = {
     "machine/pinning.py": "a single core has its number",
     "results/kept.py": "one figure has a message of its own",
     "results/plots/bars.py": "a single row leaves out none",
-    "commands/run/running.py": "one worker, and a single operator, have texts of their own",
+    "requests/running.py": "one worker has a text of its own",
+    "execution/case_source.py": "a single operator has a text of its own",
     "instruments/sampled_passes.py": "a single copy is in the cache",
-    "sources/input_log.py": "a single call has a text of its own",
+    "sources/logged_text.py": "a single call has a text of its own",
     "sources/param/macros.py": "beyond a limit",
     "sources/sweeping.py": "beyond a limit",
 }

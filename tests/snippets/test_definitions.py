@@ -8,7 +8,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.snippets import GroupedModules, GroupedSetup, GroupedStmts, TimerArgs
-from opperf.snippets.places import caller
+from opperf.snippets.definitions import caller
 
 HERE = Path(__file__)
 

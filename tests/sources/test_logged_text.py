@@ -13,11 +13,9 @@ from opperf.model import (
     OperatorTarget,
     TensorSpec,
 )
-from opperf.sources.input_log import InputLog
-from opperf.sources.logged_text import log_text
+from opperf.sources.logged_text import InputLog, log_text
 from opperf.sources.param.configuration import Configuration
-from opperf.sources.param.files import read_text
-from opperf.sources.param.writing import configuration_text
+from opperf.sources.param.files import configuration_text, read_text
 
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 KEYWORDS = {("aten.add", "Tensor"): {"alpha"}}

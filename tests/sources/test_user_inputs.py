@@ -14,7 +14,7 @@ from opperf.model import Fill, Settings, TensorSpec
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import unconverted, with_settings
-from opperf.worker.listing import script
+from opperf.worker.answers import script
 from opperf.worker.measure import measure
 
 SOURCE = """

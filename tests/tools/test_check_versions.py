@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from packaging.version import Version
 
-from opperf.frameworks import tested as table
-from opperf.frameworks.tested import SweptVersion
+from opperf.frameworks import installed as table
+from opperf.frameworks.installed import SweptVersion
 from opperf.rules.faults import guarded
 from opperf.rules.registering import NoInputs
 from tools import check_versions

@@ -14,15 +14,15 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.execution.workers import Workers
-from opperf.machine import memory_kills as module_of_kills
-from opperf.machine.memory_kills import memory_advice, memory_kills
+from opperf.machine import kernel as module_of_kills
+from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, VerificationCode
 from opperf.processes.children import LOG_TAIL_BYTES
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 from opperf.worker import client, request_process
+from opperf.worker.answers import list_operators
 from opperf.worker.client import Worker
-from opperf.worker.listing import list_operators
 from opperf.worker.program import WorkerDied, describe_end
 from tests.running import is_running
 
@@ -454,7 +454,7 @@ import sys
 import msgspec
 from opperf.model import Case
 from opperf.worker import client
-from opperf.worker.listing import list_operators
+from opperf.worker.answers import list_operators
 from opperf.worker.program import WorkerDied, describe_end
 from opperf.worker.client import Worker
 

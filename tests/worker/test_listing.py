@@ -10,7 +10,7 @@ from opperf.execution import cache
 from opperf.execution.cache import load_listing
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
-from opperf.worker.listing import list_operators, script
+from opperf.worker.answers import list_operators, script
 
 
 @pytest.fixture

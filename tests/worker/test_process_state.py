@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from opperf.frameworks.process_parts import ProcessPart
+from opperf.frameworks.base import ProcessPart
 from opperf.model import Case, FileTarget, NoteCode, Settings, Status, TensorSpec
 from opperf.sources.selecting import Selection
 from opperf.worker import process_state

@@ -7,7 +7,7 @@ import pytest
 from opperf.errors import UnsupportedError
 from opperf.frameworks import load
 from opperf.model import Case, OperatorTarget, TensorSpec
-from opperf.worker.tracing import trace
+from opperf.worker.answers import trace
 
 
 def case(name, place):

@@ -5,7 +5,7 @@ import pytest
 from opperf.errors import UnsupportedError
 from opperf.frameworks import load
 from opperf.model import UNKNOWN, CallableTarget, Case, OperatorTarget, Settings, TensorSpec
-from opperf.worker.measure import try_call
+from opperf.worker.answers import try_call
 
 
 def case(name="relu", *, shape=(4, 4), target=None, **arguments):

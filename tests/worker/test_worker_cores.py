@@ -5,7 +5,7 @@ import os
 import pytest
 
 from opperf.machine.kernel import USABLE_CPUS
-from opperf.worker.ahead import on_usable_cores
+from opperf.worker.answers import on_usable_cores
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity"), reason="a process has no affinity here"

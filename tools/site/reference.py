@@ -19,7 +19,7 @@ from opperf.commands import COMMANDS
 from opperf.commands.command import Command, Context, continued
 from opperf.commands.options import DeclaredOption
 from opperf.commands.run import run
-from opperf.frameworks.numpy import categories as numpy_categories
+from opperf.frameworks.numpy import registry as numpy_registry
 from opperf.machine.health.examine import PROBES
 from opperf.metrics import metrics_by_name
 from opperf.model import Settings
@@ -227,7 +227,7 @@ def categories_page() -> str:
             for name, runner in runners.items()
         )
         parts += [f"## {framework}\n", table(("category", "operators", "from Python"), rows)]
-    parts += ["## NumPy\n", codes(numpy_categories.RULES) + ".\n"]
+    parts += ["## NumPy\n", codes(numpy_registry.RULES) + ".\n"]
     return "\n".join(parts)
 
 

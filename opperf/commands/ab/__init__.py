@@ -8,7 +8,6 @@ import click
 
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
-from opperf.commands.environments import locked_option
 from opperf.commands.options import group_options
 from opperf.defaults import BLOCK_CAP, FAIL_ON
 from opperf.model import DECLARED, MAPPINGS
@@ -36,7 +35,7 @@ from opperf.parameters import (
 from opperf.parsing import check_extension, clicked
 from opperf.reports.formats import SESSION
 from opperf.requests.parsers import findings_among
-from opperf.requests.places import Cluster
+from opperf.requests.places import Cluster, Environments
 from opperf.shares import read_share
 
 FINDINGS = ("regressed", "improved", "ambiguous", "different", "missing")
@@ -115,7 +114,7 @@ def parse_sample(text: str) -> float:
     "faster. block: each process has one arm, and processes take turns; what one arm leaves in "
     "caches, threads and allocators is then never another's.  [default: block]",
 )
-@locked_option
+@group_options(Environments, "locked")
 @size
 @argument_options
 @sweep

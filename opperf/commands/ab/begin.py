@@ -20,7 +20,6 @@ from opperf.commands.ab.planning import (
     show_pairs,
 )
 from opperf.commands.ab.request import Request, Work
-from opperf.commands.run.keeping import check_axes, check_same, check_selection
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import (
     COARSE_BLOCKS,
@@ -63,9 +62,9 @@ from opperf.model import (
     Settings,
     Tolerance,
 )
-from opperf.parameters import spelling
 from opperf.plurals import pluralize
 from opperf.requests.installing import write_lock
+from opperf.requests.keeping import check_axes, check_same, check_selection, spelling
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
 from opperf.shares import share_text

@@ -17,7 +17,6 @@ from opperf.commands.ab.begin import SETTINGS, check_common, create, make_sessio
 from opperf.commands.ab.planning import case_table, omitted, pair_plans, plan_arms, show_pairs
 from opperf.commands.ab.request import OF_TIMES, Request, Work
 from opperf.commands.compare.running import report
-from opperf.commands.run.keeping import check_same
 from opperf.comparison.ab.arms import ArmSpec, settings_of, with_threads, worker_of
 from opperf.comparison.ab.deadline import WithDeadline
 from opperf.comparison.ab.loaded import are_builds, check_loaded
@@ -34,8 +33,8 @@ from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build, lane_count
 from opperf.metrics import alone_instruments, check_instruments, counts
 from opperf.model import DEFAULTS, Case, Closing, Place, Record, Run, Settings
-from opperf.parameters import spelling
 from opperf.plurals import pluralize
+from opperf.requests.keeping import check_same, spelling
 from opperf.results.kept import profile_folder
 from opperf.results.messages import tell
 from opperf.results.output import Output, check_output

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.run.keeping import keep_cut_short, try_to_keep
 from opperf.errors import RunFileError, UsageError
+from opperf.requests.keeping import keep_cut_short, try_to_keep
 from opperf.results.kept import display, is_name, keep, kept_runs, remove
 from opperf.results.kept_facts import id_of
 from opperf.results.lines import check_free

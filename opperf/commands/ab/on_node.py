@@ -15,12 +15,7 @@ from typing import Any
 import msgspec
 
 import opperf
-from opperf.commands.ab.keeping import (
-    keep_finished,
-    keep_interrupted,
-    locate_report,
-    resume_words,
-)
+from opperf.commands.ab.keeping import keep_finished, keep_interrupted, locate_report, resume_words
 from opperf.commands.ab.request import repeated_arguments
 from opperf.commands.ab.running import from_ab
 from opperf.commands.ab.session_copy import SessionCopy
@@ -29,8 +24,7 @@ from opperf.comparison.weighted import check_format
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, WorkerError, one_line
 from opperf.execution.fleet.connecting import connected, list_nodes
 from opperf.execution.fleet.node_command import NodeCommand, NodeFile, Written
-from opperf.execution.fleet.nodes import NAME, Node, choose
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import NAME, FleetOptions, Node, choose
 from opperf.machine.pinning import cpus_arguments
 from opperf.requests.installing import write_lock
 from opperf.results.kept import display

@@ -14,8 +14,8 @@ import msgspec
 
 from opperf import defaults
 from opperf.commands.ab.keeping import can_make_room, locate_report
+from opperf.commands.common_options import build_choice, build_common_settings
 from opperf.commands.options import take
-from opperf.commands.run.request import build_choice, build_common_settings
 from opperf.comparison.ab.arms import ArmSpec, Threads, arm_spec, name_arms, option_of, read_arms
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.order import Order
@@ -29,9 +29,9 @@ from opperf.frameworks.mentioned import FrameworkChoice, read_choice
 from opperf.instruments.instructions import CALLGRIND
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Tolerance
-from opperf.parameters import spelling
 from opperf.requests.changed import add_changed
 from opperf.requests.installing import install_arm, read_locked
+from opperf.requests.keeping import spelling
 from opperf.requests.operators import Changed, Operators
 from opperf.requests.selecting import check_rule_options, check_shape_options, split_sources
 from opperf.results.messages import tell

@@ -10,7 +10,7 @@ import click
 from opperf.commands.ab import parse_threads
 from opperf.commands.ab.options import BLOCKS, case_time, no_pace
 from opperf.commands.command import WORDS, WordsCommand
-from opperf.commands.commit_builds import commit_options
+from opperf.commands.options import group_options
 from opperf.defaults import BLOCK_CAP
 from opperf.parameters import (
     argument_options,
@@ -34,6 +34,7 @@ from opperf.parameters import (
     sweep,
 )
 from opperf.parsing import clicked
+from opperf.requests.commit_builds import CommitBuilds
 from opperf.shares import read_share
 
 
@@ -66,7 +67,7 @@ from opperf.shares import read_share
     metavar="FOLDER",
     help="A folder of the git repository.",
 )
-@commit_options
+@group_options(CommitBuilds)
 @names_option(
     "--ops",
     help="Operators: names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or your own "

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from opperf.commands.bisect.measuring import Sessions
-from opperf.commands.commit_builds import read_recipe
+from opperf.commands.options import take
 from opperf.comparison.weighted import check_format
 from opperf.errors import INCONCLUSIVE, INTERRUPTED, OpperfError, OutputError, UsageError
 from opperf.folders import part_folder
@@ -30,12 +30,13 @@ from opperf.history.bisection.results import (
     write_state,
 )
 from opperf.history.builds import Build, Builder
-from opperf.history.worktrees import Commit, Repository
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.metrics import check_instruments, counts
 from opperf.model import Settings
 from opperf.parameters import explicit_options
 from opperf.reports.writing import write_reports
+from opperf.repository import Commit, Repository
+from opperf.requests.commit_builds import CommitBuilds
 from opperf.results.messages import tell
 from opperf.results.output import check_output, outputs_from, unwritable
 from opperf.results.text import duration
@@ -113,7 +114,9 @@ def _begun(given: Given, arguments: tuple[str, ...]) -> State:
     repository = Repository(given["git_folder"])
     good, bad = map(repository.commit, (given["good"], given["bad"]))
     commits = repository.between(good, bad, given["all_parents"])
-    recipe = msgspec.structs.replace(read_recipe(given), keeps_worktrees=given["keep"])
+    recipe = msgspec.structs.replace(
+        take(CommitBuilds, given).recipe(given["build"]), keeps_worktrees=given["keep"]
+    )
     profiler = given["profiler"] or ""
     kind: Kind = "counts" if counts(profiler) else "times"
     if kind == "counts":

@@ -10,8 +10,8 @@ from typing import TextIO
 
 from opperf.commands.ab.request import Watch, Work
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
-from opperf.history.worktrees import SHORT
 from opperf.model import Record
+from opperf.repository import SHORT
 
 
 def watch_of(commit: str) -> Watch:

@@ -1,20 +1,75 @@
-"""The command `history run`: its arguments and options."""
+"""The commands that measure commits of a repository, which are built by the words behind `--`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
+import msgspec
 
-from opperf.commands.commit_builds import BUILD, TAKES_OTHERS, WithBuild, commit_options
-from opperf.commands.history.options import commits_of_option, project_of_commits, repository, store
-from opperf.parameters import count_option, debug, report_output
+from opperf.commands.options import Asked, RequestCommand
+from opperf.errors import INTERRUPTED, UsageError, one_line
+from opperf.requests.history.bisecting import ChangeBisectRequest
+from opperf.requests.history.measuring import CommitsRequest
+from opperf.results.messages import tell
+
+BUILD = f"{__name__}.build"
+"""Key of the words behind `--` in the context's `meta`."""
+
+SEPARATOR = "--"
 
 
-@click.command(
-    "run",
-    cls=WithBuild,
-    context_settings=TAKES_OTHERS,
+class BuildingCommand(RequestCommand[Asked]):
+    """The command of a request that has the words of another command, too, and of a build."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        others = {"ignore_unknown_options": True, "allow_extra_args": True}
+        super().__init__(*args, context_settings=others, **more)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index(SEPARATOR) if SEPARATOR in args else len(args)
+        ctx.meta[BUILD] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+    def request_of(self, ctx: click.Context) -> Asked:
+        request = super().request_of(ctx)
+        return msgspec.structs.replace(request, words=tuple(ctx.args), build=ctx.meta[BUILD])
+
+
+def _run(request: CommitsRequest) -> int:
+    """Measure commits of a git repository, each in its own build, and add their runs to a history.
+    RANGE is `A..B`, the commits that lead to B and not to A, one commit, or ALL. What is measured
+    follows, as `opperf run` takes it, with its options; BUILD, the command that builds a commit,
+    follows `--`.
+
+    The newest commit is first, then the oldest, then the middle of the largest gap: wherever it is
+    interrupted, the measured ones span the range. The same command goes on then. Commits whose
+    cases the history has, of this machine and environment, are omitted.
+
+    The exit code is 3 if the history has a figure of no commit then; with --strict 1 if a commit or
+    a case failed."""
+    from opperf.commands.run import run as command
+    from opperf.commands.running import nothing, watch_of
+    from opperf.reports.writing import write_reports
+
+    try:
+        asked = command.request_of(command.make_context("opperf run", list(request.words)))
+    except click.UsageError as error:
+        raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
+    say = nothing if asked.resumption.quiet else tell
+    found = request.run(say, asked, watch_of)
+    write_reports(found.report, [request.output])
+    say(f"store: {found.store}")
+    if found.is_interrupted:
+        tell("interrupted; what was measured is in the history, and the same command goes on")
+        return INTERRUPTED
+    return 0 if request.dry_run else found.exit_code(asked.resumption.strict)
+
+
+run: BuildingCommand[CommitsRequest] = BuildingCommand(
+    CommitsRequest,
+    _run,
+    name="run",
     examples={
         "The commits since a version, of a package that needs no build": (
             "opperf history run v1.0..main numerics.sums:total --inputs inputs.py:inputs"
@@ -29,53 +84,33 @@ from opperf.parameters import count_option, debug, report_output
         ),
     },
 )
-@click.argument("range_", metavar="RANGE [OPERATOR]... [-- BUILD]")
-@repository
-@commit_options
-@count_option(
-    "--steps",
-    "commit_steps",
-    help="Measure this many commits, evenly spaced from the first to the last.",
-)
-@count_option(
-    "--every", "commit_every", help="Measure every so many-th commit, the last one among them."
-)
-@click.option(
-    "--retry-failed",
-    is_flag=True,
-    help="Try commits again that did not build or load, and cases that failed.",
-)
-@store
-@project_of_commits
-@click.option(
-    "--branch",
-    default="",
-    metavar="NAME",
-    help="Branch of the runs.  [default: the end of RANGE if that is one, else as the CI or the "
-    "repository says]",
-)
-@commits_of_option
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Print which commits would be measured, in their order, and build and measure nothing.",
-)
-@report_output("history run")
-@debug
-@click.pass_context
-def run(ctx: click.Context, /, debug: bool, **options: Any) -> None:
-    """Measure commits of a git repository, each in its own build, and add their runs to a history.
-    RANGE is `A..B`, the commits that lead to B and not to A, one commit, or ALL. What is measured
-    follows, as `opperf run` takes it, with its options; BUILD, the command that builds a commit,
-    follows `--`.
 
-    The newest commit is first, then the oldest, then the middle of the largest gap: wherever it is
-    interrupted, the measured ones span the range. The same command goes on then. Commits whose
-    cases the history has, of this machine and environment, are omitted.
 
-    The exit code is 3 if the history has a figure of no commit then; with --strict 1 if a commit or
-    a case failed."""
-    from opperf.commands.history.commits import Request, measure_commits
+def _bisect(request: ChangeBisectRequest) -> int:
+    """Find the commit behind a change, by `opperf bisect` of its last good and its first bad commit
+    on the case that changed. A change that is found again is confirmed, one that is not is noise,
+    and the verdicts are kept beside those of `opperf history add`.
+    Options of `opperf bisect` may follow EVENT, and the command that builds a commit follows
+    `--`."""
+    from opperf.commands.bisect import bisect as command
 
-    words = tuple(ctx.args)
-    ctx.exit(measure_commits(Request(**options, words=words, build=ctx.meta[BUILD])))
+    def bisect_commits(words: list[str]) -> int:
+        return int(command.main(words, prog_name="opperf bisect", standalone_mode=False))
+
+    found = request.run(tell, bisect_commits)
+    if found.state is not None:
+        print(f"event {request.event} is {found.state.value}: {found.why}")
+    return found.code
+
+
+bisect: BuildingCommand[ChangeBisectRequest] = BuildingCommand(
+    ChangeBisectRequest,
+    _bisect,
+    name="bisect",
+    examples={
+        "The commit behind a change": "opperf history bisect 12 -- make",
+        "With options of opperf bisect, whose wheels need NumPy 1": (
+            "opperf history bisect 12 --with 'numpy<2' -- python -m build --wheel"
+        ),
+    },
+)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from opperf.commands.command import command
-from opperf.commands.environments import environment_options
 from opperf.commands.options import group_options
 from opperf.parameters import (
     case_ids,
@@ -21,13 +20,13 @@ from opperf.parameters import (
 )
 from opperf.reports.formats import RUN
 from opperf.requests.operators import Partition
-from opperf.requests.places import Cluster
+from opperf.requests.places import Cluster, Environments
 from opperf.requests.resuming import Resumption
 from opperf.requests.suites.files import SuiteFiles
 
 bench_options = combine(
     group_options(SuiteFiles),
-    environment_options,
+    group_options(Environments),
     click.option(
         "--use-current-env",
         is_flag=True,

@@ -11,13 +11,14 @@ from typing import Any
 
 import msgspec
 
+from opperf.commands.common_options import read_output
 from opperf.commands.options import take
-from opperf.commands.run.request import read_output
-from opperf.commands.run.running import run_command
+from opperf.commands.running import run_command
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
 from opperf.execution.executor import RAY
 from opperf.execution.fleet.counting import NodeCounts, count_nodes
+from opperf.experiments.benches import BenchEnvironment, Benches, Environments
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Settings, Status
 from opperf.reports.writing import write_reports
@@ -39,7 +40,6 @@ from opperf.suite_results.suite_run import WITH, load
 from opperf.suite_results.suite_run import SuiteRun as LoadedRun
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
-from opperf.suite_runs.planning import BenchEnvironment, Environments, SuiteRun
 from opperf.suites.bench import Bench
 from opperf.suites.environments import (
     bench_variables,
@@ -140,7 +140,7 @@ def read_request(
         there = benches_at(nodes, options)
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
     usable = [bench for bench in suite.benches if not obstructed[bench.name]]
-    asked = SuiteRun(
+    asked = Benches(
         suite.benches,
         _environments(suite, usable, options),
         {name: reason for name, reason in obstructed.items() if reason},
@@ -148,6 +148,7 @@ def read_request(
         there,
     )
     return ResolvedRun(
+        source=asked,
         framework=FrameworkChoice("", False, False, None),
         selection=Selection(
             ids=options["ids"],
@@ -169,7 +170,6 @@ def read_request(
         cluster=cluster,
         command=shlex.join(["opperf", *sys.argv[1:]]),
         **{name: options[name] for name in COPIED},
-        suite=asked,
     )
 
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opperf.decoding import is_writable
 from opperf.errors import UsageError, WorkerError, one_line
-from opperf.execution.fleet.nodes import Node, alive, choose
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions, Node, alive, choose
 from opperf.extras import load_extra
+from opperf.reading import is_writable
 
 START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
 
@@ -27,7 +26,7 @@ ANSWER_S = 5.0
 
 QUIET = {
     # Of a cluster of this machine: no statistics are sent, and no page is served.
-    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_USAGE_STATS_ENABLED": "0"
 }
 
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import WorkerError, one_line
 from opperf.execution.fleet.connecting import connect, list_nodes
-from opperf.execution.fleet.nodes import choose
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions, choose
 from opperf.machine.gpus import gpu_facts
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.topology import physical_cores

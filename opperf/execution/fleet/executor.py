@@ -22,9 +22,16 @@ import opperf
 from opperf.errors import UsageError, WorkerError, one_line, unknown
 from opperf.execution.executor import Arrive, Task
 from opperf.execution.fleet.connecting import connected, list_nodes
-from opperf.execution.fleet.ends import reason_of
-from opperf.execution.fleet.needs import Reserved, pair_key, pairs_of, reserve
-from opperf.execution.fleet.node_groups import NodeGroup, NodeQueue, Part
+from opperf.execution.fleet.node_groups import (
+    NodeGroup,
+    NodeQueue,
+    Part,
+    Reserved,
+    pair_key,
+    pairs_of,
+    reason_of,
+    reserve,
+)
 from opperf.execution.fleet.node_worker import CONTROL, Measured, NodeWorker, Setup, keep_files
 from opperf.execution.fleet.nodes import Node, choose, has_labels
 from opperf.execution.fleet.placements import Given, Placements, Slot, Wanted
@@ -138,10 +145,7 @@ class Fleet:
         self._keep(measured.files)
         moved = _moved(node, lost, given.parted)
         return msgspec.structs.replace(
-            record,
-            node=node,
-            environment=arrive(node, environment),
-            notes=(*record.notes, *moved),
+            record, node=node, environment=arrive(node, environment), notes=(*record.notes, *moved)
         )
 
     def _measure_together(self, case: Case, number: int, arrive: Arrive) -> Record:

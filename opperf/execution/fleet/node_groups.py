@@ -1,18 +1,25 @@
-"""Runs a program on several nodes at once: a part on each, which ends with the others."""
+"""Runs a program on several nodes at once: a part on each, which ends with the others; why
+a worker ended, and what cases need of a node."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from opperf.dtypes import DTYPES
 from opperf.errors import one_line
-from opperf.execution.fleet.ends import explain_end
+from opperf.execution.fleet.connecting import list_nodes
 from opperf.execution.fleet.node_worker import CONTROL, Measured
-from opperf.model import Case, Record, Status
+from opperf.execution.fleet.nodes import FleetOptions, Node
+from opperf.frameworks.base import CPU
+from opperf.machine.pinning import thread_count
+from opperf.metrics import process_settings
+from opperf.model import Case, DType, Record, ScriptTarget, Status, display_argument
+from opperf.model.base import digest
 from opperf.programs.group import SILENT_S, Progress
 from opperf.programs.joining import has_failed
 from opperf.programs.launching import Place
@@ -170,3 +177,97 @@ class NodeQueue:
                 if given is not None:
                     taken.append(given)
         return taken
+
+
+RESTART_S = 30.0
+"""Limit on what follows the end of a worker: Ray has it again within seconds on a node that is
+alive, and gives up a node that does not answer for that long."""
+
+LOOK_S = 0.1
+"""Seconds between looks at the node while the worker may start again."""
+
+AGAIN = "measure it again with --retry crashed"
+
+
+def reason_of(ray: Any, error: Exception) -> str:
+    """Returns why a worker answers no more, as far as its error says it."""
+    errors = ray.exceptions
+    if isinstance(error, errors.OutOfMemoryError):
+        return "Ray ended it, as the node is short of memory"
+    if isinstance(error, errors.ActorUnavailableError):
+        return "it answers no more"
+    # The lines above are ids.
+    return one_line(str(error).strip().splitlines()[-1], 160)
+
+
+def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception) -> str:
+    """Returns why the worker of a node, whose id in Ray is `node_id`, has ended with an error, and
+    what to do. Raises `WorkerError` if the cluster answers no more."""
+    errors = ray.exceptions
+    if isinstance(error, errors.OutOfMemoryError):
+        return (
+            f"the worker of node {node} was ended by Ray, as the node is short of memory; {AGAIN}"
+        )
+    if isinstance(error, errors.NodeDiedError) or not _goes_on(ray, node_id, actor):
+        return f"node {node} has ended; {AGAIN}"
+    why = ""
+    if isinstance(error, errors.ActorDiedError):
+        why = f": {reason_of(ray, error)}"
+    return f"the worker of node {node} has ended{why}, and the node goes on; {AGAIN}"
+
+
+def _goes_on(ray: Any, node_id: str, actor: Any) -> bool:
+    """Returns whether a node is alive after the end of its worker: Ray restarts that there, or says
+    that the node has ended."""
+    answer = actor.version.options(max_task_retries=-1).remote()
+    until = time.monotonic() + RESTART_S
+    while time.monotonic() < until:
+        ready, _ = ray.wait([answer], timeout=LOOK_S)
+        if node_id not in {node.id for node in list_nodes(ray)}:
+            return False
+        if ready:
+            break
+    return True
+
+
+class Reserved(NamedTuple):
+    """The reservation of each worker of a node."""
+
+    cpus: int
+    gpus: int
+    workers: int
+
+
+def reserve(cases: Sequence[Case], node: Node, options: FleetOptions) -> Reserved | None:
+    """Returns the reservation of the workers of a node; None if it has too few cores or GPUs. A
+    program has the whole node, and a case without a number of threads all cores."""
+    programs = any(isinstance(case.target, ScriptTarget) for case in cases)
+    threads = [thread_count(process_settings(case.settings), {}) for case in cases]
+    counts = [count for count in threads if count is not None]
+    takes_all = programs or len(counts) < len(threads)
+    cpus = options.worker_cpus or (node.cpus if takes_all else max(counts, default=1))
+    gpus = options.worker_gpus
+    if gpus is None:
+        on_gpu = any(case.settings.device != CPU for case in cases)
+        gpus = node.gpus if programs else int(on_gpu)
+    if not 0 < cpus <= node.cpus or gpus > node.gpus:
+        return None
+    # Cases on CPUs share memory and caches, and those on GPUs have each their own.
+    fitting = min(node.cpus // cpus, node.gpus // gpus if gpus else 1)
+    return Reserved(cpus, gpus, max(1, min(options.workers_per_node or fitting, node.cpus // cpus)))
+
+
+def pair_key(case: Case) -> str:
+    """Returns a key that is the same for cases that a comparison joins: those of one target with
+    inputs of the same shapes, whatever their settings."""
+    arguments = {
+        name: display_argument(value)
+        for name, value in case.arguments.items()
+        if not isinstance(value, DType) and not (isinstance(value, str) and value in DTYPES)
+    }
+    return digest((case.target, arguments))
+
+
+def pairs_of(measured: Iterable[tuple[Case, str]]) -> dict[str, str]:
+    """Returns the node of each key, of cases with the node that measured them."""
+    return {pair_key(case): node for case, node in measured if node}

@@ -1,11 +1,14 @@
-"""The nodes of a cluster: their names, labels and resources, and which of them are chosen."""
+"""The nodes of a cluster: their names, labels and resources, and which of them are chosen;
+what a worker reserves."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.model import Struct
 
@@ -54,7 +57,7 @@ def alive(listed: Iterable[Mapping[str, Any]]) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _name(entry: Mapping[str, Any]) -> str:
+def _name(entry: JsonObject) -> str:
     labels, address = entry.get("Labels") or {}, entry.get("NodeManagerAddress", "")
     named = entry.get("NodeName", "")
     if labels.get(NAME):
@@ -98,3 +101,19 @@ def _words(node: Node) -> list[str]:
     own = [f"{name}={value}" for name, value in labels if not name.startswith(RAY_LABELS)]
     gpus = [f"GPU={node.gpus}"] if node.gpus else []
     return [*own, f"{NAME}={node.name}", f"CPU={node.cpus}", *gpus]
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """A cluster, and its workers."""
+
+    address: str = ""
+    """As `ray.init` takes it: `auto`, `HOST:PORT` or `ray://HOST:PORT`. Empty for `$RAY_ADDRESS`,
+    or else for a cluster of this machine that ends with the run."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the nodes that measure, or amounts of their resources."""
+    worker_cpus: int | None = None
+    """Cores that a worker reserves; None for as many as its cases need."""
+    worker_gpus: int | None = None
+    workers_per_node: int | None = None
+    """None for one, or of cases on a GPU for one on each."""

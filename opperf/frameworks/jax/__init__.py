@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, renamed
-from opperf.frameworks.tested import tested_range
+from opperf.frameworks.installed import Package, renamed, tested_range
 
 SUCCESSORS = renamed(
     "nn.normalize=nn.standardize jnp.alltrue=jnp.all jnp.cumproduct=jnp.cumprod jnp.in1d=jnp.isin "

@@ -1,4 +1,4 @@
-"""XLA's cache of compiled programs, and JAX's options."""
+"""XLA's cache of compiled programs, JAX's options, and the programs that it compiles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.monitoring
 import jaxlib
 from platformdirs import user_cache_path
 
@@ -118,3 +119,43 @@ def _parse(name: str, text: str) -> Any:
             except ValueError as error:
                 raise UsageError(f"--set {name}={text}: it is a number") from error
     return text
+
+
+class _Counter:
+    """Counts JAX's events: of programs outside `expected`, and of the cache."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        """Programs compiled outside `expected`."""
+        self.depth = 0
+        """Number of open contexts of `expected`."""
+        self.from_cache = 0
+        self.compiling_ns = 0
+
+    def listen(self, event: str, duration_secs: float, **_: Any) -> None:
+        if event == private.COMPILED:
+            self.compiling_ns += round(1e9 * duration_secs)
+            self.found += not self.depth
+
+    def listen_to_cache(self, event: str, **_: Any) -> None:
+        self.from_cache += event == private.FROM_CACHE
+
+
+COUNTER = _Counter()
+jax.monitoring.register_event_duration_secs_listener(COUNTER.listen)
+jax.monitoring.register_event_listener(COUNTER.listen_to_cache)
+
+
+def compiling_ns() -> int:
+    """Returns the nanoseconds that this process has compiled for, in all of its threads."""
+    return COUNTER.compiling_ns
+
+
+@contextmanager
+def expected() -> Iterator[None]:
+    """Returns a context in which what is compiled is no recompilation."""
+    COUNTER.depth += 1
+    try:
+        yield
+    finally:
+        COUNTER.depth -= 1

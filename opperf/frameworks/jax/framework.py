@@ -14,10 +14,9 @@ import jaxlib.version
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import numpy_arrays, paths
-from opperf.frameworks.base import Constant, Gradient, Watched
+from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.jax import (
-    PACKAGE,
     WIDE,
     compiling,
     dead_code,
@@ -26,7 +25,6 @@ from opperf.frameworks.jax import (
     models,
     primitives,
     private,
-    process_parts,
     programs,
     recorder,
     registry,
@@ -34,6 +32,7 @@ from opperf.frameworks.jax import (
     steps,
     tensors,
 )
+from opperf.frameworks.jax.compiling import expected
 from opperf.frameworks.jax.devices import (
     DTYPES,
     devices,
@@ -46,7 +45,6 @@ from opperf.frameworks.jax.devices import (
 from opperf.frameworks.jax.gradient import VectorJacobianProduct, compile_gradient
 from opperf.frameworks.jax.memory import measure
 from opperf.frameworks.jax.thunks import NativeProfiler
-from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
 
@@ -60,7 +58,6 @@ class JAX(Framework):
     modes: tuple[str, ...] = tuple(programs.MODES)
     compiled_modes: tuple[str, ...] = programs.COMPILED
     has_own_threads = True
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     roots = functions.ROOTS
     gradients = True
@@ -128,7 +125,7 @@ class JAX(Framework):
         return functions.signature(target, function or self.function(target))
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        with programs.expected():
+        with expected():
             return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
@@ -136,11 +133,11 @@ class JAX(Framework):
         return super().constant(value, device) if made is None else made
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        with programs.expected():
+        with expected():
             return tensors.copy_to_device(value, spec, device)
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> programs.Call:
         called = function or self.function(case.target)
         call = functions.bind(called, arguments, case.settings.seed)
@@ -162,7 +159,7 @@ class JAX(Framework):
         return call.repeated() if isinstance(call, programs.CompiledCall) else call
 
     def restore(
-        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+        self, case: Case, arguments: CallArguments, call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         return call.renew if isinstance(call, programs.DonatingCall) else None
 
@@ -174,12 +171,12 @@ class JAX(Framework):
     def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
         if tensors.is_key(tensor):
             return tensor
-        with programs.expected():
+        with expected():
             made = tensors.like(tensor, numbers)
         call.replace(tensor, made)  # type: ignore[attr-defined]
         return made
 
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
         called = functions.bind(self.function(case.target), arguments, case.settings.seed)
         return source.script(case, arguments, called)
 
@@ -203,7 +200,7 @@ class JAX(Framework):
         return {"native": NativeProfiler} if private.PROFILE_DATA.find() else {}
 
     def process_parts(self) -> tuple[ProcessPart, ...]:
-        return process_parts.PARTS
+        return PARTS
 
     def keeps_workspace(self, device: str) -> bool:
         # What XLA plans for a call does not depend on others.
@@ -224,7 +221,7 @@ class JAX(Framework):
     def removed_work(
         self,
         case: Case,
-        arguments: Mapping[str, Any],
+        arguments: CallArguments,
         function: Callable[..., Any] | None,
         call: Callable[[], Any],
         gradient: Callable[[], Gradient] | None,
@@ -240,7 +237,7 @@ class JAX(Framework):
         return len(os.sched_getaffinity(0))
 
     def has_nan(self, outputs: Any) -> bool:
-        with programs.expected():
+        with expected():
             return tensors.has_nan(outputs)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
@@ -257,3 +254,17 @@ def _skip_out_of_memory(device: str) -> Iterator[None]:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         raise UnsupportedError(f"{device} has too little memory for it") from error
+
+
+def _values() -> dict[str, Any]:
+    return dict(jax.config.values)
+
+
+def _set_values(before: Mapping[str, Any]) -> None:
+    now = _values()
+    for name, value in before.items():
+        if now.get(name) != value:
+            jax.config.update(name, value)
+
+
+PARTS = (ProcessPart("JAX's configuration changed", _values, _set_values, is_set_up=True),)

@@ -14,7 +14,7 @@ from jax import lax
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import Constant, Core
+from opperf.frameworks.base import CallArguments, Constant, Core
 from opperf.frameworks.jax import devices, functions, parameters, primitives, registry
 from opperf.frameworks.jax.devices import DTYPES, dtype_of
 from opperf.frameworks.jax.messages import refusal
@@ -180,7 +180,7 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 
 
 def bind(
-    function: Callable[..., Any], arguments: Mapping[str, Any], seed: int
+    function: Callable[..., Any], arguments: CallArguments, seed: int
 ) -> functools.partial[Any]:
     """Returns a call, as `paths.bind`, with a key of the seed if it draws random numbers."""
     primitive = primitives.called_by(function)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from opperf.errors import NoGradientError, OpperfError, one_line
-from opperf.frameworks.jax import programs
+from opperf.frameworks.jax.compiling import expected
 from opperf.frameworks.jax.messages import EAGER_ONLY, refusal
 from opperf.frameworks.jax.programs import Call, CompiledCall, Flat, Program
 
@@ -54,7 +54,7 @@ class VectorJacobianProduct:
             self._forward, self._backward = _eager(first), _eager(second)
         self._pullback: Any = None
         self.heads: list[Any] = []
-        with programs.expected():
+        with expected():
             self._try()
 
     def _try(self) -> None:

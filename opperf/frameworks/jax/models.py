@@ -14,6 +14,7 @@ from opperf.errors import NoGradientError, UsageError
 from opperf.frameworks import numpy_arrays
 from opperf.frameworks.base import Flops, Gradient, Kept
 from opperf.frameworks.jax import programs
+from opperf.frameworks.jax.compiling import expected
 from opperf.frameworks.jax.devices import dtype_of, jax_device
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
@@ -57,7 +58,7 @@ class JAXModel:
         self._mode = programs.MODES[settings.mode]
         self._compiles = settings.mode in programs.COMPILED
         self._device, self._dtype = jax_device(settings.device), dtype_of(settings.dtype)
-        with programs.expected():
+        with expected():
             self._parameters = self._placed(model.parameters)
             inputs = self._placed(model.inputs)
             self._targets = self._placed(tuple(model.targets))
@@ -134,8 +135,7 @@ class JAXModel:
 
     def _gradients_of(self, parameters: Any, unnamed: Any, named: Any, targets: Any) -> Any:
         function = jax.value_and_grad(
-            lambda own: tuple(reversed(self._with_loss(own, unnamed, named, targets))),
-            has_aux=True,
+            lambda own: tuple(reversed(self._with_loss(own, unnamed, named, targets))), has_aux=True
         )
         (loss, outputs), gradients = function(parameters)
         return outputs, loss, gradients
@@ -185,7 +185,7 @@ class JAXModel:
         if self._current is None:
             self._check_parameters()
             self._current = self._parameters
-            with programs.expected():
+            with expected():
                 self._state = self._optimizer.init(self._parameters)
 
     def reset(self) -> None:
@@ -195,7 +195,7 @@ class JAXModel:
     def results(self, steps: int = 1) -> Mapping[str, Any]:
         for _ in range(steps - 1):
             self.step()
-        with programs.expected():
+        with expected():
             found = self._results()
             self.reset()
             return found

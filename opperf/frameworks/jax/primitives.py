@@ -10,6 +10,7 @@ from typing import Any
 
 from jax.extend import core
 
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.jax import categories, private, registry
 from opperf.frameworks.jax.devices import platform_of
 from opperf.frameworks.jax.structures import decode
@@ -173,7 +174,7 @@ def callers(name: str) -> tuple[Operator, ...]:
     return tuple(dict.fromkeys(caller for caller in found if caller is not None))
 
 
-def bind(primitive: core.Primitive, arguments: Mapping[str, Any]) -> functools.partial[Any]:
+def bind(primitive: core.Primitive, arguments: CallArguments) -> functools.partial[Any]:
     """Returns the call of a primitive with a case's arguments."""
     inputs = {name: value for name, value in arguments.items() if INPUT.fullmatch(name)}
     ordered = sorted(inputs, key=lambda name: int(name[1:]))

@@ -7,8 +7,7 @@ from __future__ import annotations
 import functools
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,47 +20,7 @@ import numpy as np
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import Flops
 from opperf.frameworks.jax import devices, memory, private
-
-
-class _Counter:
-    """Counts JAX's events: of programs outside `expected`, and of the cache."""
-
-    def __init__(self) -> None:
-        self.found = 0
-        """Programs compiled outside `expected`."""
-        self.depth = 0
-        """Number of open contexts of `expected`."""
-        self.from_cache = 0
-        self.compiling_ns = 0
-
-    def listen(self, event: str, duration_secs: float, **_: Any) -> None:
-        if event == private.COMPILED:
-            self.compiling_ns += round(1e9 * duration_secs)
-            self.found += not self.depth
-
-    def listen_to_cache(self, event: str, **_: Any) -> None:
-        self.from_cache += event == private.FROM_CACHE
-
-
-_counter = _Counter()
-jax.monitoring.register_event_duration_secs_listener(_counter.listen)
-jax.monitoring.register_event_listener(_counter.listen_to_cache)
-
-
-def compiling_ns() -> int:
-    """Returns the nanoseconds that this process has compiled for, in all of its threads."""
-    return _counter.compiling_ns
-
-
-@contextmanager
-def expected() -> Iterator[None]:
-    """Returns a context in which what is compiled is no recompilation."""
-    _counter.depth += 1
-    try:
-        yield
-    finally:
-        _counter.depth -= 1
-
+from opperf.frameworks.jax.compiling import COUNTER, expected
 
 PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 """Types of results that hold none of JAX's arrays."""
@@ -149,7 +108,7 @@ class Cost:
     first_ns: float = 0.0
     """Of `compile_ns`, what the function's own program took; the others are its gradient's."""
     cache_misses: int = 0
-    before: int = field(default_factory=lambda: _counter.found)
+    before: int = field(default_factory=lambda: COUNTER.found)
     """Recompilations in this process before the case's."""
 
 
@@ -209,12 +168,12 @@ class Program:
         jitted = jax.jit(self._function, donate_argnums=self._donated)
         self.traced = jitted.trace(*arrays)
         self._lowered = lowered = self.traced.lower()
-        lowered_at, hits = time.perf_counter(), _counter.from_cache
+        lowered_at, hits = time.perf_counter(), COUNTER.from_cache
         self.call = self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
         self.cost.first_ns = self.cost.first_ns or self.cost.compile_ns
-        self.cost.cache_misses += _counter.from_cache == hits
+        self.cost.cache_misses += COUNTER.from_cache == hits
         return jitted
 
     def text(self) -> str:
@@ -410,7 +369,7 @@ def costs(call: Callable[[], Any]) -> dict[str, float]:
         "lowering": cost.lowering_ns,
         "compilation": cost.compile_ns,
         "compile_cache_misses": float(cost.cache_misses),
-        "recompilations": float(_counter.found - cost.before),
+        "recompilations": float(COUNTER.found - cost.before),
     }
     moved = call.program.analysis().get("bytes accessed")
     return found if moved is None else found | {"bytes_accessed": moved}

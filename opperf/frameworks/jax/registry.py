@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.frameworks.jax import categories, parameters
+from opperf.frameworks.paths import fold_aliases
 from opperf.model import Operator
 
 _DTYPES = "computes on dtypes, not on arrays"
@@ -227,21 +228,11 @@ def canonical_names() -> dict[str, str]:
 
 
 @functools.cache
-def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
-    folded: dict[str, list[str]] = {}
-    for name, canonical in canonical_names().items():
-        if not exclusion(canonical):
-            folded.setdefault(canonical, []).append(name)
-    return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
-
-
-@functools.cache
 def operators() -> tuple[Operator, ...]:
     """Returns every distinct operator, aliases folded, sorted by name."""
-    return tuple(
-        _operator(public_functions()[name], aliases)
-        for name, aliases in sorted(_fold_aliases().items())
-    )
+    names = canonical_names().items()
+    distinct = fold_aliases((one, name) for name, one in names if not exclusion(one))
+    return tuple(_operator(public_functions()[name], aliases) for name, aliases in distinct)
 
 
 def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from opperf.frameworks import scripts
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import Code
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD, TURNED
@@ -23,7 +24,7 @@ STRUCTURES = re.compile(r"\bjax\.extend\.core\.primitives\b")
 """Modules that structured arguments name, and that JAX does not import."""
 
 
-def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
     """Returns the imports, the arrays and the call, with its backward pass if the case has one."""
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)

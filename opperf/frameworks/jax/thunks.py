@@ -22,6 +22,7 @@ from jax.profiler import TraceAnnotation
 from opperf.errors import ProfilerError
 from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import private, programs
+from opperf.frameworks.jax.compiling import expected
 from opperf.frameworks.jax.devices import jax_device, platform_of
 from opperf.frameworks.recording import (
     EventCost,
@@ -208,7 +209,7 @@ def _loop(steps: int) -> Callable[[], object]:
     def loop(first: Any, rows: Any) -> Any:
         return jax.lax.scan(step, first, rows)
 
-    with programs.expected(), jax.default_device(jax_device(CPU)):
+    with expected(), jax.default_device(jax_device(CPU)):
         arrays = jnp.ones((2, 32)), jnp.ones((steps, 2, 32))
         program = jax.jit(loop).lower(*arrays).compile()
         call = functools.partial(program, *arrays)

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, package_version
-from opperf.frameworks.tested import tested_range
+from opperf.frameworks.installed import Package, package_version, tested_range
 from opperf.numpy_aliases import PYTHON_BELOW, obstacle
 
 PACKAGE = Package(

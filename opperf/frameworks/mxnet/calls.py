@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import mxnet as mx
 
 from opperf.errors import UnsupportedError, suggest
+from opperf.frameworks.base import CallArguments
 from opperf.model import Operator
 
 
@@ -42,7 +43,7 @@ class Function:
         self.operator, self._make = operator, make
         self.__name__ = self.__qualname__ = operator.name
 
-    def bind(self, arguments: Mapping[str, Any]) -> partial[Any]:
+    def bind(self, arguments: CallArguments) -> partial[Any]:
         tensors, plain = split_arguments(arguments)
         return partial(self._make(self.operator, list(tensors), plain), *tensors.values())
 
@@ -50,7 +51,7 @@ class Function:
         return self.bind(arguments)()
 
 
-def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_arguments(arguments: CallArguments) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the tensors, those of a list as `data0`, `data1` ..., and the other arguments."""
     tensors: dict[str, Any] = {}
     plain: dict[str, Any] = {}
@@ -64,7 +65,7 @@ def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[
     return tensors, plain
 
 
-def render_keywords(values: Mapping[str, Any]) -> str:
+def render_keywords(values: CallArguments) -> str:
     """Returns the plain values as keywords in a script."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import mxnet as mx
 
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.mxnet import graphs, private, registry
 from opperf.frameworks.mxnet.calls import Call, Function, Graph, Maker, definitions, render_keywords
 from opperf.model import Operator
@@ -78,7 +79,7 @@ NAMES = frozenset(f"{prefix}{name}" for prefix in ("_", EXTENSION) for name in O
 """Names of the operators, on arrays of either kind."""
 
 
-def make_control_flow(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_control_flow(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns the call of a loop or a branch. Raises `UnsupportedError` for an unknown graph."""
     numpy = operator.name.startswith(EXTENSION)
     name = operator.name.removeprefix(EXTENSION if numpy else "_")
@@ -95,7 +96,7 @@ def make_control_flow(operator: Operator, places: Sequence[str], plain: Mapping[
 
 
 def _by_graph(
-    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
+    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: CallArguments
 ) -> Call:
     symbols = (graph.symbol for graph in graphs.values())
     function = getattr(private.SYMBOLS.get(), f"_{name}")
@@ -115,7 +116,7 @@ def _by_graph(
 
 
 def _by_handle(
-    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
+    name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: CallArguments
 ) -> Call:
     function = getattr(private.CONTROL_FLOW.get(), name)
     several = values["num_outputs"] > 1
@@ -142,7 +143,7 @@ NUMPY = "_np"
 """Prefix of operators on NumPy arrays."""
 
 
-def make_by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_by_handle(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a call as MXNet's own functions make it."""
     handle, numpy = registry.handle(operator.name), operator.name.startswith(NUMPY)
     invoke = private.INVOKE.get()

@@ -16,18 +16,23 @@ import numpy as np
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import Constant, Gradient, MemoryReading, Watched
+from opperf.frameworks.base import (
+    CallArguments,
+    Constant,
+    Gradient,
+    MemoryReading,
+    ProcessPart,
+    Watched,
+)
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
-    PACKAGE,
     dead_code,
     functions,
     inference,
     messages,
     models,
     private,
-    process_parts,
     recorder,
     registry,
     source,
@@ -38,7 +43,6 @@ from opperf.frameworks.mxnet import (
 )
 from opperf.frameworks.mxnet.device import context, devices, free_memory, parse
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
-from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.user_code import parameters_of
 from opperf.model import (
@@ -122,7 +126,6 @@ class MXNet(Framework):
     rules = "opperf.rules.mxnet"
     dtypes: tuple[str, ...] = tensors.DTYPES
 
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     gradients: bool = True
     modes: tuple[str, ...] = ("eager", models.HYBRIDIZE)
@@ -234,7 +237,7 @@ class MXNet(Framework):
         return isinstance(value, mx.nd.NDArray) and value.grad is not None
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         """Without the device as an argument an operator without inputs would use the CPU."""
         called = function if function is not None else self.function(case.target)
@@ -251,7 +254,7 @@ class MXNet(Framework):
     def removed_work(
         self,
         case: Case,
-        arguments: Mapping[str, Any],
+        arguments: CallArguments,
         function: Callable[..., Any] | None,
         call: Callable[[], Any],
         gradient: Callable[[], Gradient] | None,
@@ -317,7 +320,7 @@ class MXNet(Framework):
         return device.startswith("gpu")
 
     def process_parts(self) -> tuple[ProcessPart, ...]:
-        return process_parts.PARTS
+        return PARTS
 
     def supports_fork(self, device: str) -> bool:
         # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
@@ -334,3 +337,25 @@ def _distribution() -> str:
     """Returns name and version of the distribution: CUDA builds have other names."""
     name = distribution_name("mxnet")
     return f"{name} {importlib.metadata.version(name)}" if name else "not installed as a package"
+
+
+PARTS = (
+    ProcessPart(
+        "MXNet's NumPy shapes turned on or off",
+        mx.util.is_np_shape,
+        mx.util.set_np_shape,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "MXNet's recording of gradients turned on or off",
+        mx.autograd.is_recording,
+        mx.autograd.set_recording,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "MXNet's mode of training changed",
+        mx.autograd.is_training,
+        mx.autograd.set_training,
+        is_set_up=True,
+    ),
+)

@@ -14,6 +14,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.mxnet import direct, private, registry, user_operators
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import (
@@ -312,7 +313,7 @@ OUT = "out"
 """Keyword of the arrays a call writes to; MXNet's variadic functions do not declare it."""
 
 
-def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
+def bind(function: Callable[..., Any], arguments: CallArguments) -> Callable[[], Any]:
     """Returns a call of `function`, bound in advance, by keyword. A list or array for a variadic
     parameter is spread: `Custom` ends the process when it gets one by keyword."""
     if isinstance(function, Function):

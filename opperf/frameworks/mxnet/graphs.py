@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import mxnet as mx
 from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.mxnet.calls import Call, Graph, definitions, render_keywords, source
 from opperf.model import Operator
 
@@ -89,7 +90,7 @@ TWICE_FREED = frozenset({"_NDArray"})
 """Operators whose arrays MXNet 2, which has loops on NumPy arrays, frees twice."""
 
 
-def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_single(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a graph of the operator alone: some builds infer shapes in a graph only."""
     name = f"{operator.namespace}.{operator.name.removeprefix(f'_{operator.namespace}_')}"
     symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **plain)
@@ -97,7 +98,7 @@ def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, A
     return Call(mx.nd.CachedOp(symbol), (f"call = mx.nd.CachedOp({made})",), "call({})")
 
 
-def make_fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_fused(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a graph that MXNet fuses to this operator. Raises `UnsupportedError` if not."""
     prefix = next(prefix for prefix in LIBRARIES if operator.name.startswith(prefix))
     name, library = FUSED[operator.name.removeprefix(prefix)], LIBRARIES[prefix]
@@ -159,7 +160,7 @@ CACHED = {
 """Operators that run a graph, and the makers of their calls."""
 
 
-def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_cached(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a whole graph."""
     graph, (make, imports) = Graph(plain[GRAPH]), CACHED[operator.name]
     return Call(
@@ -173,9 +174,7 @@ def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, A
     )
 
 
-def make_python_operator(
-    operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
-) -> Call:
+def make_python_operator(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns an operator in Python. Raises `UnsupportedError` if it would end the process."""
     if operator.name in TWICE_FREED and hasattr(mx.npx, "foreach"):
         raise UnsupportedError("MXNet 2 frees its arrays twice, which ends the process; use 1.9")
@@ -190,8 +189,6 @@ def make_python_operator(
     )
 
 
-def make_python_function(
-    operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
-) -> Call:
+def make_python_function(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a function with a gradient in Python, of which each instance may be called once."""
     return Call(lambda *tensors: AddOne()(*tensors), tuple(source(AddOne)), "AddOne()({})")

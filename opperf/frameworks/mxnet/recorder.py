@@ -20,14 +20,8 @@ import numpy as np
 
 from opperf.dtypes import is_floating
 from opperf.errors import UnsupportedError
-from opperf.frameworks.calls import (
-    Calls,
-    EndStep,
-    RecordedCall,
-    Recorder,
-    Sites,
-    caller,
-)
+from opperf.frameworks.base import CallArguments
+from opperf.frameworks.calls import Calls, EndStep, RecordedCall, Recorder, Sites, caller
 from opperf.frameworks.mxnet import private, registry, tensors
 from opperf.model import (
     Argument,
@@ -230,11 +224,7 @@ def key_of(
 
 
 def describe(
-    handle: int,
-    arrays: Sequence[Any],
-    plain: Mapping[str, Any],
-    out: Any,
-    modes: tuple[bool, bool],
+    handle: int, arrays: Sequence[Any], plain: CallArguments, out: Any, modes: tuple[bool, bool]
 ) -> RecordedCall:
     """Returns a call, of which nothing was counted yet. Raises `UnsupportedError` for an operator
     or an argument that no case has."""
@@ -284,10 +274,7 @@ def _by_name(operator: Operator, specs: Sequence[TensorSpec]) -> Iterator[tuple[
 
 
 def _written(
-    arrays: Sequence[Any],
-    specs: Sequence[TensorSpec],
-    arguments: Mapping[str, Argument],
-    out: Any,
+    arrays: Sequence[Any], specs: Sequence[TensorSpec], arguments: Mapping[str, Argument], out: Any
 ) -> dict[str, Argument]:
     """Returns the argument of the arrays that a call writes its results to, if all are arrays that
     it takes; none for others, which make no difference."""

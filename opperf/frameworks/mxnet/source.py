@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -11,6 +11,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.frameworks import scripts
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, private, tensors
@@ -48,7 +49,7 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 """The operator that runs a custom operator, and where the one it is measured with is defined."""
 
 
-def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
     """Returns the imports, the tensors and the call, with its backward pass if the case has one."""
     made = scripts.tensors(case, arguments, seeding=f"mx.random.seed({case.settings.seed})")
     names: Names = {

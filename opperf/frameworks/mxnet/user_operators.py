@@ -12,6 +12,7 @@ from typing import Any
 import mxnet as mx
 
 from opperf.errors import UsageError, one_line
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.mxnet.calls import Call, render_keywords
 from opperf.frameworks.user_modules import PREFIX
 from opperf.model import Kind, Operator, Parameter
@@ -104,7 +105,7 @@ def _parameters(declaration: type) -> tuple[Parameter, ...]:
     )
 
 
-def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make(operator: Operator, places: Sequence[str], plain: CallArguments) -> Call:
     """Returns a call as users make it, and the lines of a script that register the operator."""
     name = type_of(operator)
     declaration = REGISTERED[name]

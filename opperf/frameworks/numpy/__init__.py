@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, renamed
-from opperf.frameworks.tested import tested_range
+from opperf.frameworks.installed import Package, renamed, tested_range
 
 SUCCESSORS = renamed(
     "alltrue=all cumproduct=cumprod in1d=isin msort=sort product=prod rank=ndim round_=round "

@@ -5,26 +5,62 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from opperf.errors import UnsupportedError, one_line
-from opperf.frameworks import base, numpy_arrays
-from opperf.frameworks.base import Constant, MemoryReading
+from opperf.frameworks import base, numpy_arrays, scripts
+from opperf.frameworks.base import CallArguments, Constant, MemoryReading
 from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.numpy import (
-    PACKAGE,
-    functions,
-    memory,
-    private,
-    registry,
-    signatures,
-    source,
-    tensors,
-)
+from opperf.frameworks.fill import Code
+from opperf.frameworks.literals import imports_of
+from opperf.frameworks.numpy import functions, memory, private, registry, signatures, tensors
+from opperf.frameworks.scripts import ScriptTensor
+from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target
+
+
+def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
+    """Returns the import, the arrays and the call."""
+    assert isinstance(call, partial)
+    made = scripts.tensors(case, arguments)
+    names = scripts.names_of(made)
+    codes = {
+        scripted.name: tensors.code(scripted.spec, scripted.seed)
+        for scripted in made
+        if scripted.has_contents
+    }
+    lines = [line for scripted in made for line in _array(scripted, codes)]
+    imported, own = call_in_script(case.target)
+    called = f"out = {own or dotted_path(case, call.func)}({scripts.call_text(call, names)})"
+    imports = [*imports_of(lines), "import numpy as np", *imported]
+    defined = scripts.definitions(codes.values())
+    return "\n".join([*imports, *defined, "", *lines, "", called]) + "\n"
+
+
+def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
+    if made.storage:
+        viewed = f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"
+        return [viewed, *(codes[made.name].lines(f"{made.name}[...]") if made.has_contents else ())]
+    return codes[made.name].lines(made.name)
+
+
+def dotted_path(case: Case, function: Callable[..., Any]) -> str:
+    """Returns a function's path in a script; a method's begins with a seeded generator."""
+    target, seed = case.target, case.settings.seed
+    if not isinstance(target, OperatorTarget):
+        return functions.path_of(function).replace("numpy.", "np.", 1)
+    method = target.name.rpartition(".")[2]
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.random.Generator):
+        return f"np.random.default_rng({seed}).{method}"
+    if isinstance(owner, np.random.RandomState):
+        return f"np.random.RandomState({seed}).{method}"
+    return f"np.{target.name}"
+
 
 REFUSALS = (np.linalg.LinAlgError, *base.REFUSALS)
 """Raised by NumPy for arguments that it does not accept. UFuncTypeError is a TypeError,
@@ -44,7 +80,6 @@ class NumPy(Framework):
     name = registry.FRAMEWORK
     rules = "opperf.rules.numpy"
     dtypes: tuple[str, ...] = registry.DTYPES
-    variables: tuple[str, ...] = PACKAGE.variables
     private_names = private
     roots = functions.ROOTS
 
@@ -57,7 +92,7 @@ class NumPy(Framework):
     write = staticmethod(tensors.write)
     memory_of = staticmethod(tensors.memory_of)
     output_shapes = staticmethod(functions.output_shapes)
-    source = staticmethod(source.script)
+    source = staticmethod(script)
     has_nan = staticmethod(tensors.has_nan)
     tensor = staticmethod(tensors.tensor)
     copy_to_device = staticmethod(tensors.copy_to_device)
@@ -110,7 +145,7 @@ class NumPy(Framework):
         return super().constant(value, device)
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         target = case.target
         called = function or functions.with_seed(target, case.settings.seed)

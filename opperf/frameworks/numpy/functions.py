@@ -11,6 +11,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.numpy import functions, registry, signatures
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
@@ -94,7 +95,7 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 
 
 def bind(
-    function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
+    function: Callable[..., Any], declared: signatures.Parameters, arguments: CallArguments
 ) -> Callable[[], Any]:
     """Returns a call of `function`, as `paths.bind`. A generator's method is bound already."""
     unnamed, named = by_position(arguments)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, renamed
-from opperf.frameworks.tested import tested_range
+from opperf.frameworks.installed import Package, renamed, tested_range
 
 SUCCESSORS = renamed(
     "_cat=cat _stack=stack btrifact=linalg_lu_factor btrisolve=linalg_lu_solve eig=linalg_eig "

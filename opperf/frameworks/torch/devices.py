@@ -16,7 +16,7 @@ import torch
 
 from opperf.errors import DeviceError, UnsupportedError, UsageError, one_line
 from opperf.frameworks.base import CPU
-from opperf.frameworks.nvtx_ranges import Ranges, package_ranges
+from opperf.frameworks.capabilities import Ranges, package_ranges
 from opperf.frameworks.timing import Event
 from opperf.frameworks.torch import xla
 from opperf.frameworks.torch.messages import NOISE

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch.utils import flop_counter
 
-from opperf.frameworks.base import Flops
+from opperf.frameworks.base import CallArguments, Flops
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.tensors import tensors
 
-Formula = Callable[[Mapping[str, Any]], float]
+Formula = Callable[[CallArguments], float]
 """Returns the operations of a call from its arguments by name."""
 
 
@@ -36,13 +36,13 @@ def _attention(query: Any, key: Any) -> float:
     return 4.0 * int(query.numel()) * int(key.shape[1])
 
 
-def _heads(of: Mapping[str, Any]) -> float:
+def _heads(of: CallArguments) -> float:
     query, key, square = of["query"], of["key"], of["proj_weight"]
     # The query and the output have a square matrix each, keys and values too.
     return 2 * _products(query, square) + 2 * _products(key, square) + _attention(query, key)
 
 
-def _encoder_layer(of: Mapping[str, Any]) -> float:
+def _encoder_layer(of: CallArguments) -> float:
     names = ("qkv_weight", "proj_weight", "ffn_weight_1", "ffn_weight_2")
     return _products(of["src"], *map(of.__getitem__, names)) + _attention(of["src"], of["src"])
 

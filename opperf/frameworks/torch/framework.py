@@ -12,13 +12,11 @@ import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Gradient, Watched
+from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.process_parts import ProcessPart
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
-    PACKAGE,
     bodies,
     embedding_tables,
     functions,
@@ -29,7 +27,6 @@ from opperf.frameworks.torch import (
     options,
     overloads,
     private,
-    process_parts,
     recorder,
     registry,
     replay,
@@ -92,7 +89,6 @@ class PyTorch(Framework):
     mode_backends = staticmethod(execution.backends)
     mode_obstacle = staticmethod(execution.obstacle)
     autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
-    variables: tuple[str, ...] = PACKAGE.variables
     # Folders of its compiler, which it would look in anyway.
     own_variables = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
     private_names = private
@@ -236,7 +232,7 @@ class PyTorch(Framework):
         return isinstance(value, torch.Tensor) and value.requires_grad
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> Callable[[], Any]:
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
@@ -244,7 +240,7 @@ class PyTorch(Framework):
         return execution.prepare(case.settings, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
-        self, case: Case, arguments: Mapping[str, Any], function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
     ) -> partial[Any]:
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
@@ -259,7 +255,7 @@ class PyTorch(Framework):
             operator, arguments
         )
 
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
         called = self.function(case.target)
         if isinstance(case.target, ObjectTarget):
             called = self.place_weights(called, case)
@@ -279,7 +275,7 @@ class PyTorch(Framework):
         return {"native": NativeProfiler}
 
     def process_parts(self) -> tuple[ProcessPart, ...]:
-        return process_parts.PARTS
+        return options.PARTS
 
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
@@ -300,7 +296,7 @@ class PyTorch(Framework):
     def removed_work(
         self,
         case: Case,
-        arguments: Mapping[str, Any],
+        arguments: CallArguments,
         function: Callable[..., Any] | None,
         call: Callable[[], Any],
         gradient: Callable[[], Gradient] | None,
@@ -347,7 +343,7 @@ class PyTorch(Framework):
         return replay.Replay(self, case, sequence, group)
 
     def restore(
-        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+        self, case: Case, arguments: CallArguments, call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         if isinstance(case.target, TraceTarget):
             return replay.pause_of(case.target)

@@ -12,6 +12,7 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.torch import SUCCESSORS, bodies, devices, private, registry, schemas
 from opperf.frameworks.torch.devices import DTYPES, dtype_of
 from opperf.frameworks.torch.schemas import OUT
@@ -181,7 +182,7 @@ def _python_parameter(one: inspect.Parameter) -> Parameter:
 
 
 def bind(
-    function: Callable[..., Any], arguments: Mapping[str, Any], device: str
+    function: Callable[..., Any], arguments: CallArguments, device: str
 ) -> functools.partial[Any]:
     """Returns a call of a function with these arguments, bound in advance so that it has no
     overhead. Arguments of an operator go by position, as programs write them, up to the first one

@@ -340,8 +340,4 @@ def _autocast(case: Case) -> Any:
         # A case in float64 runs inside the scope of the one that it verifies.
         is_inside = torch.is_autocast_enabled(kind)
         return torch.autocast(kind, enabled=False) if is_inside else nullcontext()
-    return torch.autocast(
-        kind,
-        dtype=getattr(torch, case.settings.autocast),
-        cache_enabled=False,
-    )
+    return torch.autocast(kind, dtype=getattr(torch, case.settings.autocast), cache_enabled=False)

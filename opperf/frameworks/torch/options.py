@@ -1,4 +1,5 @@
-"""PyTorch's options that hold for a process: flags of its back ends, and setters."""
+"""PyTorch's options that hold for a process: flags of its back ends, setters, and those that a call
+may leave changed."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from opperf.errors import UsageError, suggest
+from opperf.frameworks.base import ProcessPart
 from opperf.frameworks.torch.modes import set_whole_graphs
 
 Read = Callable[[str], Any]
@@ -92,7 +94,7 @@ OPTIONS: Mapping[str, _Option] = {
 
 
 OWN: Mapping[str, tuple[Read, Callable[[Any], object]]] = {
-    "torch.compile.fullgraph": (_boolean, set_whole_graphs),
+    "torch.compile.fullgraph": (_boolean, set_whole_graphs)
 }
 """Options of how opperf calls PyTorch, each with what sets it."""
 
@@ -124,3 +126,50 @@ def option(name: str, text: str) -> Callable[[], object]:
             raise UsageError(f"--set {name}={text}: {str(error).splitlines()[0]}") from error
 
     return apply
+
+
+def _set_deterministic(before: tuple[bool, bool]) -> None:
+    torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+PARTS = (
+    ProcessPart(
+        "PyTorch's default dtype changed",
+        torch.get_default_dtype,
+        torch.set_default_dtype,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "PyTorch's number of threads changed",
+        torch.get_num_threads,
+        torch.set_num_threads,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "PyTorch's gradients turned on or off",
+        torch.is_grad_enabled,
+        torch.set_grad_enabled,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "PyTorch's deterministic algorithms changed",
+        lambda: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        _set_deterministic,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "PyTorch's precision of matrix products changed",
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+        is_set_up=True,
+    ),
+    ProcessPart(
+        "PyTorch's default device changed",
+        torch.get_default_device,
+        torch.set_default_device,
+        is_set_up=True,
+    ),
+)

@@ -48,8 +48,7 @@ SEQUENCE_NUMBER = PrivateName(RECORDER, "torch._C._autograd:_get_sequence_nr")
 MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:TorchDispatchMode")
 DISPATCH_MODE = PrivateName(RECORDER, "torch.utils._python_dispatch:_get_current_dispatch_mode")
 COMPILED_PROGRAM = PrivateName(
-    "compiled programs in a recording",
-    "torch._inductor.output_code:CompiledFxGraph",
+    "compiled programs in a recording", "torch._inductor.output_code:CompiledFxGraph"
 )
 
 # Dead code. A reference to a tensor would be to one of the views of a storage.

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.calls import Range, RecordedCall
 from opperf.frameworks.torch import devices, registry, tensors, user_tensors
 from opperf.model import (
@@ -33,7 +34,7 @@ TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 
 
 def key_of(
-    func: Any, args: tuple[Any, ...], named: Mapping[str, Any], numbers: bool = True
+    func: Any, args: tuple[Any, ...], named: CallArguments, numbers: bool = True
 ) -> Hashable:
     """Returns what two equal calls of an operator have in common: shapes, dtypes, strides, devices,
     sharing of storages and plain values; without `numbers`, all but the values of numbers."""
@@ -53,10 +54,7 @@ def key_of(
 
 
 def _add(
-    values: Iterable[Any],
-    parts: list[Hashable],
-    storages: list[tuple[int, int]],
-    numbers: bool,
+    values: Iterable[Any], parts: list[Hashable], storages: list[tuple[int, int]], numbers: bool
 ) -> None:
     """Adds values to the parts of a key, and the storages of tensors to `storages`, by their
     addresses, each with the number of elements before the tensor."""
@@ -99,7 +97,7 @@ def _target(func: Any) -> OperatorTarget:
     return OperatorTarget(registry.FRAMEWORK, entry.shown, overload)
 
 
-def describe(func: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> RecordedCall:
+def describe(func: Any, args: tuple[Any, ...], named: CallArguments) -> RecordedCall:
     """Returns a call, of which nothing was counted yet. Raises `UnsupportedError` for an argument
     that no case can have."""
     values = {**{str(place): value for place, value in enumerate(args)}, **named}

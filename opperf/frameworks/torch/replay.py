@@ -18,9 +18,7 @@ from opperf.frameworks.base import CPU
 from opperf.frameworks.replays import NOT_KEPT, CallSequence, Collective, Group, Step
 from opperf.frameworks.torch import functions
 from opperf.frameworks.torch.devices import dtype_of, free_memory, synchronize
-from opperf.frameworks.torch.replay_collectives import Collectives
-from opperf.frameworks.torch.replay_inputs import OutsideTensors
-from opperf.frameworks.torch.replay_streams import Streams
+from opperf.frameworks.torch.replay_surroundings import Collectives, OutsideTensors, Streams
 from opperf.model import (
     Argument,
     Case,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from torch.nn.parameter import is_lazy
 
 from opperf.frameworks import numpy_arrays
-from opperf.frameworks.base import LARGE_BYTES, Kept
+from opperf.frameworks.base import LARGE_BYTES, CallArguments, Kept
 from opperf.frameworks.torch import private, registry, schemas
 from opperf.frameworks.torch.tensors import layout_of, stored_parts, tensors
 from opperf.model import CallableTarget, OperatorTarget, Target
@@ -217,7 +217,7 @@ def _operator(target: Target) -> registry.Registered | None:
     return registry.find(target.path) if isinstance(target, CallableTarget) else None
 
 
-def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+def restore(target: Target, arguments: CallArguments) -> Callable[[], object] | None:
     """Returns a function that restores what an operator writes to beside results; else None."""
     found = _operator(target)
     if found is None:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from opperf.frameworks import scripts
+from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import ScriptTensor
@@ -19,7 +20,7 @@ from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_scrip
 from opperf.model import DEFAULTS, Case, ObjectTarget
 
 
-def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
     """Returns the imports, the tensors and the call, with its backward pass if the case has one."""
     assert isinstance(call, partial)
     seed = f"torch.manual_seed({case.settings.seed})"

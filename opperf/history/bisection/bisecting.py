@@ -27,8 +27,8 @@ from opperf.history.bisection.results import (
     Step,
 )
 from opperf.history.builds import Build, BuildError
-from opperf.history.worktrees import Commit
 from opperf.plurals import pluralize
+from opperf.repository import Commit
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from opperf.comparison.explaining.reports.difference_report import change_text, share_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import one_line
@@ -26,6 +24,7 @@ from opperf.reports.model import (
     texts,
     words,
 )
+from opperf.repository import Commit
 from opperf.results.text import duration
 from opperf.shares import share_text as percent
 
@@ -321,10 +320,10 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
         "outcome": found.outcome,
         "is_open": found.is_open,
         "repository": state.repository,
-        "good": msgspec.to_builtins(state.commits[0]),
-        "bad": msgspec.to_builtins(state.commits[-1]),
+        "good": _commit(state.commits[0]),
+        "bad": _commit(state.commits[-1]),
         "commits": state.last,
-        "first_bad": [msgspec.to_builtins(commit) for commit in found.candidates],
+        "first_bad": [_commit(commit) for commit in found.candidates],
         "probability": found.probability,
         "figure": None if end is None else _figure(end),
         "ratio": None if found.loss is None else found.loss[0],
@@ -355,6 +354,10 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
         "functions": found.functions,
         "notes": list(found.notes),
     }
+
+
+def _commit(commit: Commit) -> dict[str, str]:
+    return {name: getattr(commit, name) for name in ("sha", "author", "date", "subject")}
 
 
 def _sessions(found: Bisection) -> Iterator[tuple[str, str, str]]:

@@ -13,8 +13,8 @@ from opperf.decoding import read_as
 from opperf.errors import RunFileError
 from opperf.history.bisection.posterior import Estimate
 from opperf.history.builds import Recipe
-from opperf.history.worktrees import Commit
 from opperf.model import Struct
+from opperf.repository import Commit
 from opperf.results.output import replace
 
 VERSION = 1

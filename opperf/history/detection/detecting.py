@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from opperf.history.detection import alerts, machine_events
+from opperf.history.detection import machine_events
 from opperf.history.detection.exact import exact_steps, one_per_commit
 from opperf.history.detection.findings import (
     Change,
@@ -27,7 +27,7 @@ from opperf.history.detection.replacements import Carried, carried_changes
 from opperf.history.detection.returns import Move, taken_back
 from opperf.history.detection.series import Series, Strand, by_environment
 from opperf.history.detection.strand_changes import Judged, StrandChange, judge
-from opperf.history.detection.trends import DRIFT_ERRORS, find_drift
+from opperf.history.detection.trends import DAY, DRIFT_ERRORS, find_drift
 from opperf.history.detection.windows import AFTER
 from opperf.shares import share_text
 
@@ -82,7 +82,7 @@ def detect(
     )
     ordered = [list(_in_order(changes)) for changes in found]
     grouped, many = machine_events.group(ordered, judged)
-    limited = alerts.limit(grouped, series, rate)
+    limited = limit_alerts(grouped, series, rate)
     events = sorted(of_machines + many, key=lambda one: (one.first_bad, one.environment, one.kind))
     return Findings(tuple(map(tuple, limited)), tuple(events), tuple(notes), level=judged.level)
 
@@ -249,3 +249,33 @@ def _trend_notes(series: Sequence[Series], judged: Judged, smallest: float) -> l
             message = f"a drift of {math.expm1(change):+.1%} without a step"
             notes.append(SeriesNote(key, NoteKind.DRIFT, strand.environment, first, message))
     return notes
+
+
+def limit_alerts(
+    found: list[list[Change]], series: Sequence[Series], rate: Rate
+) -> list[list[Change]]:
+    """Returns the changes, those marked that are over the budget. An alert was sent when its commit
+    was checked, so that a later and clearer one does not take its place; without times, all points
+    are of one period."""
+    if rate.most_alerts is None:
+        return found
+    alarms = []
+    for row, changes in enumerate(found):
+        one = series[row]
+        when = dict(zip(one.positions.tolist(), one.times.tolist(), strict=True))
+        alarms += [
+            (change.seen_at, change.p, change.key, row, column, when[change.seen_at])
+            for column, change in enumerate(changes)
+            if change.is_alarm
+        ]
+    sent: list[float] = []
+    limited = [list(changes) for changes in found]
+    for *_, row, column, time in sorted(alarms, key=lambda alarm: alarm[:4]):
+        # Without a time, every alert counts against every other.
+        recent = [at for at in sent if not time - at >= rate.days * DAY]
+        if len(recent) < rate.most_alerts:
+            sent.append(time if math.isfinite(time) else math.nan)
+        else:
+            change = limited[row][column]
+            limited[row][column] = msgspec.structs.replace(change, over_budget=True)
+    return limited

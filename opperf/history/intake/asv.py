@@ -33,9 +33,10 @@ from opperf.history.intake.figures import (
     outcome,
     submit,
 )
-from opperf.history.model import Commit, Entry, Point, Submission
+from opperf.history.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.plurals import pluralize
+from opperf.repository import Commit
 
 SOURCE = "asv"
 

@@ -14,19 +14,12 @@ import numpy as np
 from opperf.errors import RunFileError
 from opperf.history.intake.documents import label, wrong
 from opperf.history.intake.units import Known, kind_of, known_unit
-from opperf.history.model import (
-    WHOLE,
-    Commit,
-    Entry,
-    Point,
-    SeriesFacts,
-    SeriesKey,
-    Submission,
-)
+from opperf.history.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.instruments.profilers.summary import median_interval
 from opperf.model import MetricKind, Struct
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
+from opperf.repository import Commit
 from opperf.results.possible import refused_order
 
 KEYED = (

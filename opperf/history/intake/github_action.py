@@ -31,9 +31,10 @@ from opperf.history.intake.figures import (
     submit,
 )
 from opperf.history.intake.units import is_rate
-from opperf.history.model import Commit, Entry, Point
+from opperf.history.model import Entry, Point
 from opperf.model import Struct
 from opperf.model.base import digest
+from opperf.repository import Commit
 
 SOURCE = "github-action-benchmark"
 

@@ -22,8 +22,9 @@ from opperf.history.intake.figures import (
     point_of_samples,
     submit,
 )
-from opperf.history.model import Commit, Entry, Point, Submission
+from opperf.history.model import Entry, Point, Submission
 from opperf.model import Struct
+from opperf.repository import Commit
 
 UNVERSIONED = ("", "unversioned", "unknown")
 """Ids of the commit of a project without version control."""

@@ -32,9 +32,10 @@ from opperf.history.intake.figures import (
     submit,
 )
 from opperf.history.intake.units import UNITS, is_rate
-from opperf.history.model import Commit, Entry, Point, Submission
+from opperf.history.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.model.base import digest
+from opperf.repository import Commit
 
 IN_NAME = re.compile(r"[(_ ](\w+)\)?\Z")
 """Unit at the end of a metric's name: `latency(us)`, `compile_time_s`."""

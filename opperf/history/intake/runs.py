@@ -22,13 +22,13 @@ from opperf.history.model import (
     SeriesKey,
     Submission,
 )
-from opperf.history.repository import Checkout
 from opperf.machine.environment import comparability
 from opperf.metrics import metrics_in
 from opperf.model import Metric, MetricKind, Record, Run, Status, Summary, identity_of
 from opperf.model.base import ID_LENGTH, digest
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
+from opperf.repository import Checkout
 from opperf.results.kept import display
 from opperf.results.outliers import commands_for
 from opperf.results.runfile import read_run

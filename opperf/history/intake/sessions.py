@@ -18,11 +18,12 @@ from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import RunFileError, UsageError
 from opperf.history.intake.runs import seconds_of
-from opperf.history.model import Commit, CommitsOf, SeriesKey
+from opperf.history.model import CommitsOf, SeriesKey
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
 from opperf.model import DECLARED, Case, Environment, Run
 from opperf.model.base import ID_LENGTH, digest
+from opperf.repository import Commit
 from opperf.results.runfile import read_visits
 from opperf.sources.varying import with_settings
 

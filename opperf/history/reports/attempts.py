@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from opperf.history.attempts import Attempt
-from opperf.history.model import Commit
-from opperf.history.reports.values import date_text, sha_text
+from opperf.history.reports.values import date_text
 from opperf.plurals import pluralize
 from opperf.reports.model import Report, Section, Table, names, numbers, texts, words
+from opperf.repository import Commit
 
 COMMAND = "history run"
 
@@ -29,7 +29,7 @@ def attempts_report(
         for commit, attempt in listed
     ]
     columns = [
-        words("Commit", [sha_text(commit.sha) for commit, _ in listed], is_whole=True),
+        words("Commit", [commit.short for commit, _ in listed], is_whole=True),
         words("Date", [date_text(commit.time) for commit, _ in listed], is_whole=True),
         names("State", [attempt.outcome.value for _, attempt in listed]),
         numbers("Cases", [str(attempt.cases or "") for _, attempt in listed]),

@@ -13,15 +13,15 @@ from opperf.history.reports.values import (
     commit_date,
     figure_at,
     figure_with_unit,
-    sha_text,
 )
 from opperf.history.reports.verdicts import latest_values, verdict_cell
 from opperf.history.store.reading import StoredEnvironment
 from opperf.history.store.rows import Project, StoredRun
 from opperf.history.timelines import History
-from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
+from opperf.history.verdicts import NOTHING, Evidence
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, Report, Section, Table, names, numbers, texts, words
+from opperf.repository import sha_text
 
 COMMAND = "history list"
 
@@ -42,58 +42,35 @@ def series_report(
     """Returns the series of a project, each with its latest figure and verdict, and since when it
     has none, by the open events."""
     stops = _stops(history, events)
-    rows: list[tuple[object, ...]] = []
-    verdicts: list[SessionVerdict | None] = []
-    for line in history.timelines:
-        if line.key.metric == WHOLE:
-            continue
-        latest = history.runs[line.run[-1]]
-        verdict = next(iter(evidence.of_key(line.key)), None)
-        verdicts.append(verdict)
-        rows.append(
-            (
-                *(
-                    line.id,
-                    line.facts.name,
-                    line.facts.inputs,
-                    line.facts.settings,
-                    line.key.metric,
-                ),
-                *(line.key.environment, len(line.run), latest.commit.sha, float(line.median[-1])),
-                *(line.facts.unit, line.key.case, line.facts.command, stops.get(line.id, "")),
-                *latest_values(verdict),
-            )
-        )
     shown = [line for line in history.timelines if line.key.metric != WHOLE]
-    keys = list(dict.fromkeys(line.key.environment for line in shown))
-    table = Table(
+    verdicts = [next(iter(evidence.of_key(line.key)), None) for line in shown]
+    latest = [history.runs[line.run[-1]].commit for line in shown]
+    rows = [
         (
-            numbers("Series", [f"#{line.id}" for line in shown]),
-            names("Operator", [line.facts.name for line in shown]),
-            texts("Inputs", [line.facts.inputs for line in shown]),
-            words("Metric", [line.key.metric for line in shown], is_whole=True),
-            numbers("Figures", [str(len(line.run)) for line in shown]),
-            words("At", [sha_text(history.runs[line.run[-1]].commit.sha) for line in shown], True),
-            numbers(
-                "Latest", [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
-            ),
-            *(
-                [words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True)]
-                if stops
-                else []
-            ),
-            *(
-                [Column("Verdict, B/A", [verdict_cell(verdict) for verdict in verdicts])]
-                if any(verdicts)
-                else []
-            ),
-            *(
-                [words("Environment", [line.key.environment for line in shown])]
-                if len(keys) > 1
-                else []
-            ),
+            *(line.id, line.facts.name, line.facts.inputs, line.facts.settings, line.key.metric),
+            *(line.key.environment, len(line.run), commit.sha, float(line.median[-1])),
+            *(line.facts.unit, line.key.case, line.facts.command, stops.get(line.id, "")),
+            *latest_values(verdict),
         )
-    )
+        for line, commit, verdict in zip(shown, latest, verdicts, strict=True)
+    ]
+    keys = list(dict.fromkeys(line.key.environment for line in shown))
+    figures = [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
+    columns = [
+        numbers("Series", [f"#{line.id}" for line in shown]),
+        names("Operator", [line.facts.name for line in shown]),
+        texts("Inputs", [line.facts.inputs for line in shown]),
+        words("Metric", [line.key.metric for line in shown], is_whole=True),
+        numbers("Figures", [str(len(line.run)) for line in shown]),
+        words("At", [commit.short for commit in latest], is_whole=True),
+        numbers("Latest", figures),
+    ]
+    if stops:
+        columns.append(words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True))
+    if any(verdicts):
+        columns.append(Column("Verdict, B/A", list(map(verdict_cell, verdicts))))
+    if len(keys) > 1:
+        columns.append(words("Environment", [line.key.environment for line in shown]))
     machines = [
         f"{key}: {environments[key].label or 'unknown'}" for key in keys if key in environments
     ]
@@ -103,7 +80,7 @@ def series_report(
         command=COMMAND,
         title=title,
         sections=[
-            Section(table=table, below=[closing]),
+            Section(table=Table(tuple(columns)), below=[closing]),
             Section(title="Environments", items=machines),
         ],
         data={
@@ -157,7 +134,7 @@ def runs_report(runs: Sequence[StoredRun], project: Project, points: Mapping[int
     table = Table(
         (
             names("Run", [run.identity for run in runs]),
-            words("Commit", [sha_text(run.commit.sha) for run in runs], is_whole=True),
+            words("Commit", [run.commit.short for run in runs], is_whole=True),
             words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
             words("Branch", [run.branch for run in runs]),
             words("Tree", ["dirty" if run.is_dirty else "" for run in runs]),

@@ -7,9 +7,10 @@ from typing import Any
 
 from opperf.history.checking import Checked, Noted, Pending
 from opperf.history.detection.findings import SeriesNote
-from opperf.history.reports.values import percent, sha_text
+from opperf.history.reports.values import percent
 from opperf.history.store.rows import number_or_null
 from opperf.history.timelines import Timeline
+from opperf.repository import sha_text
 
 SHOWN_NOTES = 20
 """Most notes in a report for people."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.history.events import Event
-from opperf.history.reports.values import change_text, commit_date, date_text, figure_at, sha_text
+from opperf.history.reports.values import change_text, commit_date, date_text, figure_at
 from opperf.history.reports.verdicts import data_of, verdicts_section
 from opperf.history.store.events import StateOf
 from opperf.history.store.reading import Failure, StoredEnvironment
@@ -16,6 +16,7 @@ from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence
 from opperf.reports.model import Report, Section, Table, figures, numbers, texts, words
+from opperf.repository import sha_text
 
 COMMAND = "history show"
 
@@ -49,7 +50,7 @@ def show_report(
         for line in history.timelines
     }
     rows = [row for line in history.timelines for row in _rows(history, line)]
-    at = {run.id: sha_text(run.commit.sha) for run in history.runs}
+    at = {run.id: run.commit.short for run in history.runs}
     failed = [
         f"{at[line.run]}: {line.status}: {line.reason}" for line in failures if line.run in at
     ]
@@ -143,7 +144,7 @@ def _section(
     ]
     table = Table(
         (
-            words("Commit", [sha_text(run.commit.sha) for run in runs], is_whole=True),
+            words("Commit", [run.commit.short for run in runs], is_whole=True),
             words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
             words("Branch", [run.branch + (", dirty" if run.is_dirty else "") for run in runs]),
             figures("Median", values, line.facts.unit),

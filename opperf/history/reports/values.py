@@ -6,17 +6,9 @@ import math
 from datetime import datetime, timezone
 
 from opperf.history.events import Event, Kind
-from opperf.history.model import Commit
 from opperf.history.timelines import Timeline
+from opperf.repository import Commit
 from opperf.results.units import Figure, choose_unit, format_figure
-
-SHOWN_SHA = 10
-"""Characters of a commit's id in tables, as git shows it of large repositories."""
-
-
-def sha_text(sha: str) -> str:
-    """Returns the beginning of a commit's id."""
-    return sha[:SHOWN_SHA]
 
 
 def date_text(seconds: float) -> str:

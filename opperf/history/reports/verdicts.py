@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.history.reports.values import date_text, sha_text
+from opperf.history.reports.values import date_text
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize
@@ -81,8 +81,8 @@ def verdicts_section(
             numbers("B/A", [verdict.ratio_text for verdict in verdicts]),
             numbers("90 % interval", [verdict.interval for verdict in verdicts]),
             numbers("Blocks", [str(verdict.blocks) for verdict in verdicts]),
-            words("A", [sha_text(verdict.a.sha) for verdict in verdicts], is_whole=True),
-            words("B", [sha_text(verdict.b.sha) for verdict in verdicts], is_whole=True),
+            words("A", [verdict.a.short for verdict in verdicts], is_whole=True),
+            words("B", [verdict.b.short for verdict in verdicts], is_whole=True),
             words("Measured", [date_text(verdict.started) for verdict in verdicts], is_whole=True),
             words("Session", [verdict.session for verdict in verdicts], is_whole=True),
             *(environments if len(keys) > 1 else ()),

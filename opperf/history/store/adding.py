@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, func, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from opperf.history.model import WHOLE, Added, Commit, CommitsOf, Entry, SeriesKey, Submission
+from opperf.history.model import WHOLE, Added, CommitsOf, Entry, SeriesKey, Submission
 from opperf.history.store import schema
 from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store
@@ -21,6 +21,7 @@ from opperf.history.store.rows import (
     json_text,
     point_row,
 )
+from opperf.repository import Commit
 
 INSERT: dict[str, Callable[..., Any]] = {
     "sqlite": sqlite.insert,

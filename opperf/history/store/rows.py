@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.decoding import decode_as
-from opperf.history.model import Commit, CommitsOf, Point, SeriesFacts, SeriesKey
+from opperf.history.model import CommitsOf, Point, SeriesFacts, SeriesKey
 from opperf.model import MetricKind
+from opperf.repository import Commit
 
 
 class DamagedError(ValueError):

@@ -24,7 +24,7 @@ from sqlalchemy.types import TypeDecorator
 from opperf.errors import one_line
 from opperf.history.store.rows import DamagedError
 
-VERSION = "0005"
+VERSION = "0001"
 """The newest migration: that of these tables."""
 
 METADATA = MetaData()
@@ -73,6 +73,17 @@ WITHOUT_FIGURE = text("status != 'ok'")
 """Points that are outcomes without a figure. In these words, and without a parameter, a query finds
 them by their index; among five million points that are read it takes eight seconds."""
 
+
+def _columns(kind: Any, *names: str, nullable: bool = True) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=nullable) for name in names]
+
+
+def _of_project() -> list[Column[Any]]:
+    """Returns the columns of what is a project's."""
+    project = ForeignKey("projects.id", ondelete="CASCADE")
+    return [Column("id", Integer, primary_key=True), Column("project", project, nullable=False)]
+
+
 projects = Table(
     "projects",
     METADATA,
@@ -82,22 +93,14 @@ projects = Table(
     Column("created", Number, nullable=False),
 )
 
-
-def _project() -> Column[int]:
-    return Column("project", ForeignKey("projects.id", ondelete="CASCADE"), nullable=False)
-
-
 commits = Table(
     "commits",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
-    Column("sha", Text, nullable=False),
-    Column("parent", Text, nullable=False),
+    *_of_project(),
+    *_columns(Text, "sha", "parent", nullable=False),
     Column("position", Whole),
     Column("time", Number),
-    Column("author", Text, nullable=False),
-    Column("subject", Text, nullable=False),
+    *_columns(Text, "author", "subject", nullable=False),
     UniqueConstraint("project", "sha"),
 )
 
@@ -106,46 +109,32 @@ environments = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("key", Text, nullable=False, unique=True),
-    Column("label", Text, nullable=False),
-    Column("facts", Text, nullable=False),
+    *_columns(Text, "label", "facts", nullable=False),
 )
 
 runs = Table(
     "runs",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
+    *_of_project(),
     Column("identity", Text, nullable=False),
     Column("commit_id", ForeignKey("commits.id"), nullable=False),
     Column("branch", Text, nullable=False),
     Column("is_dirty", Boolean, nullable=False),
-    Column("started", Number, nullable=False),
-    Column("added", Number, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("command", Text, nullable=False),
-    Column("labels", Text, nullable=False),
+    *_columns(Number, "started", "added", nullable=False),
+    *_columns(Text, "source", "command", "labels", nullable=False),
     UniqueConstraint("project", "identity"),
 )
 
 series = Table(
     "series",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
-    Column("case_id", Text, nullable=False),
-    Column("metric", Text, nullable=False),
+    *_of_project(),
+    *_columns(Text, "case_id", "metric", nullable=False),
     Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("kind", Text, nullable=False),
+    *_columns(Text, "name", "unit", "kind", nullable=False),
     Column("lower_is_better", Boolean, nullable=False),
-    Column("relative_tolerance", Number, nullable=False),
-    Column("absolute_tolerance", Number, nullable=False),
-    Column("inputs", Text, nullable=False),
-    Column("settings", Text, nullable=False),
-    Column("category", Text, nullable=False),
-    Column("framework", Text, nullable=False),
-    Column("command", Text, nullable=False),
+    *_columns(Number, "relative_tolerance", "absolute_tolerance", nullable=False),
+    *_columns(Text, "inputs", "settings", "category", "framework", "command", nullable=False),
     UniqueConstraint("project", "case_id", "metric", "environment_id"),
 )
 
@@ -154,14 +143,9 @@ points = Table(
     METADATA,
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
     Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("status", Text, nullable=False),
-    Column("reason", Text, nullable=False),
+    *_columns(Text, "status", "reason", nullable=False),
     Column("n", Whole, nullable=False),
-    Column("median", Number),
-    Column("low", Number),
-    Column("high", Number),
-    Column("q25", Number),
-    Column("q75", Number),
+    *_columns(Number, "median", "low", "high", "q25", "q75"),
     Index("points_by_run", "run_id"),
     Index(
         "points_without_figure",
@@ -194,12 +178,8 @@ run_figures = Table(
 aliases = Table(
     "aliases",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
-    Column("old", Text, nullable=False),
-    Column("new", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_of_project(),
+    *_columns(Text, "old", "new", "who", "why", nullable=False),
     Column("time", Number, nullable=False),
     UniqueConstraint("project", "old"),
 )
@@ -208,26 +188,16 @@ aliases = Table(
 events = Table(
     "events",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
+    *_of_project(),
     Column("branch", Text, nullable=False),
     Column("series_id", ForeignKey("series.id", ondelete="CASCADE")),
     Column("environment_id", ForeignKey("environments.id")),
-    Column("kind", Text, nullable=False),
-    Column("last_good", Text, nullable=False),
-    Column("first_bad", Text, nullable=False),
-    Column("before", Number),
-    Column("after", Number),
-    Column("ratio", Number),
-    Column("low", Number),
-    Column("high", Number),
-    Column("p", Number),
-    Column("method", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    *_columns(Text, "kind", "last_good", "first_bad", nullable=False),
+    *_columns(Number, "before", "after", "ratio", "low", "high", "p"),
+    *_columns(Text, "method", "state", nullable=False),
     Column("count", Whole, nullable=False),
     Column("settings", Text, nullable=False, server_default=""),
-    Column("created", Number, nullable=False),
-    Column("updated", Number, nullable=False),
+    *_columns(Number, "created", "updated", nullable=False),
     Index("events_of_project", "project", "branch"),
 )
 """Changes that were detected: of a series, or of an environment whose series changed together."""
@@ -237,9 +207,7 @@ states = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("event_id", ForeignKey("events.id", ondelete="CASCADE"), nullable=False),
-    Column("state", Text, nullable=False),
-    Column("who", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_columns(Text, "state", "who", "why", nullable=False),
     Column("time", Number, nullable=False),
     Index("states_of_event", "event_id"),
 )
@@ -248,24 +216,17 @@ states = Table(
 verdicts = Table(
     "verdicts",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    _project(),
-    Column("session", Text, nullable=False),
-    Column("case_id", Text, nullable=False),
-    Column("metric", Text, nullable=False),
+    *_of_project(),
+    *_columns(Text, "session", "case_id", "metric", nullable=False),
     Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("inputs", Text, nullable=False),
+    *_columns(Text, "name", "inputs", nullable=False),
     Column("a_id", ForeignKey("commits.id"), nullable=False),
     Column("b_id", ForeignKey("commits.id"), nullable=False),
     Column("verdict", Text, nullable=False),
-    Column("ratio", Number),
-    Column("low", Number),
-    Column("high", Number),
+    *_columns(Number, "ratio", "low", "high"),
     Column("blocks", Whole, nullable=False),
     Column("all_threads", Text, nullable=False),
-    Column("started", Number, nullable=False),
-    Column("added", Number, nullable=False),
+    *_columns(Number, "started", "added", nullable=False),
     UniqueConstraint("project", "session", "case_id", "metric"),
 )
 """Figures of two commits that a session measured in turn. Of a case, metric and environment, and

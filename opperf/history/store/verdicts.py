@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, func, select, update
 
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Update
-from opperf.history.model import Added, Commit, CommitsOf, SeriesKey, Submission
+from opperf.history.model import Added, CommitsOf, SeriesKey, Submission
 from opperf.history.store import schema
 from opperf.history.store.adding import (
     add_run,
@@ -44,6 +44,7 @@ from opperf.history.verdicts import (
     by_figure,
     decide_events,
 )
+from opperf.repository import Commit
 
 FIGURES = ("ratio", "low", "high")
 

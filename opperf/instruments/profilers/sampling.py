@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
 from opperf.instruments.profilers.stopping import Criterion, SamplesSoFar
@@ -230,3 +230,23 @@ def sample_in_turn(
 ROUNDS = 5
 """Rounds between two looks at the criteria, the fewest samples that a time limit leaves: a look
 sorts the ratios."""
+
+
+T = TypeVar("T")
+
+
+Steps = Generator[Sampling, Samples, T]
+
+
+def run(steps: Steps[T]) -> T:
+    """Samples each step as it comes."""
+    try:
+        wanted = next(steps)
+        while True:
+            # Held beyond the end of the steps, which is an exception on its way: the last result's
+            # own end may run code, as that of MXNet's capsules does.
+            done = sample(*wanted[1:])
+            wanted = steps.send(done)
+    except StopIteration as end:
+        result: T = end.value
+        return result

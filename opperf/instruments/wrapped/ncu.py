@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError
-from opperf.frameworks.nvtx_ranges import DOMAIN
+from opperf.frameworks.capabilities import DOMAIN
 from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.wrapped.program import (
     NAME,
@@ -113,12 +113,7 @@ COLUMNS = (
     ),
     Column(
         "dram__bytes_write.sum",
-        wrapped_metric(
-            "ncu_written",
-            "B",
-            "ncu written",
-            "bytes written to the GPU's memory",
-        ),
+        wrapped_metric("ncu_written", "B", "ncu written", "bytes written to the GPU's memory"),
         total,
     ),
     Column(

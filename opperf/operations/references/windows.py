@@ -292,5 +292,5 @@ REFERENCES: Functions = {
     # The maxima of `output_size` cells, and their indices.
     "adaptive_max_pooling": lambda data, output_size: maxima(
         data, output_size, cells(data.shape[2:], output_size)
-    ),
+    )
 }

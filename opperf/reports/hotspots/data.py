@@ -15,21 +15,13 @@ from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.instruments.memory import MEMORY
-from opperf.model import (
-    PASSES,
-    WITHOUT_FIGURE,
-    Case,
-    MetricKind,
-    NoteCode,
-    Record,
-    Run,
-)
-from opperf.reports.hotspots.stalls import may_be_stall
+from opperf.model import PASSES, WITHOUT_FIGURE, Case, MetricKind, NoteCode, Record, Run
 from opperf.reports.hotspots.times import (
     MEASURED,
     Basis,
     add_figures,
     basis_of,
+    may_be_stall,
     recorded_time,
 )
 from opperf.results import projection

@@ -7,16 +7,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opperf.instruments.memory import MEMORY
-from opperf.instruments.recorded import RECORDED
+from opperf.instruments.times import RECORDED
 from opperf.model import PASSES, Case, MetricKind, Run
 from opperf.reports.hotspots.account import Account, accounts_of
-from opperf.reports.hotspots.data import (
-    Hotspot,
-    Hotspots,
-    find_hotspots,
-    group,
-    has_counts,
-)
+from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group, has_counts
 from opperf.reports.hotspots.flame import flame_graph
 from opperf.reports.hotspots.modules import Module, module_tree
 from opperf.reports.hotspots.places import has_places
@@ -58,10 +52,7 @@ SHOWN_SHORT = 10
 SHOWN_CASES = 3
 """Most cases of an operator in the table of cases: the shapes to improve it at."""
 
-KINDS = {
-    MetricKind.WALL: "by the wall clock",
-    MetricKind.KERNEL: "in kernels",
-}
+KINDS = {MetricKind.WALL: "by the wall clock", MetricKind.KERNEL: "in kernels"}
 """Texts of the kinds of times."""
 
 

@@ -13,17 +13,7 @@ from opperf.reports.hotspots.modules import Module, unite_alike
 from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
 from opperf.reports.hotspots.what_if import Forecast
-from opperf.reports.model import (
-    Cell,
-    Column,
-    Fact,
-    Section,
-    Table,
-    figures,
-    names,
-    numbers,
-    words,
-)
+from opperf.reports.model import Cell, Column, Fact, Section, Table, figures, names, numbers, words
 from opperf.results.text import count_text
 from opperf.results.units import Figure, time_text
 
@@ -59,9 +49,7 @@ def account_section(account: Account) -> Section:
     left = len(parts) - len(picked)
     table = Table(columns, shown=picked if left else None, more=_more(left, "step"))
     return Section(
-        facts=tuple(_facts(account)),
-        table=table if parts else None,
-        below=tuple(_remarks(account)),
+        facts=tuple(_facts(account)), table=table if parts else None, below=tuple(_remarks(account))
     )
 
 

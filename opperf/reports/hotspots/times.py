@@ -1,4 +1,5 @@
-"""Times of calls that a ranking is by: as measured, else as recorded; else their number alone."""
+"""Times of calls that a ranking is by: as measured, else as recorded; else their number alone; and
+which may be stalls."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.instruments.recorded import RECORDED
-from opperf.model import PASSES, Case, Record, Run, Status
+from opperf.instruments.times import RECORDED
+from opperf.model import PASSES, Case, NoteCode, Record, Run, Status
 from opperf.results.columns import figure_of
+from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import WIDE, Figure
 from opperf.results.verifications import is_wrong
 
@@ -98,3 +100,25 @@ def add_figures(counted: Iterable[tuple[int, Figure]]) -> Figure:
     widths = [count * entry.half_width for count, entry in pairs if entry.half_width is not None]
     half_width = math.hypot(*widths) if len(widths) == len(pairs) else None
     return Figure(value, half_width, doubtful > WIDE * value)
+
+
+APART = 10.0
+"""Ratio of the median to the shortest sample from which samples are of different things: a clock's
+speed or a cold cache makes a call a few times as long."""
+
+
+def may_be_stall(record: Record) -> bool:
+    """Whether a pass of a record has waits in its samples, and takes much longer than its shortest
+    sample, than the call in the recorded program, or than its bytes and their number explain."""
+    usual = recorded_time(record.case)
+    longest = plausible_ns(record) if usual is None else STALLED * usual
+    for metric in PASSES:
+        summary = record.summaries.get(metric)
+        if summary is None:
+            continue
+        if summary.median >= APART * summary.min:
+            return True
+        is_busy = record.note(metric, NoteCode.BUSY) is not None
+        if is_busy and summary.median >= min(longest, STALLED * summary.min):
+            return True
+    return False

@@ -175,10 +175,7 @@ def _cell(value: object) -> str:
 
 
 def recording_values(
-    found: Hotspots,
-    accounts: Sequence[Account],
-    forecasts: Sequence[Forecast],
-    tree: Module | None,
+    found: Hotspots, accounts: Sequence[Account], forecasts: Sequence[Forecast], tree: Module | None
 ) -> dict[str, Any]:
     """Returns the programs, the forecasts and the tree of modules as values of JSON."""
     return {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.model import TensorSpec, display_argument
 from opperf.plurals import counted, pluralize
@@ -122,11 +123,7 @@ def tensor_report(trace: Trace, number: int) -> Report:
 
 
 def _report(
-    title: str,
-    sections: Sequence[Section],
-    data: Mapping[str, Any],
-    trace: Trace,
-    uses: Sequence[Use],
+    title: str, sections: Sequence[Section], data: JsonObject, trace: Trace, uses: Sequence[Use]
 ) -> Report:
     rows = []
     for use in uses:

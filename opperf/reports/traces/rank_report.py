@@ -20,12 +20,7 @@ from opperf.reports.traces.cells import (
     shown_whole,
     with_anomalies,
 )
-from opperf.reports.traces.overview_report import (
-    HEADER,
-    kind_of,
-    rows_of,
-    values_of,
-)
+from opperf.reports.traces.overview_report import HEADER, kind_of, rows_of, values_of
 from opperf.traces.anomalies import anomaly_values
 from opperf.traces.overview import OperatorUse, Overview, total_ns
 from opperf.traces.rank_comparison import Disagreement, Joined, Ranks

@@ -14,27 +14,10 @@ from opperf.results.plots.dimensions import number_text, ticks_of
 from opperf.results.text import wrap
 from opperf.results.web_page import page_text, xml_text
 
-PALETTE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#8C6D31",
-)
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Colours for the colour-blind, after Okabe and Ito; the faint yellow is a brown."""
 
-SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 """Marks of the points, so that a print without colours can be read too: one fewer than colours, so
 that the ninth line has the first one's colour and another mark."""
 
@@ -126,10 +109,7 @@ def _panel(
 
     legend = _legend(names) if len(names) > 1 else None
     color = alt.Color(
-        "line:N",
-        scale=alt.Scale(domain=list(names), range=list(PALETTE)),
-        sort=None,
-        legend=legend,
+        "line:N", scale=alt.Scale(domain=list(names), range=list(PALETTE)), sort=None, legend=legend
     )
     shape = alt.Shape(
         "line:N", scale=alt.Scale(domain=list(names), range=list(SHAPES)), sort=None, legend=legend
@@ -304,9 +284,5 @@ def _html(chart: Any) -> bytes:
     ).encode()
 
 
-WRITERS: dict[str, Callable[[Any], bytes]] = {
-    ".png": _png,
-    ".svg": _svg,
-    ".html": _html,
-}
+WRITERS: dict[str, Callable[[Any], bytes]] = {".png": _png, ".svg": _svg, ".html": _html}
 """By the extension of the file."""

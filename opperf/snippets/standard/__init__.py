@@ -5,28 +5,17 @@ broadcasting, views, allocation, dispatch, autograd, modules, TorchScript. `oppe
 opperf.snippets.standard` measures it.
 """
 
-from opperf.snippets.standard import (
-    autograd,
-    composite,
-    creation,
-    dispatch,
-    indexing,
-    modules,
-    movement,
-    pointwise,
-    reductions,
-    views,
-)
+from opperf.snippets.standard import calls, tensors
 
 BENCHMARKS = {
-    "Creation": creation.BENCHMARKS,
-    "Pointwise": pointwise.BENCHMARKS,
-    "Data movement": movement.BENCHMARKS,
-    "Indexing": indexing.BENCHMARKS,
-    "Views": views.BENCHMARKS,
-    "Reductions": reductions.BENCHMARKS,
-    "Dispatch": dispatch.BENCHMARKS,
-    "Modules": modules.BENCHMARKS,
-    "Composite": composite.BENCHMARKS,
-    "Autograd": autograd.BENCHMARKS,
+    "Creation": tensors.CREATION,
+    "Pointwise": tensors.POINTWISE,
+    "Data movement": tensors.MOVEMENT,
+    "Indexing": tensors.INDEXING,
+    "Views": tensors.VIEWS,
+    "Reductions": tensors.REDUCTIONS,
+    "Dispatch": calls.DISPATCH,
+    "Modules": calls.MODULES,
+    "Composite": calls.COMPOSITE,
+    "Autograd": calls.AUTOGRAD,
 }

@@ -1,16 +1,23 @@
-"""Files of configurations."""
+"""Files of configurations: read, and written of the calls of a program."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from opperf import reading
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
-from opperf.sources.param.configuration import Configuration
-from opperf.sources.param.schema import Config, Entry
+from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpec, map_tensors
+from opperf.results.param_lines import case_line
+from opperf.sources.logged_text import Unwritable, Written, split
+from opperf.sources.param.configuration import Configuration, cases_of
+from opperf.sources.param.schema import Config, Entry, Raw
+from opperf.traces.values import parse_schema
 
 KEYS = frozenset({*Entry.__struct_fields__, *Config.__struct_fields__})
 """Keys of a configuration, by which it is recognized."""
@@ -69,3 +76,115 @@ class ConfigurationFiles:
 def source() -> ConfigurationFiles:
     """Returns the kind of file; called by name, as an entry point is."""
     return ConfigurationFiles()
+
+
+OWN = "aten."
+"""Namespace that opperf's names of PyTorch's operators omit."""
+
+
+def configuration_text(cases: Iterable[Case], schemas: Mapping[tuple[str, str], str]) -> Written:
+    """Returns a configuration of calls. `schemas` are those of the operators by path and overload;
+    PARAM's own benchmarks need them."""
+    content: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    made: list[int] = []
+    omitted: dict[str, int] = {}
+    changed = 0
+    for case in cases:
+        try:
+            name, build, spec = _written(case, schemas)
+        except Unwritable as error:
+            omitted[str(error)] = omitted.get(str(error), 0) + case.count
+            continue
+        changed += not _is_same(case, name, build, spec)
+        configs = content.setdefault(name, {"config": []})["config"]
+        if not configs or configs[-1]["build"] != [build]:
+            configs.append({"build": [build], "input": []})
+        configs[-1]["input"].append(spec)
+        made.append(case.count)
+    return Written(_text(content), len(made), sum(made), omitted, changed)
+
+
+def _text(content: Mapping[str, Mapping[str, Any]]) -> str:
+    """Returns a configuration with a line for each input."""
+    operators = []
+    for name, entry in content.items():
+        configs = []
+        for config in entry["config"]:
+            inputs = ",\n".join(f"      {json.dumps(spec)}" for spec in config["input"])
+            configs.append(f'    {{"build": {json.dumps(config["build"])}, "input": [\n{inputs}]}}')
+        joined = ",\n".join(configs)
+        operators.append(f'  {json.dumps(name)}: {{"config": [\n{joined}]}}')
+    return "{\n" + ",\n".join(operators) + "\n}\n"
+
+
+def _written(
+    case: Case, schemas: Mapping[tuple[str, str], str]
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Returns an operator's name, its build, and the spec of a call. Raises `Unwritable`."""
+    target = case.target
+    if not isinstance(target, OperatorTarget):
+        raise Unwritable("what is no operator")
+    text = schemas.get((target.name, target.overload), "")
+    schema = parse_schema(text)
+    known = [] if schema is None else [parameter.name for parameter in schema.parameters]
+    positional, named = split(case.arguments, known.__contains__)
+    for value in (*positional, *named.values()):
+        _check(value)
+    own = msgspec.structs.replace(
+        case,
+        target=OperatorTarget(target.framework, _dispatched(target.name), target.overload),
+        arguments={**{str(i): value for i, value in enumerate(positional)}, **named},
+    )
+    line = case_line(own)
+    build, spec = line["config"]["build"], line["config"]["input"]
+    if schema is not None:
+        build["args"][0]["value"] = text
+    for value, written in zip(
+        (*positional, *named.values()), (*spec["args"], *spec["kwargs"].values()), strict=True
+    ):
+        _add_contents(value, written)
+    return line["op_name"], build, {**spec, "count": case.count}
+
+
+def _dispatched(path: str) -> str:
+    """Returns an operator's name as opperf has it: `mm`, `mylib::scale`."""
+    if path.startswith(OWN):
+        return path.removeprefix(OWN)
+    return path if "::" in path else path.replace(".", "::", 1)
+
+
+def _check(value: Argument) -> None:
+    """Raises `Unwritable` for a value that a configuration does not have."""
+    if isinstance(value, tuple):
+        for element in value:
+            _check(element)
+    elif isinstance(value, Number) and value.imaginary:
+        raise Unwritable("a complex number")
+    elif isinstance(value, TensorSpec) and value.layout != "dense":
+        raise Unwritable("a sparse tensor")
+
+
+def _add_contents(value: Argument, written: Raw) -> None:
+    """Adds the contents of tensors that are known, to arguments as a configuration has them."""
+    if isinstance(value, tuple):
+        for element, inner in zip(value, written["value"], strict=True):
+            _add_contents(element, inner)
+    elif isinstance(value, TensorSpec) and value.fill != Fill():
+        written["distribution"] = value.fill.distribution
+        written["domain"] = [value.fill.low, value.fill.high]
+
+
+def _is_same(case: Case, name: str, build: Raw, spec: Raw) -> bool:
+    """Whether a call is read as it is: with the places of tensors in storages, and devices."""
+    entry = {"config": [{"build": [build], "input": [spec]}]}
+    found = [read for read in cases_of(name, entry, name) if isinstance(read, Case)]
+    own = [map_tensors(value, _with_usual_fill) for value in case.arguments.values()]
+    return [list(read.arguments.values()) for read in found] == [own]
+
+
+def _with_usual_fill(spec: TensorSpec) -> TensorSpec:
+    """Returns a tensor of booleans whose contents are not known with those that a configuration
+    means."""
+    if spec.dtype != "bool" or spec.fill != Fill():
+        return spec
+    return msgspec.structs.replace(spec, fill=Fill("boolean"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.decoding import read_json
+from opperf.decoding import JsonObject, read_json
 from opperf.errors import UsageError, one_line
 from opperf.model import Case
 from opperf.model.cases import SEPARATOR
@@ -57,7 +57,7 @@ def _cases(path: Path) -> Iterator[Case | UsageError]:
             yield from _case(line, place)
 
 
-def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
+def _case(line: JsonObject, place: str) -> Iterator[Case | UsageError]:
     """Yields the case of a line, or its error."""
     name, config = line["op_name"], line.get("config")
     if not isinstance(name, str) or not isinstance(config, dict):
@@ -68,11 +68,7 @@ def _case(line: dict[str, Any], place: str) -> Iterator[Case | UsageError]:
             yield UsageError(f"{place}: metric.{at} has {time!r}, and no time is below zero")
             return
     build = config.get("build")
-    entry = {
-        "config": [
-            {"input": [config.get("input")], **({"build": [build]} if build else {})},
-        ]
-    }
+    entry = {"config": [{"input": [config.get("input")], **({"build": [build]} if build else {})}]}
     for result in cases_of(name, entry, f"{place}: {name}"):
         if isinstance(result, Case):
             own = line.get("id")

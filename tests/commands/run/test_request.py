@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
+from opperf.commands import running as command
 from opperf.commands.run import run
-from opperf.commands.run import running as command
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.requests.selecting import split_sources

@@ -10,8 +10,8 @@ import click
 import pytest
 
 from opperf import frameworks
-from opperf.commands.run import finishing, run
-from opperf.commands.run import running as command
+from opperf.commands import running
+from opperf.commands.run import run
 from opperf.errors import (
     FOUND,
     INTERRUPTED,
@@ -23,6 +23,7 @@ from opperf.errors import (
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NOT_PINNED, Pinning, manager_cpus
 from opperf.reports import writing
+from opperf.results import messages
 from opperf.results.kept import kept_runs
 from opperf.results.kept_facts import id_of
 from opperf.results.runfile import RunWriter, read_run
@@ -40,7 +41,7 @@ def opperf(in_process, in_process_workers, monkeypatch, tmp_path, tmp_path_facto
     monkeypatch.delenv("OPPERF_CACHE", raising=False)
     monkeypatch.setenv("OPPERF_DATA", str(tmp_path_factory.mktemp("data")))
     workers, started = in_process_workers
-    monkeypatch.setattr(command, "Workers", workers)
+    monkeypatch.setattr("opperf.requests.running.Workers", workers)
 
     def called(*arguments, framework=("--framework", "fake")):
         monkeypatch.setattr(sys, "argv", ["opperf", "run", *arguments])
@@ -124,8 +125,6 @@ def test_a_run_of_cases_with_counts_ends_with_their_ranking(opperf):
 
 
 def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
-    for module in (command, finishing):
-        monkeypatch.setattr(module, "terminal_width", lambda: None)
     long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
     _, out, err = opperf(*long)
     first, second = out.splitlines()
@@ -142,8 +141,6 @@ def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
 
 
 def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkeypatch):
-    for module in (command, finishing):
-        monkeypatch.setattr(module, "terminal_width", lambda: None)
     opperf("relu", *COUNTS, "-o", "run.jsonl")
     path = opperf.folder / "run.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -157,8 +154,8 @@ def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkey
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
-    for module in (command, finishing):
-        monkeypatch.setattr(module, "terminal_width", lambda: width)
+    monkeypatch.setattr(running, "terminal_width", lambda: width)
+    monkeypatch.setattr(messages, "stream_width", lambda stream: width)
     _, out, _ = opperf("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json")
     assert max(map(len, out.splitlines())) <= width
     assert "if its cases are soon precise, up to about 4 min; --quick" in " ".join(out.split())
@@ -374,7 +371,7 @@ def test_a_run_that_measures_nothing_fails(opperf, names, end):
 
 @pytest.mark.parametrize("limit, shown", [(2, True), (1, False)])
 def test_a_long_run_has_no_table(opperf, monkeypatch, limit, shown):
-    monkeypatch.setattr(finishing, "TABLE_LIMIT", limit)
+    monkeypatch.setattr(running, "TABLE_LIMIT", limit)
     _, out, _ = opperf("relu", *COUNTS)
     assert ("data: (64, 64)" in out.split("\n\n")[1]) is shown
     assert "ok" in out and "written to fake_operator_benchmarks.json" in out
@@ -410,8 +407,8 @@ def test_a_wrong_column_is_refused_before_anything_is_measured(opperf, columns, 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_what_a_run_prints_fits_the_terminal(opperf, monkeypatch, width):
-    for module in (command, finishing):
-        monkeypatch.setattr(module, "terminal_width", lambda: width)
+    monkeypatch.setattr(running, "terminal_width", lambda: width)
+    monkeypatch.setattr(messages, "stream_width", lambda stream: width)
     columns = "forward,backward,total,ratio,bandwidth,memory,memory_forward,memory_backward,p90"
     _, out, _ = opperf("relu", "add", "-r", "1", "-o", "out.json", "--columns", columns)
     assert max(map(len, out.splitlines())) <= width

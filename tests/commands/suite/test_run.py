@@ -9,14 +9,15 @@ import click
 import pytest
 
 from opperf.commands.run import run as run_command
-from opperf.commands.run import running
-from opperf.commands.run.finishing import resume_advice
 from opperf.commands.suite.run import run
 from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
 from opperf.execution.fleet.counting import NodeCounts
+from opperf.execution.workers import Workers
+from opperf.experiments.benches import Benches
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
+from opperf.requests.running import resume_advice
 from opperf.results.runfile import read_run
 from tests.conftest import InProcess
 
@@ -65,9 +66,9 @@ def suite_run(monkeypatch, tmp_path, tmp_path_factory, capsys):
     (tmp_path / "suite.yaml").write_text(SUITE)
     (tmp_path / "broken.yaml").write_text(BROKEN)
     own = InProcess(load("numpy"))
-    before = running.Workers.of
+    before = Workers.of
     monkeypatch.setattr(
-        running.Workers,
+        Workers,
         "of",
         lambda self, framework, settings=None: (
             before(self, framework, settings) if framework == PROGRAM else own
@@ -139,7 +140,7 @@ def test_a_run_is_resumed_and_its_parts_are_joined(suite_run):
     ],
 )
 def test_an_interrupted_suite_is_resumed_by_its_own_command(words, again):
-    request = SimpleNamespace(suite=(), command=f"opperf {words}")
+    request = SimpleNamespace(source=Benches((), {}, {}), command=f"opperf {words}")
     advice = resume_advice(Path("s.jsonl"), request)
     assert advice == f"the records are in s.jsonl. Resume with: opperf {again}"
 

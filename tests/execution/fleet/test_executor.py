@@ -14,8 +14,8 @@ from opperf.errors import UsageError, WorkerError
 from opperf.execution.execute import NoFile, Rounds, execute
 from opperf.execution.executor import RAY, Task, open_executor
 from opperf.execution.fleet import connecting
-from opperf.execution.fleet.ends import reason_of
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.node_groups import reason_of
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from opperf.execution.fleet.needs import Reserved, pair_key, pairs_of, reserve
-from opperf.execution.fleet.nodes import Node
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.node_groups import Reserved, pair_key, pairs_of, reserve
+from opperf.execution.fleet.nodes import FleetOptions, Node
 from opperf.model import Case, ScriptTarget
 from opperf.sources.varying import with_settings
 

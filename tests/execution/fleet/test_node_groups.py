@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from opperf.execution.executor import RAY, Task, open_executor
-from opperf.execution.fleet.options import FleetOptions
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Case, NodeWords, ScriptTarget, Settings, Status

@@ -20,10 +20,13 @@ from opperf.history.bisection.results import (
     write_state,
 )
 from opperf.history.builds import Build, BuildError, Recipe
-from opperf.history.worktrees import Commit
 from opperf.reports.formats import formats_of
+from opperf.repository import Commit
 
-COMMITS = tuple(Commit(f"{number:040x}", "A", "2026", f"Revision {number}") for number in range(21))
+COMMITS = tuple(
+    Commit(f"{number:040x}", author="A", date="2026", subject=f"Revision {number}")
+    for number in range(21)
+)
 
 
 def figure(effect, verdict, operator="total", error=0.004):

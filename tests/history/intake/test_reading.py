@@ -12,8 +12,9 @@ import pytest
 from opperf.errors import OpperfError
 from opperf.history.intake.figures import Given
 from opperf.history.intake.forms import read_results
-from opperf.history.model import WHOLE, Commit
+from opperf.history.model import WHOLE
 from opperf.model import MetricKind
+from opperf.repository import Commit
 from tests.history.intake.samples import (
     ASV_OLD,
     BENCHER,

@@ -13,11 +13,12 @@ from opperf.history.export.forms import FORMS
 from opperf.history.intake.figures import Given, point_of_samples
 from opperf.history.intake.forms import FORMS as READ
 from opperf.history.intake.forms import read_results
-from opperf.history.model import WHOLE, Commit
+from opperf.history.model import WHOLE
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_runs
 from opperf.opperf import cli
+from opperf.repository import Commit
 from tests.history.intake.samples import write_asv
 from tests.history.submissions import entry, failure, submission
 from tests.results.exports.test_exports import SCHEMAS

@@ -4,8 +4,8 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.instruments.profilers import events, find_profilers, profiler
-from opperf.instruments.profilers.events import EventProfiler
+from opperf.instruments import profilers
+from opperf.instruments.profilers import EventProfiler, find_profilers, profiler
 from opperf.model import MetricKind
 
 
@@ -65,7 +65,7 @@ class Queued(Framework):
 
 @pytest.fixture
 def framework(clock, monkeypatch):
-    monkeypatch.setattr(events, "perf_counter_ns", clock.perf_counter_ns)
+    monkeypatch.setattr(profilers, "perf_counter_ns", clock.perf_counter_ns)
     return Queued(clock)
 
 
@@ -98,7 +98,7 @@ def test_each_phase_has_its_own_time_on_the_device(framework):
 
 @pytest.mark.parametrize(("most", "waits"), [(1, 7), (3, 3), (7, 1), (8, 1)])
 def test_no_more_calls_are_queued_than_the_driver_takes(framework, monkeypatch, most, waits):
-    monkeypatch.setattr(events, "QUEUED", most)
+    monkeypatch.setattr(profilers, "QUEUED", most)
     (timed,) = EventProfiler(framework, "gpu(0)").trace([framework.taking(*range(7))], 7)
     assert timed.times == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert len(framework.waits) == waits

@@ -7,8 +7,8 @@ import pytest
 
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import PhaseTimes
-from opperf.instruments.profilers import launches
-from opperf.instruments.profilers.launches import LAUNCH_BOUND, launch_ns
+from opperf.instruments.profilers import reference_work
+from opperf.instruments.profilers.reference_work import LAUNCH_BOUND, launch_ns
 from opperf.model import Case, MetricKind, NoteCode, OperatorTarget, Settings, TensorSpec
 from opperf.worker.measure import measure
 
@@ -20,7 +20,7 @@ CHIP = "gpu(0)"
 def framework(monkeypatch):
     """The toy with a queue, nothing of which was measured before."""
     monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setattr(launches, "_TIMES", {})
+    monkeypatch.setattr(reference_work, "_TIMES", {})
     import toy_queue
 
     return toy_queue.ToyQueue()
@@ -46,7 +46,7 @@ def test_the_time_is_measured_once_for_each_way_to_wait(framework):
     for _ in range(2):
         assert launch_ns(framework, CHIP, "python", timer, queued=True) == 3000.0
         assert launch_ns(framework, CHIP, "python", timer, queued=False) == 9000.0
-    assert timer.traces == [(1, launches.LAUNCHES), (1, 1)]
+    assert timer.traces == [(1, reference_work.LAUNCHES), (1, 1)]
 
 
 def test_each_profiler_has_its_own_time(framework):

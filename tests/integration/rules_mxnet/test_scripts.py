@@ -6,7 +6,7 @@ import pytest
 
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.worker.listing import script
+from opperf.worker.answers import script
 from tests.integration.mxnet_contents import contents
 from tests.script_tensors import assert_script_makes
 

@@ -6,7 +6,7 @@ import pytest
 
 from opperf.model import Fill, Status
 from opperf.results.runfile import read_run
-from opperf.sources import input_log
+from opperf.sources import logged_text
 from opperf.sources.logged_arguments import read_arguments
 
 pytest.importorskip("torch")
@@ -48,7 +48,7 @@ def test_a_log_is_parsed_once(measured, monkeypatch):
         parsed.append(text)
         return read_arguments(text)
 
-    monkeypatch.setattr(input_log, "read_arguments", counted)
+    monkeypatch.setattr(logged_text, "read_arguments", counted)
     measured()
     assert len(parsed) == LOG.count("cnt: ")
 

@@ -7,7 +7,7 @@ from opperf.frameworks import load
 from opperf.model import Settings, Status
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from opperf.worker.listing import script
+from opperf.worker.answers import script
 from opperf.worker.measure import measure
 
 pytest.importorskip("torch")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import report
 from opperf.errors import OpperfError, OutputError
-from opperf.execution import scripts
+from opperf.execution import workers
 from opperf.model import Settings
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.writing import write
@@ -231,7 +231,7 @@ def test_a_page_has_the_cases_of_every_run_and_scripts_on_request(
         made.append(cases)
         return {case.id: f"import torch\n\ncall({case.id!r})\n" for case in cases}
 
-    monkeypatch.setattr(scripts, "scripts_of", scripts_of)
+    monkeypatch.setattr(workers, "scripts_of", scripts_of)
     assert invoke(path, "--scripts", "-o", str(page))[0] == 0
     text = page.read_text()
     assert len(made) == 1 and all(f"call('{case.id}')" in text for case in program.cases)

@@ -143,7 +143,7 @@ def test_bars_as_text_fit_and_have_names_values_and_ratios(make_bar, width):
 def test_a_picture_has_whole_names_values_intervals_and_a_legend(make_bar):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
-    from opperf.results.plots.bar_images import bar_picture, legend_lines
+    from opperf.results.plots.drawing import bar_picture, legend_lines
     from opperf.results.plots.images import WRITERS
 
     long = "random.Generator.multivariate_hypergeometric"
@@ -159,7 +159,7 @@ def test_a_picture_has_whole_names_values_intervals_and_a_legend(make_bar):
 
 def test_many_rows_are_in_columns_none_of_them_lost(make_bar):
     pytest.importorskip("altair")
-    from opperf.results.plots.bar_images import MOST_COLUMNS, bar_picture
+    from opperf.results.plots.drawing import MOST_COLUMNS, bar_picture
 
     plot = drawn([make_bar(f"f{place}") for place in range(100)])
     (section,) = bar_picture(plot, "", []).to_dict()["vconcat"]

@@ -17,7 +17,7 @@ from opperf.comparison.explaining.reports.difference_report import (
     totals_text,
     without_arguments,
 )
-from opperf.reports.flame_graph import page_of, svg_of
+from opperf.reports.html import page_of, svg_of
 from opperf.reports.model import FlameGraph, Frame
 from opperf.results.text import truncate
 from opperf.results.units import NOT_APPLICABLE

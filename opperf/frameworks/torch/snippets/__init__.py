@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import io
+import linecache
+import symtable
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
 
 from opperf.errors import NoGradientError, UnsupportedError, UsageError, one_line
-from opperf.frameworks import snippet_code
-from opperf.frameworks.base import Gradient
+from opperf.frameworks.base import CallArguments, Gradient
 from opperf.frameworks.torch.gradient import Gradients, head
 from opperf.frameworks.torch.snippets import building
 from opperf.frameworks.torch.tensors import tensors
@@ -91,10 +94,10 @@ def script(model: Any) -> Any:
         raise UsageError(f"TorchScript does not take it: {one_line(str(error))}") from error
 
 
-def program_of(target: SnippetTarget, names: Mapping[str, Any]) -> bytes:
+def program_of(target: SnippetTarget, names: Mapping[str, ModuleType]) -> bytes:
     """Returns the program that a snippet of C++ calls, as a file. Raises as `script`."""
     buffer = io.BytesIO()
-    torch.jit.save(script(snippet_code.make_model(target, dict(names))), buffer)
+    torch.jit.save(script(make_model(target, dict(names))), buffer)
     return buffer.getvalue()
 
 
@@ -104,7 +107,7 @@ NAMES = {"torch": torch}
 CPP = "c++"
 
 
-def bind(case: Case, arguments: Mapping[str, Any]) -> Callable[[], Any]:
+def bind(case: Case, arguments: CallArguments) -> Callable[[], Any]:
     """Returns a function that runs a case's snippet once, after its setup. Raises
     `UnsupportedError` for a mode in which it cannot run, and for C++ without a compiler;
     `UsageError` for code that cannot be compiled; and what its setup raises."""
@@ -119,11 +122,11 @@ def bind(case: Case, arguments: Mapping[str, Any]) -> Callable[[], Any]:
     if target.language == CPP:
         program = program_of(target, NAMES) if target.model else b""
         return building.statement_of(target, program).run  # type: ignore[no-any-return]
-    namespace = snippet_code.variables_of(target, {**NAMES, **arguments})
+    namespace = variables_of(target, {**NAMES, **arguments})
     if target.model:
-        snippet_code.make_model(target, namespace)
-        namespace[snippet_code.MODEL] = script(namespace[snippet_code.MODEL])
-    return snippet_code.function_of(target, namespace)
+        make_model(target, namespace)
+        namespace[MODEL] = script(namespace[MODEL])
+    return function_of(target, namespace)
 
 
 def gradient(case: Case, call: Callable[[], Any]) -> Gradient:
@@ -143,3 +146,80 @@ def build(cases: Sequence[Case]) -> None:
             if isinstance(case.target, SnippetTarget) and case.target.language == CPP
         ]
     )
+
+
+MODEL = "model"
+"""The variable that a target's `model` makes."""
+
+
+MODULE = "snippet"
+"""The name of the module in which a snippet is run; TorchScript needs one."""
+
+
+def variables_of(target: SnippetTarget, names: Mapping[str, ModuleType]) -> dict[str, Any]:
+    """Returns the variables that a snippet's setup makes, run after those in `names`. Raises
+    `UsageError` for code that is no Python, and what the setup raises."""
+    namespace = {"__name__": MODULE, **names}
+    exec(compiled(target.setup, f"{target.label} (setup)"), namespace)
+    return namespace
+
+
+def make_model(target: SnippetTarget, namespace: dict[str, Any]) -> Any:
+    """Returns a snippet's model, whose source can be inspected, and adds it to the variables.
+    Raises `UsageError` if there is none, and what its code raises."""
+    name = f"<{target.label}: model>"
+    namespace.setdefault("__name__", MODULE)
+    lines = target.model.splitlines(keepends=True)
+    linecache.cache[name] = (len(target.model), None, lines, name)
+    exec(compiled(target.model, name), namespace)
+    if MODEL not in namespace:
+        raise UsageError(f"{target.label}: its setup makes no variable {MODEL!r}")
+    return namespace[MODEL]
+
+
+def compiled(text: str, name: str) -> CodeType:
+    """Returns the code of a text. Raises `UsageError` for one that is no Python."""
+    try:
+        return compile(text, name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{name}: {one_line(str(error))}") from error
+
+
+def function_of(target: SnippetTarget, namespace: dict[str, Any]) -> Callable[[], Any]:
+    """Returns a function that runs the statement once, and returns its result's variable or None.
+    The setup's variables are those of an enclosing function: as quick to read as local ones, and
+    kept from call to call. Raises `UsageError` for code that is no Python."""
+    compiled(target.source, target.label)
+    table = symtable.symtable(target.source, target.label, "exec")
+    symbols = [symbol for symbol in table.get_symbols() if symbol.get_name() in namespace]
+    used = _used(target, set(namespace) - {"__builtins__"})
+    rebound = sorted(
+        symbol.get_name()
+        for symbol in symbols
+        if symbol.is_assigned() and symbol.get_name() in used
+    )
+    keep = f"nonlocal {', '.join(rebound)}" if rebound else "pass"
+    template = ast.parse(
+        f"def make({', '.join(used)}):\n"
+        f"    def run():\n"
+        f"        {keep}\n"
+        f"        return {target.output or None}\n"
+        f"    return run\n"
+    )
+    (make,) = template.body
+    assert isinstance(make, ast.FunctionDef) and isinstance(make.body[0], ast.FunctionDef)
+    run = make.body[0]
+    run.body[1:1] = ast.parse(target.source).body
+    try:
+        code = compile(template, f"<{target.label}>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        # As `import *`, which a function cannot have.
+        raise UsageError(f"{target.label}: {one_line(str(error))}") from error
+    exec(code, namespace)
+    made: Callable[[], Any] = namespace.pop("make")(**{name: namespace[name] for name in used})
+    return made
+
+
+def _used(target: SnippetTarget, known: set[str]) -> list[str]:
+    names = {node.id for node in ast.walk(ast.parse(target.source)) if isinstance(node, ast.Name)}
+    return sorted((names | {target.output}) & known)

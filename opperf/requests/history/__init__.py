@@ -1,0 +1,1 @@
+"""Requests on a history, a store of results of many commits."""

@@ -1,0 +1,140 @@
+"""Finds the commit behind a change of a history, by `opperf bisect`."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from opperf.decoding import read_as
+from opperf.errors import OpperfError, UsageError
+from opperf.model import Struct
+from opperf.repository import Commit, sha_text
+from opperf.requests.declaring import Request, Say
+from opperf.requests.history.adding import destination, read_session
+from opperf.requests.history.fields import Event, Stored
+
+if TYPE_CHECKING:
+    from opperf.history.events import Event as Change
+    from opperf.history.events import State
+    from opperf.history.store.opening import Store
+    from opperf.history.store.rows import Project
+
+
+class Session(Struct, frozen=True):
+    """A session that an answer rests on, and its commits."""
+
+    file: str
+    a: str
+    b: str
+
+
+class Answer(Struct, frozen=True):
+    """The answer of a bisection, in its report as JSON."""
+
+    outcome: str
+    repository: str = ""
+    first_bad: tuple[Commit, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    is_open: bool = False
+
+
+class Decided(NamedTuple):
+    """The exit code of a bisection, and what it says of the change."""
+
+    code: int
+    state: State | None = None
+    """None where nothing was decided."""
+    why: str = ""
+
+
+class ChangeBisectRequest(Request, frozen=True, kw_only=True):
+    """Finds the commit behind a change, which it confirms or refutes."""
+
+    event: Event
+    of: Stored = Stored()
+    words: tuple[str, ...] = ()
+    """Options of `opperf bisect`."""
+    build: tuple[str, ...] = ()
+    """Those of the command that builds a commit."""
+
+    def run(self, say: Say, bisect: Callable[[list[str]], int]) -> Decided:
+        """Has `bisect` do what `opperf bisect` does with these words, and returns its exit code and
+        the state that the change has then. Raises `OpperfError`."""
+        with self.of.opened() as (store, project):
+            from opperf.history.events import Kind
+            from opperf.history.store.events import find_event, set_state
+
+            found = find_event(store, project, self.event)
+            words = [found.last_good, found.first_bad, *_case_words(store, project, found)]
+            if found.kind is Kind.STOPPED:
+                say(f"event {self.event} is a failure: the first commit that fails is looked for")
+            with tempfile.TemporaryDirectory() as folder:
+                report = Path(folder) / "bisection.json"
+                outputs = ["-o", "-", "-o", str(report)]
+                code = bisect([*words, *self.words, *outputs, "--", *self.build])
+                if not report.exists():
+                    return Decided(code)
+                answer = read_as(report, Answer)
+            _add_verdicts(store, project, answer, say)
+            state, why = _decide(answer)
+            if state is not None:
+                set_state(store, found, state, why, who="opperf history bisect")
+        return Decided(code, state, why)
+
+
+def _case_words(store: Store, project: Project, event: Change) -> list[str]:
+    """Returns the words by which `opperf bisect` measures the case of an event. Raises `UsageError`
+    for one that no words name, and for one without a figure and a failure to look for."""
+    from opperf.history.events import Kind
+    from opperf.history.stopped import Stop
+    from opperf.history.store.reading import read_series
+
+    if event.series is None:
+        raise UsageError(
+            f"event {event.id} is of a machine: all of its series changed together, and no commit "
+            "did that"
+        )
+    series = {stored.id: stored for stored in read_series(store, project)}[event.series]
+    if event.kind is Kind.STOPPED and event.method != Stop.FAILS.value:
+        raise UsageError(
+            f"event {event.id}: {series.facts.name} is {event.method} since "
+            f"{sha_text(event.first_bad)}, and has no figure to bisect by; look at that commit, or "
+            f"opperf history bless {event.id} --why TEXT"
+        )
+    words = shlex.split(series.facts.command)
+    if words[:2] != ["opperf", "run"]:
+        raise UsageError(
+            f"event {event.id} is of {series.facts.name}, which no command of opperf measures; "
+            "name its function: opperf bisect GOOD BAD --ops FUNCTION -- BUILD"
+        )
+    return ["--ops", *words[2:]]
+
+
+def _add_verdicts(store: Store, project: Project, answer: Answer, say: Say) -> None:
+    """Adds the verdicts of the sessions that the answer rests on; of what is no verdict says why
+    not, as a bisection is not lost for that."""
+    from opperf.history.store.verdicts import add_all
+
+    to = destination(store, project)
+    sessions = []
+    for found in answer.sessions:
+        try:
+            named = (found.a, found.b)
+            sessions.append(read_session(Path(found.file), to, named, Path(answer.repository), say))
+        except OpperfError as error:
+            say(f"warning: its verdicts are not added: {error}")
+    add_all(store, project.name, (), sessions, project.commits_of)
+
+
+def _decide(answer: Answer) -> tuple[State | None, str]:
+    """Returns the state of an event after a bisection, and why; None where nothing was decided."""
+    from opperf.history.events import State
+
+    if answer.outcome == "same" and not answer.is_open:
+        return State.NOISE, "measured again in turn: both commits are the same"
+    if answer.outcome not in ("found", "range"):
+        return None, ""
+    return State.CONFIRMED, f"measured again in turn: {', '.join(map(str, answer.first_bad))}"

@@ -1,0 +1,298 @@
+"""Lists, shows, draws, publishes and exports a history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from opperf.errors import UsageError, unknown
+from opperf.model.declaring import integer_from
+from opperf.plurals import pluralize
+from opperf.requests.declaring import OUTPUT, Request, Say, argument
+from opperf.requests.fields import Store
+from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored, option
+from opperf.requests.outputs import Overwrite, ReportedRequest, file_option, format_option
+from opperf.results.output import STDOUT, check_output, replace, write_report
+
+if TYPE_CHECKING:
+    from opperf.history.store.opening import Store as Opened
+    from opperf.history.store.rows import Project
+    from opperf.reports.model import Report
+    from opperf.results.plots.data import Plot
+
+
+class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Lists series, runs, verdicts or projects of a history."""
+
+    command = "history list"
+    chosen: ChosenSeries = ChosenSeries()
+    what: Annotated[
+        Literal["series", "runs", "verdicts", "projects"],
+        option("--what", "What to list."),
+    ] = "series"
+    of: Stored = Stored()
+    branch: Branch = ""
+    output_format: Annotated[str, format_option("history list")] = ""
+
+    def run(self, say: Say) -> Report:
+        """Returns the list. Raises `OpperfError`."""
+        self.check_output()
+        with self.of.opened_store() as store:
+            from opperf.history.reports.listing import projects_report
+            from opperf.history.store.reading import find_project, read_projects
+
+            if self.what == "projects":
+                return projects_report(read_projects(store))
+            project = find_project(store, self.of.project)
+            lists = {"series": self._series, "runs": self._runs, "verdicts": self._verdicts}
+            return lists[self.what](store, project)
+
+    def _series(self, store: Opened, project: Project) -> Report:
+        from opperf.history.reports.listing import series_report
+        from opperf.history.store.events import read_events
+        from opperf.history.store.reading import read_environments, read_series
+        from opperf.history.store.verdicts import read_evidence
+        from opperf.history.timelines import read_history
+
+        ids = {stored.id for stored in self.chosen.choose(read_series(store, project))}
+        return series_report(
+            read_history(store, project, ids, self.branch),
+            project,
+            read_environments(store),
+            read_evidence(store, project),
+            read_events(store, project, self.branch),
+        )
+
+    def _runs(self, store: Opened, project: Project) -> Report:
+        from opperf.history.reports.listing import runs_report
+        from opperf.history.store.reading import count_figures, read_runs
+
+        runs = [run for run in read_runs(store, project) if self.branch in ("", run.branch)]
+        return runs_report(runs, project, count_figures(store, [run.id for run in runs]))
+
+    def _verdicts(self, store: Opened, project: Project) -> Report:
+        from opperf.history.reports.verdicts import verdicts_report
+        from opperf.history.store.reading import read_series
+        from opperf.history.store.verdicts import read_verdicts
+        from opperf.history.verdicts import latest_first
+
+        # Of an environment there may be verdicts and no series.
+        chosen = msgspec.structs.replace(self.chosen, environment="")
+        keys = {
+            (stored.key.case, stored.key.metric)
+            for stored in chosen.choose(read_series(store, project))
+        }
+        is_any = not (chosen.names or chosen.metrics)
+        verdicts = [
+            verdict
+            for verdict in latest_first(read_verdicts(store, project))
+            if (is_any or (verdict.key.case, verdict.key.metric) in keys)
+            and verdict.key.environment.startswith(self.chosen.environment)
+        ]
+        return verdicts_report(verdicts, project)
+
+
+class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
+    """Shows series run by run, or the series of an event."""
+
+    command = "history show"
+    chosen: ChosenSeries = ChosenSeries()
+    with_dirty: Annotated[
+        bool,
+        option("--dirty", "Also runs of trees with uncommitted changes."),
+    ] = False
+    event: Annotated[
+        int | None,
+        option(
+            "--event",
+            "Show the series of this event, its states, and the verdicts on it.",
+            "EVENT",
+            integer_from(1),
+        ),
+    ] = None
+    of: Stored = Stored()
+    branch: Branch = ""
+    output_format: Annotated[str, format_option("history show")] = ""
+
+    def run(self, say: Say) -> Report:
+        """Returns the series, in the order of their commits. Raises `OpperfError`."""
+        if self.event is not None and self.chosen.names:
+            raise UsageError("--event shows the series of the event; name no other")
+        if self.event is None and not self.chosen.names:
+            raise UsageError("name an operator or a series, e.g. opperf history show '#12'")
+        self.check_output()
+        with self.of.opened() as (store, project):
+            from opperf.history.reports.showing import ShownEvent, show_report
+            from opperf.history.store import reading
+            from opperf.history.store.events import find_event, read_states
+            from opperf.history.store.verdicts import read_evidence
+            from opperf.history.timelines import read_history
+
+            chosen, branch, shown = self.chosen, self.branch, None
+            if self.event is not None:
+                found = find_event(store, project, self.event)
+                if found.series is None:
+                    raise UsageError(
+                        f"event {self.event} is of a machine, and of no series; opperf history "
+                        f"list --environment {found.environment} lists those"
+                    )
+                shown = ShownEvent(found, read_states(store, found))
+                chosen = msgspec.structs.replace(chosen, names=(f"{NUMBER}{found.series}",))
+                branch = branch or found.branch
+            series = reading.read_series(store, project)
+            ids = {stored.id for stored in chosen.choose(series)}
+            cases = {stored.key.case for stored in series if stored.id in ids}
+            failed = ids | {
+                stored.id for stored in series if stored.key.case in cases and not stored.key.metric
+            }
+            return show_report(
+                read_history(store, project, ids, branch, self.with_dirty),
+                project,
+                reading.read_environments(store),
+                [
+                    found
+                    for found in reading.read_failures(store, project)
+                    if found.series in failed
+                ],
+                read_evidence(store, project),
+                shown,
+            )
+
+
+MOST_PANELS = 60
+"""Most series of a chart: a page of them can still be looked through."""
+
+
+class HistoryPlotRequest(Request, frozen=True, kw_only=True):
+    """Draws series over the commits."""
+
+    chosen: ChosenSeries = ChosenSeries()
+    output_file: Annotated[
+        Path | None,
+        file_option(
+            "Image or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
+        ),
+    ] = None
+    overwrite: Overwrite = False
+    of: Stored = Stored()
+    branch: Branch = ""
+
+    def run(self, say: Say) -> Plot:
+        """Returns the chart for a terminal, and writes the file if one is named. Raises
+        `OpperfError`."""
+        # Help and completion do without the imports.
+        from opperf.extras import check_extras
+        from opperf.results.plots.drawing import check_image
+        from opperf.results.plots.images import WRITERS
+
+        suffix = check_image(self.output_file, (), self.overwrite)
+        with self.of.opened() as (store, project):
+            from opperf.history.plots import chart, panels_of, text_plot
+            from opperf.history.store import reading
+            from opperf.history.store.events import read_events
+            from opperf.history.timelines import read_history
+
+            series = self.chosen.choose(reading.read_series(store, project))
+            history = read_history(store, project, {stored.id for stored in series}, self.branch)
+            events = read_events(store, project, self.branch)
+            labels = reading.machine_names(reading.read_environments(store))
+        panels = len(panels_of(history))
+        if not panels:
+            of_branch = f" of {self.branch}" if self.branch else ""
+            raise UsageError(f"these series have no figure{of_branch}")
+        if panels > MOST_PANELS:
+            raise UsageError(
+                f"{pluralize(panels, 'panel')} are more than a page is for ({MOST_PANELS}); name "
+                "operators, or --metric"
+            )
+        if self.output_file is not None:
+            check_extras("a plot", "altair", "vl_convert")
+            of_branch = f", {self.branch}" if self.branch else ""
+            title = f"{project.name}{of_branch}: {pluralize(len(history.runs), 'run')}"
+            replace(self.output_file, WRITERS[suffix](chart(history, events, labels, title)))
+        return text_plot(history, labels)
+
+
+class PublishRequest(Request, frozen=True, kw_only=True):
+    """Writes the dashboard of a history as files."""
+
+    folder: Annotated[Path, argument("FOLDER")]
+    store: Store = ""
+    projects: Annotated[
+        tuple[str, ...],
+        option("--project", "Only this project; repeat it for several.  [default: all]", "NAME"),
+    ] = ()
+
+    def run(self, say: Say) -> list[Project]:
+        """Returns the projects that are written. Raises `OpperfError`."""
+        with Stored(store=self.store).opened_store() as store:
+            from opperf.history.store.reading import find_project, read_projects
+            from opperf.serving.publishing import check_target, publish
+
+            check_target(self.folder)
+            chosen = [find_project(store, name) for name in dict.fromkeys(self.projects)]
+            found = chosen or read_projects(store) or [find_project(store)]
+            publish(store, found, self.folder)
+        return found
+
+
+class HistoryExportRequest(Request, frozen=True, kw_only=True):
+    """Writes the runs of a branch in the form of another tool."""
+
+    form: Annotated[
+        str,
+        option(
+            "--to",
+            "asv, a folder; github-action-benchmark; pytorch, records of its dashboard; or of one "
+            "run, the latest or that of --run: bencher, pytest-benchmark, operator-benchmark.",
+            "FORM",
+        ),
+    ]
+    output_file: Annotated[
+        Path,
+        option(
+            "-o --output-file",
+            "Write to this file, or this new folder; - prints.",
+            "PATH",
+            section=OUTPUT,
+        ),
+    ] = STDOUT
+    overwrite: Overwrite = False
+    of: Stored = Stored()
+    branch: Annotated[
+        str, option("--branch", "Only this branch.  [default: the only one]", "NAME")
+    ] = ""
+    environment: Annotated[
+        str,
+        option("--environment", "Only figures of this environment.", "KEY"),
+    ] = ""
+    run_id: Annotated[str, option("--run", "Only this run.", "ID")] = ""
+
+    def run(self, say: Say) -> Path | None:
+        """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""
+        # Help and completion do without the imports.
+        from opperf.history.export.forms import FORMS
+        from opperf.reports.writing import write_folder
+
+        if self.form not in FORMS:
+            raise unknown("form", self.form, FORMS)
+        form = FORMS[self.form]
+        if not form.is_folder:
+            check_output(self.output_file, self.overwrite)
+        elif self.output_file == STDOUT or self.overwrite:
+            raise UsageError(f"--to {self.form} writes a new folder; name one with -o")
+        with self.of.opened() as (store, project):
+            from opperf.history.export.collecting import collect
+
+            exported = collect(store, project, self.branch, self.environment, self.run_id)
+        written = form.write(exported)
+        for warning in written.warnings:
+            say(f"warning: {warning}")
+        if form.is_folder:
+            write_folder(self.output_file, written.files)
+            return self.output_file
+        (content,) = written.files.values()
+        write_report(self.output_file, content.decode())
+        return None

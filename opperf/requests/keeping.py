@@ -1,0 +1,303 @@
+"""Keeps the file of every run and session, frees the default output's name for the next one, and
+reads and checks the file of a run to resume."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import OutputError, RunFileError
+from opperf.execution.planning import framework_axes, process_of
+from opperf.execution.run_header import cached_path, read_selection, run_file_path
+from opperf.execution.workers import Workers
+from opperf.experiments.matrix import Matrix
+from opperf.experiments.planning import MATRIX, Models
+from opperf.folders import DATA, unfinished_folder
+from opperf.model import DECLARED, Run, Wrapping
+from opperf.reports.formats import RUN, format_named
+from opperf.reports.writing import check_folder
+from opperf.requests.resolved_run import ResolvedRun
+from opperf.results import output, run_files
+from opperf.results.kept import (
+    BESIDE,
+    BESIDE_ANY,
+    KeptRun,
+    display,
+    is_being_written,
+    keep,
+    new_id,
+    place_profiles,
+    remove,
+    runs_folder,
+)
+from opperf.results.kept_facts import id_of, read_facts
+from opperf.results.output import STDOUT
+from opperf.results.run_files import check_is_run
+from opperf.results.runfile import is_run_file, read_run
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
+
+
+def choose_run_file(request: ResolvedRun) -> Path:
+    """Returns the run file of a run: that of its output. Without a named output it is one of its
+    own in the cache, so that it is in no other's way; such a run resumes the latest."""
+    if request.resume:
+        return request.resume
+    if not (request.is_default_output or request.output == STDOUT):
+        return run_file_path(request.output, request.output_format)
+    path = cached_path(request.output)
+    if not request.resuming:
+        return path.with_stem(f"{path.stem}-{new_id()}")
+    earlier = sorted(path.parent.glob(f"{path.stem}*{path.suffix}"), key=_written)
+    free = [path for path in earlier if not is_being_written(path)]
+    # Without one, a run file of the default name may have been cut short.
+    named = run_file_path(request.output, request.output_format)
+    return next(reversed(free or earlier), named)
+
+
+def _written(path: Path) -> float:
+    """Returns when a file was written; 0 if another process has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def may_replace(request: ResolvedRun) -> bool:
+    """Returns whether the output has the default name and is as an earlier run wrote it, or is a
+    run file that was cut short, which can be kept."""
+    path = request.output
+    if not request.is_default_output or not path.is_file():
+        return False
+    return run_files.is_default_output(path) or _is_cut_short(path)
+
+
+def _is_cut_short(path: Path) -> bool:
+    return bool(id_of(path)) and not read_facts(path).is_finished
+
+
+def check_output(run_file: Path, request: ResolvedRun) -> None:
+    """Raises `OutputError` for an output that could not be written after the run, or that would
+    replace an unfinished run."""
+    if request.list_only or (request.resuming and request.output == run_file):
+        return
+    if format_named(request.output_format, RUN).folder is not None:
+        check_folder(request.output)
+    may_overwrite = request.overwrite or may_replace(request)
+    output.check_output(request.output, may_overwrite, request.paths)
+    is_replaced = request.overwrite or run_file == request.output
+    if not request.resuming and not is_replaced and run_file.exists():
+        raise OutputError(
+            f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
+            f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
+        )
+
+
+def keep_replaced(run_file: Path, request: ResolvedRun) -> Iterable[str]:
+    """Keeps the run file that was cut short where the default output is to be, unless it is of this
+    run, and yields a line about it. Raises `OutputError` if that fails: records would be lost."""
+    path = request.output
+    if request.is_default_output and path != run_file and _is_cut_short(path):
+        name = keep(path).name
+        yield (
+            f"{path} was interrupted, and is kept as {name}; finish it with: opperf run --resume "
+            f"{name}"
+        )
+
+
+def keep_finished(run_file: Path, request: ResolvedRun) -> tuple[KeptRun | None, str]:
+    """Keeps the run file of a finished run, and removes it if it was in the cache. Returns the kept
+    run, or None, and a line if something failed: no run ends for it."""
+    kept, problem = try_to_keep(run_file)
+    if kept is not None and request.output != STDOUT and display(request.output) != kept.name:
+        try:
+            run_files.remember(request.output, kept.id, request.is_default_output)
+        except OutputError as error:
+            problem = f"warning: {request.output} will not be known as this run's: {error}"
+    if request.output not in (run_file, STDOUT):
+        folders = BESIDE if request.output_format == "jsonl" else BESIDE_ANY
+        try:
+            place_profiles(kept.path if kept else run_file, request.output, folders)
+        except OutputError as error:
+            problem = f"warning: {error}"
+    if run_file.parent == unfinished_folder() and (kept is not None or request.resume is None):
+        remove(run_file)
+    return kept, problem
+
+
+def keep_cut_short(run_file: Path) -> str:
+    """Keeps a copy of a file that was cut short, if there is none; a line if that failed."""
+    if run_file.parent in (unfinished_folder(), runs_folder()) or not run_file.is_file():
+        return ""
+    return try_to_keep(run_file)[1]
+
+
+def try_to_keep(file: Path) -> tuple[KeptRun | None, str]:
+    """Keeps the file of a run or session. Returns it, or None and a line if that failed."""
+    try:
+        return keep(file), ""
+    except (OutputError, RunFileError) as error:
+        return None, f"warning: this run is not kept: {error}; {DATA} names another folder"
+
+
+def read_unfinished(run_file: Path, request: ResolvedRun) -> tuple[Run, list[str]]:
+    """Returns the run to resume, and warnings about its file. Raises `RunFileError`."""
+    if not run_file.exists():
+        path = request.resume or request.output
+        if path.is_file() and is_run_file(path):
+            raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
+        raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
+    check_is_run(run_file)
+    return read_run(run_file)
+
+
+OF_SELECTION = (
+    *("names", "ops", "exclude", "categories", "namespaces", "tags", "variants", "size"),
+    *("int64_tensor", "shapes", "values", "sweeps", "no_backward", "configurations", "shuffle"),
+    *("rounds", "batch_factor", "skip_views", "fuzz_shapes", "ids"),
+)
+"""Parameters of the command that set fields of the selection."""
+
+FIELDS = {
+    "names": ("patterns",),
+    "ops": ("patterns",),
+    "shapes": ("shapes", "swept_shapes"),
+    "no_backward": ("backward",),
+    "fuzz_shapes": ("fuzz",),
+}
+"""The fields that parameters of other names set."""
+
+SPELLINGS = {
+    "names": "OPERATOR",
+    "frameworks": "--framework",
+    "sizes": "--size",
+    "batch_sizes": "--batch-size",
+    "categories": "--category",
+    "namespaces": "--namespace",
+    "tags": "--tag",
+    "shapes": "--shape",
+    "values": "--arg",
+    "sweeps": "--sweep",
+    "configurations": "--max-configs",
+    "batch_factor": "--scale-batch",
+    "ids": "--id",
+    "least_elements": "--min-elements",
+    "most_elements": "--max-elements",
+    "batch_size": "--run-batch-size",
+    "cuda_device": "--batch-cuda-device",
+}
+"""Options whose parameter has another name, by that."""
+
+
+def spelling(parameter: str) -> str:
+    """Returns the option of a parameter, as users write it."""
+    if parameter in DECLARED:
+        return DECLARED[parameter].option
+    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
+
+
+SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
+
+
+def check_selection(
+    earlier: Selection,
+    asked: Selection,
+    explicit: Container[str],
+    settings: Mapping[str, str] = SINGLE_VALUED,
+) -> Selection:
+    """Returns the earlier run's selection. `settings` are those to compare, each with its option.
+    Raises `RunFileError` if an option that the user set contradicts it."""
+    for parameter in OF_SELECTION:
+        for name in FIELDS.get(parameter, (parameter,)) if parameter in explicit else ():
+            check_same(spelling(parameter), getattr(earlier, name), getattr(asked, name))
+    for name, option in settings.items():
+        if name in explicit:
+            check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))
+    return earlier
+
+
+def check_axes(earlier: Axes, asked: Axes, explicit: Container[str]) -> Axes:
+    """Returns the earlier run's axes. Raises `RunFileError` if an option that the user set has
+    other values."""
+    for name, values in asked.items():
+        if name in explicit:
+            before, after = (", ".join(map(str, some)) for some in (earlier.get(name, ()), values))
+            check_same(DECLARED[name].option, before, after)
+    return earlier
+
+
+def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
+    """Raises `RunFileError` if the cases of the run to resume are profiled in another way."""
+    if before != asked:
+        named = [" ".join(wrapper.words) for wrapper in before.wrappers] if before else []
+        raise RunFileError(
+            f"the run to resume was profiled under {' and '.join(named) or 'no program'}, with "
+            "other options; omit those of profiling, or replace the run with --overwrite"
+        )
+
+
+def check_same(option: str, before: object, after: object) -> None:
+    """Raises `RunFileError` if an option has another value than in the run to resume."""
+    if before != after:
+        raise RunFileError(
+            f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
+            "or replace the run with --overwrite"
+        )
+
+
+OF_MATRIX = {
+    "names": "models",
+    "filter": "filter",
+    "exclude": "exclude",
+    "filter_by_tier": "filter_by_tier",
+    "exclude_by_tier": "exclude_by_tier",
+    "sizes": "sizes",
+    "batch_sizes": "batch_sizes",
+    "frameworks": "frameworks",
+    **dict.fromkeys(("accelerator", "xla", "dynamo", "test", "xla_flags"), "words"),
+}
+"""Parameters of the command that set fields of the matrix."""
+
+
+def check_matrix(run: Run, asked: Matrix, explicit: Collection[str]) -> None:
+    """Raises `RunFileError` if an option that the user set contradicts the experiments of the run
+    to resume, or if it is a run of none."""
+    try:
+        before = msgspec.convert(run.header.options.get(MATRIX), Matrix)
+    except msgspec.ValidationError as error:
+        raise RunFileError(
+            "the run to resume is not of experiments; resume it with opperf run"
+        ) from error
+    for parameter, field in OF_MATRIX.items():
+        if parameter in explicit:
+            check_same(spelling(parameter), getattr(before, field), getattr(asked, field))
+
+
+def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection:
+    """Returns the selection of the run to resume. Raises `RunFileError` if an option that the user
+    set contradicts it."""
+    explicit, source = request.explicit, request.source
+    frameworks = dict.fromkeys(case.target.framework for case in run.cases)
+    if request.framework.is_named and not isinstance(source, Models):
+        for framework in frameworks:
+            check_same("--framework", framework, request.framework.name)
+    before, axes_before = read_selection(run)
+    check_selection(before, request.selection, explicit)
+    if isinstance(source, Models):
+        check_matrix(run, source.matrix, explicit)
+    # Of files and models they are kept as they were set, of operators under canonical names.
+    others = {
+        name: values
+        for name, values in request.axes.items()
+        if name in explicit and axes_before.get(name) != values
+    }
+    if others:
+        process = process_of(axes_before, before.settings.imports)
+        found = workers.of(next(iter(frameworks)), process).resolve(framework_axes(others)).axes
+        asked = {name: found.get(name, values) for name, values in others.items()}
+        check_axes(axes_before, asked, explicit)
+    if request.wrapping is not None:
+        check_same_programs(run.header.wrapping, request.wrapping)
+    return before

@@ -1,1 +1,0 @@
-"""Runs of suites: from the benches of a file to the cases that are measured."""
