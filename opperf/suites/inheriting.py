@@ -1,5 +1,5 @@
-"""What an entry has from its templates, what `*` gives all, and values that the environment and
-the command line set: `resnet50.argv.--lr=0.1`."""
+"""Inheritance of entries from templates and from `*`; values that the environment and the
+command line set: `resnet50.argv.--lr=0.1`."""
 
 from __future__ import annotations
 

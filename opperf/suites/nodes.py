@@ -61,7 +61,7 @@ def locations(node: Node, path: str = "") -> Iterator[tuple[str, Location]]:
 
 
 def placed(value: Any, at: Location) -> Node:
-    """Returns a plain value, and all in it, as from a place."""
+    """Returns a plain value, and all in it, at a place."""
     if isinstance(value, dict):
         return Node({key: placed(element, at) for key, element in value.items()}, at)
     if isinstance(value, list):
