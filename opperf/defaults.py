@@ -50,3 +50,7 @@ in the tables of `benchmarks/verdicts/simulation.py`."""
 FAIL_ON = ("regressed", "different", "missing")
 """Findings of a comparison that make a command fail: a faster B that computes something else, or
 cannot compute what A does, is no better one."""
+
+ASSUMED_SCATTER = 0.05
+"""Standard deviation of a program's speed from one start to the next where it is not known, as a
+share: starts of one program on one quiet machine differ by 1 to 5 %."""

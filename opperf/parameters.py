@@ -103,7 +103,6 @@ framework = click.option(
     f"{', '.join(PREFERENCE)}]",
 )
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
-as_json = click.option("--json", is_flag=True, help="Print JSON.")
 
 
 argument_options = combine(
@@ -252,22 +251,6 @@ def output_options(
             callback=check_extension(what) if what else None,
             # Its extension decides the format.
             is_eager=True,
-            metavar="FILE",
-            help=description,
-        ),
-        overwrite,
-    )
-
-
-def written_file(description: str) -> Callable[[Command], Command]:
-    """Returns the options for the one file, of one format, that a command writes."""
-    return combine(
-        click.option(
-            "-o",
-            "--output-file",
-            "output",
-            required=True,
-            type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
             help=description,
         ),

@@ -8,7 +8,7 @@ import pytest
 
 from opperf import matching
 from opperf.matching import BoundedPattern, SlowPatternError
-from opperf.programs.observing import parse_part
+from opperf.programs.launching import parse_part
 
 
 def test_a_search_finds_what_the_expression_finds():

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from opperf.suites.resolving import Options, resolve
+from opperf.suites.resolving import resolve
 from opperf.suites.system import Machine
 
 REPEATS = 5
@@ -95,9 +95,9 @@ def main() -> int:
         path = Path("suite.yaml")
         path.write_text(text_of(benches))
         text = path.read_text()
-        suite = resolve([path], Options(), Machine(16, 8))
+        suite = resolve([path], Machine(16, 8))
         assert len(suite.benches) == benches and not suite.problems
-        own = seconds(lambda: resolve([path], Options(), Machine(16, 8)))
+        own = seconds(lambda: resolve([path], Machine(16, 8)))
         libyaml = seconds(lambda: yaml.load(text, Loader=yaml.CSafeLoader))
         pure = seconds(lambda: yaml.safe_load(text))
     print(f"{benches} benches, {len(text.splitlines())} lines: resolved in {own:.3f} s")

@@ -21,8 +21,7 @@ from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of, process_settings
 from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, ScriptTarget, Settings
 from opperf.plurals import pluralize
-from opperf.programs.environment import program_environment
-from opperf.programs.launching import ALONE, Place
+from opperf.programs.launching import ALONE, Place, program_environment
 from opperf.programs.measuring import Programs
 from opperf.results.kept import streams_of
 from opperf.sources.varying import group_by_process, process_key

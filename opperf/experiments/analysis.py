@@ -3,8 +3,6 @@ JSON lines, and the table of all reports that it is appended to."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -16,28 +14,18 @@ from typing import Any
 from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, failure_of, is_number
 from opperf.experiments.runner_csv import numbered_rows
+from opperf.results.csv_file import rows_text
+
+FAILED = (
+    *("median_total_time", "median_per_iter_time", "xla_median_trace_per_iter_time"),
+    *("xla_compile_time", "dynamo_compile_time"),
+)
+"""Figures that are `OFF` for a failure in JSON lines."""
 
 COLUMNS = (
-    "timestamp",
-    "suite_name",
-    "model_name",
-    "accelerator",
-    "accelerator_model",
-    "xla",
-    "xla_flags",
-    "dynamo",
-    "torch_xla2",
-    "test",
-    "batch_size",
-    "repeat",
-    "iterations_per_run",
-    "error_message",
-    "median_total_time",
-    "median_per_iter_time",
-    "xla_median_trace_per_iter_time",
-    "xla_compile_time",
-    "dynamo_compile_time",
-    "outputs_file",
+    *("timestamp", "suite_name", "model_name", "accelerator", "accelerator_model", "xla"),
+    *("xla_flags", "dynamo", "torch_xla2", "test", "batch_size", "repeat", "iterations_per_run"),
+    *("error_message", *FAILED, "outputs_file"),
 )
 """Columns that every report has, in their order; those of other metrics are after them."""
 
@@ -45,15 +33,6 @@ OFF = -1
 """A figure of what was off: no compilation without dynamo or XLA, no trace without XLA."""
 
 TRACE = "trace_per_iter_time"
-
-FAILED = (
-    "median_total_time",
-    "median_per_iter_time",
-    "xla_median_trace_per_iter_time",
-    "xla_compile_time",
-    "dynamo_compile_time",
-)
-"""Figures that are `OFF` for a failure in JSON lines."""
 
 OLD = re.compile(r"^a(min|max)_")
 """How columns begin that were written with NumPy before 1.25, by whose functions they are named."""
@@ -150,12 +129,8 @@ def csv_text(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], with_header: bool = True
 ) -> str:
     """Returns rows as CSV; nothing and None are empty cells."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    if with_header:
-        writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    header = [columns] if with_header else []
+    return rows_text([*header, *([row.get(name) for name in columns] for row in rows)])
 
 
 def extended(path: Path, old: str, rows: Sequence[Mapping[str, Any]]) -> str:

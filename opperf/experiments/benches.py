@@ -37,7 +37,7 @@ from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
 from opperf.sources.varying import Axes, vary
 from opperf.suites.bench import Bench
-from opperf.suites.program_words import words_of
+from opperf.suites.pasting import words_of
 
 MAX_DURATION_S = 600.0
 """Limit on the time of a bench that has none: milabench's."""

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opperf.experiments.tiers import joined, patterns_of
+from opperf.experiments.selection import joined, patterns_of
 from opperf.experiments.xla_words import Words, product_of
 from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.experiments.backends import backend_of
 from opperf.experiments.records import ModelRecord, is_number, is_wrong
-from opperf.experiments.times import compile_time, steady_time
+from opperf.experiments.selection import TESTS
+from opperf.experiments.times import backend_of, compile_time, steady_time
+from opperf.results.csv_file import rows_text
 
 COLUMNS = (
     "dev",
@@ -40,8 +41,6 @@ NAME = re.compile(
 )
 """How the runner's scripts name a table:
 `inductor_huggingface_amp_training_cuda_performance.csv`."""
-
-TESTS = {"training": "train", "inference": "eval"}
 
 SCRIPTS = {"timm": "timm_models"}
 """Names of the runner's scripts, where they are not the suites'."""
@@ -200,13 +199,8 @@ def runner_csv_text(records: Iterable[ModelRecord]) -> str:
     failed has a speed-up of 0, which is how the runner writes it."""
     listed = list(records)
     eager = {_key(record): record for record in listed if backend_of(record) == "eager"}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for record in listed:
-        if backend_of(record) != "eager":
-            writer.writerow(_cells(record, eager.get(_key(record))))
-    return text.getvalue()
+    compiled = (record for record in listed if backend_of(record) != "eager")
+    return rows_text([COLUMNS, *(_cells(each, eager.get(_key(each))) for each in compiled)])
 
 
 def _key(record: ModelRecord) -> tuple[Any, ...]:

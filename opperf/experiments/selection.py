@@ -1,15 +1,46 @@
-"""Which records a report is of: by accelerator, test and names of models."""
+"""Which records and models are meant: by accelerator, test, and patterns of names or tiers, as
+PyTorch/XLA's benchmarks have them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opperf.errors import UsageError, unknown
-from opperf.experiments.backends import TITLES, backend_of
 from opperf.experiments.records import ModelRecord
-from opperf.experiments.tiers import joined, patterns_of
+from opperf.experiments.times import TITLES, backend_of
+from opperf.matching import BoundedPattern
+from opperf.models.packages import TIERS
 from opperf.plurals import pluralize
+
+NOTHING = r"(?!)"
+"""A pattern that no name matches."""
+
+
+def patterns_of(tiers: Iterable[int]) -> list[str]:
+    """Returns a pattern for each tier, which matches its models' whole names, and no name for a
+    number that is no tier."""
+    return [
+        f"^({'|'.join(map(re.escape, TIERS[tier]))})$" if tier in TIERS else NOTHING
+        for tier in tiers
+    ]
+
+
+def joined(patterns: Iterable[str], option: str) -> BoundedPattern | None:
+    """Returns the pattern that finds any of these, whatever the case; None without any. Raises
+    `UsageError` for one that is no regular expression."""
+    listed = list(patterns)
+    for pattern in listed:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise UsageError(
+                f"{option} {pattern!r} is no regular expression: {error}; put a \\ before signs "
+                "that are meant as they are"
+            ) from error
+    return BoundedPattern(re.compile("|".join(listed), re.IGNORECASE)) if listed else None
+
 
 TESTS = {"inference": "eval", "training": "train"}
 """Names of the option, and what records have."""

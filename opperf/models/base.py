@@ -17,7 +17,7 @@ GROUP = "opperf.models"
 
 BUILT_IN: Mapping[str, str] = {
     "opperf": "opperf.models.networks:SUITE",
-    "dummy": "opperf.models.dummy:SUITE",
+    "dummy": "opperf.models.packages:DUMMY",
     "gluon": "opperf.models.packages:GLUON",
     "timm": "opperf.models.packages:TIMM",
     "torchbench": "opperf.models.packages:TORCHBENCH",

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from opperf.errors import unknown
 from opperf.frameworks.models import Model
 from opperf.models import weights
-from opperf.models.arrays import IMAGES, Array, draw
 from opperf.models.base import SIZES, Options, SuiteModel, batch_of
-from opperf.models.layers import Weights
-from opperf.models.weights import Extents
+from opperf.models.weights import IMAGES, Array, Extents, Weights, draw
 
 if TYPE_CHECKING:
     import numpy as np

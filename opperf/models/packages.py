@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import re
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -80,3 +82,81 @@ def check_size(suite: str, name: str, size: str, sizes: Collection[str]) -> None
     """Raises `UsageError` if a model of a suite has no such size."""
     if size not in sizes:
         raise unknown("size", size, sizes, f"{name} of suite {suite}")
+
+
+LINK = re.compile(r"`([^`<]+?)\s*<([^>`]+)>`_*")
+"""A link as Sphinx writes it."""
+
+ROLE = re.compile(r":\w+:`[~.]*([^`]+)`|``?([^`]+)``?_*")
+
+LONGEST = 160
+"""Characters of the line: more is no longer one in a table."""
+
+
+def first_sentence(function: Any, otherwise: str) -> str:
+    """Returns the first paragraph of a function's docstring in plain text, a link as its text and
+    address; `otherwise` without one."""
+    text = inspect.getdoc(function) or ""
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    plain = LINK.sub(r"\1 (\2)", paragraph)
+    plain = ROLE.sub(lambda found: found[1] or found[2], plain).rstrip(" .")
+    if not plain:
+        return otherwise
+    return plain if len(plain) <= LONGEST else plain[: LONGEST - 3] + "..."
+
+
+_DETECTRON2 = ("101_c4", "101_fpn", "50_c4", "50_fpn")
+
+_WORDS = {
+    1: """
+        BERT_pytorch cm3leon_generate DALLE2_pytorch dlrm hf_GPT2 hf_GPT2_large GPT_3 hf_T5
+        hf_T5_base hf_T5_generate hf_T5_large llama_v2_7b_16h stable_diffusion_xl
+    """,
+    2: """
+        alexnet attention_is_all_you_need_pytorch Background_Matting basic_gnn_gcn basic_gnn_gin
+        basic_gnn_sage dcgan densenet121 detectron2_fasterrcnn_r_101_dc5
+        detectron2_fasterrcnn_r_50_dc5 detectron2_fcos_r_50_fpn detectron2_maskrcnn fastNLP_Bert
+        functorch_dp_cifar10 hf_Albert hf_Bart hf_Bert hf_Bert_large llama
+    """,
+    3: "doctr_det_predictor doctr_reco_predictor drq functorch_maml_omniglot",
+}
+
+TIERS: dict[int, tuple[str, ...]] = {tier: tuple(text.split()) for tier, text in _WORDS.items()}
+
+TIERS[2] += tuple(
+    f"detectron2_{network}_r_{name}"
+    for network in ("fasterrcnn", "maskrcnn")
+    for name in _DETECTRON2
+)
+
+
+def tier_of(name: str) -> int | None:
+    """Returns the tier of a model of TorchBench; None of one without a rank."""
+    return next((tier for tier, names in TIERS.items() if name in names), None)
+
+
+DUMMY_MODEL = "dummy"
+
+
+class Dummy:
+    """The suite of this model."""
+
+    frameworks = ("torch",)
+    requirement = ""
+
+    def models(self, framework: str, folder: str) -> Sequence[SuiteModel]:
+        """Returns the model."""
+        why = "dense layers of 32, 512, 512 and 32 with ReLU, softmax (PyTorch/XLA's benchmarks)"
+        return [SuiteModel(DUMMY_MODEL, tags=("dense",), why=why)]
+
+    def build(self, framework: str, name: str, options: Options) -> Model:
+        """Returns the model, on the CPU and in float32. Raises `UsageError`."""
+        if name != DUMMY_MODEL:
+            raise unknown("model", name, [DUMMY_MODEL], "suite dummy")
+        if options.size != "default":
+            raise unknown("size", options.size, ["default"], "suite dummy")
+        built: Model = importlib.import_module("opperf.models.torch.dummy").build(options)
+        return built
+
+
+DUMMY = Dummy()

@@ -24,15 +24,11 @@ from opperf.machine.gpus import gpu_facts
 from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.processes.children import Mark
-from opperf.programs.environment import read_versions
-from opperf.programs.events import PHASES
-from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan
-from opperf.programs.lines import LineReader
-from opperf.programs.observing import Part
+from opperf.programs.launching import HookOptions, Part, ProcessPlan, ServerPlan, read_versions
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
 from opperf.programs.server import Server
-from opperf.programs.streams import new_path
+from opperf.programs.streams import PHASES, LineReader, new_path
 
 STOP_GRACE_S = 3.0
 """Time that a stopped program has for its own end: one that waits for another process, or ignores

@@ -1,26 +1,104 @@
-"""The processes of a program: their names, devices, cores and environment variables, and how they
-are started and ended."""
+"""The processes of a program: their names, devices, cores and environment variables, how they
+are started and ended, in what environment, and what of them is observed without changing them."""
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from subprocess import PIPE
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from opperf.errors import UnsupportedError
+from opperf.errors import UnsupportedError, UsageError, WorkerError, one_line, unknown
+from opperf.machine.environment import environment
 from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
 from opperf.machine.ports import HOST, free_port
 from opperf.machine.topology import physical_cores
-from opperf.model import NodeWords, ScriptTarget, Settings, Struct, with_address
+from opperf.matching import BoundedPattern
+from opperf.model import (
+    PROGRAM,
+    Environment,
+    NodeWords,
+    ScriptTarget,
+    Settings,
+    Struct,
+    with_address,
+)
 from opperf.plurals import pluralize
 from opperf.processes.children import Child, Mark
+from opperf.processes.commands import run_command
+
+Kind = Literal["loader", "optimizer", "function", "line"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+GROUPS = ("rate", "loss", "step")
+"""Named groups that a pattern may have."""
+
+FORMS: dict[Kind, str] = {
+    "loader": "loader:MODULE:NAME",
+    "optimizer": "optimizer",
+    "function": "function:MODULE:NAME",
+    "line": "line:PATTERN",
+}
+
+
+class Part(NamedTuple):
+    """A part of a program that is observed."""
+
+    kind: Kind
+    module: str = ""
+    """`main` for the script."""
+    name: str = ""
+    """Name in the module, with attributes: `loader`, `Trainer.step`."""
+    pattern: BoundedPattern | None = None
+    """Of lines that the program prints."""
+
+
+def parse_part(text: str) -> Part:
+    """Returns the part that a text names. Raises `UsageError`."""
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS:
+        raise unknown("part of a program", kind, FORMS.values())
+    if kind == "line":
+        return Part("line", pattern=_parse_pattern(text, rest))
+    module, colon, name = rest.partition(":")
+    if (kind == "optimizer") if rest else (kind != "optimizer"):
+        raise UsageError(f"{text!r} is not of the form {FORMS[kind]}")
+    if rest and not (colon and _is_dotted(module) and _is_dotted(name)):
+        raise UsageError(f"{text!r} is not of the form {FORMS[kind]}, with names of Python")
+    return Part(kind, module, name)
+
+
+def parse_parts(texts: Iterable[str]) -> tuple[Part, ...]:
+    """Returns the parts that texts name. Raises `UsageError`."""
+    return tuple(map(parse_part, texts))
+
+
+def _is_dotted(text: str) -> bool:
+    return all(map(str.isidentifier, text.split(".")))
+
+
+def _parse_pattern(text: str, pattern: str) -> BoundedPattern:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{text!r} is not a regular expression: {error}") from None
+    if not pattern:
+        raise UsageError(f"{text!r} is not of the form {FORMS['line']}")
+    for group in compiled.groupindex:
+        if group not in GROUPS:
+            raise unknown("group of a pattern", group, GROUPS)
+    return BoundedPattern(compiled)
+
 
 LAUNCHER = Path(__file__).resolve().with_name("child") / "launcher.py"
 
@@ -233,3 +311,57 @@ def start_process(
         os.close(child_data)
         os.close(child_control)
     return process, data, control
+
+
+TIMEOUT_S = 60.0
+"""Limit on the start of an interpreter: it may be on a cold network disk."""
+
+
+class ProgramFacts:
+    """The facts of programs, in place of a framework's."""
+
+    name = PROGRAM
+    variables: tuple[str, ...] = (VISIBLE_DEVICES,)
+
+    def __init__(self, versions: dict[str, str]) -> None:
+        self._versions = versions
+
+    def versions(self) -> dict[str, str]:
+        return self._versions
+
+    def features(self) -> dict[str, bool]:
+        return {}
+
+    def devices(self) -> tuple[str, ...]:
+        return ()
+
+    def threads(self) -> int | None:
+        return None
+
+    def commit(self) -> str:
+        return ""
+
+
+@functools.cache
+def read_versions(python: str) -> dict[str, str]:
+    """Returns the versions of an interpreter and of its packages. Raises `WorkerError` if it cannot
+    be run."""
+    done = run_command([python, str(LAUNCHER), "--versions"], timeout_s=TIMEOUT_S)
+    try:
+        versions: dict[str, str] = {} if done.problem else json.loads(done.output)
+    except ValueError as error:
+        done = done._replace(problem=f"printed no versions: {error}")
+    if done.problem:
+        said = one_line(done.errors or f"it {done.problem}")
+        raise WorkerError(
+            f"{python} cannot run programs: {said}; check that it is a Python interpreter"
+        )
+    return versions
+
+
+def program_environment(python: str = "") -> Environment:
+    """Returns the environment of programs that an interpreter runs, opperf's own if it is empty.
+    Raises `WorkerError` if it cannot be run."""
+    versions = read_versions(python or sys.executable)
+    found = environment(ProgramFacts(versions))
+    return msgspec.structs.replace(found, python=versions["python"])

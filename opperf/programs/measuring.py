@@ -4,17 +4,172 @@ are wanted, without changing them."""
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from opperf.errors import OpperfError, UnsupportedError
+from opperf.errors import OpperfError, UnsupportedError, one_line
+from opperf.instruments.profilers.sampling import WARM_CALLS
+from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.program_metrics import FIRST_STEP, LOSS, PROGRESS, RATE
 from opperf.machine.kernel import usable_cpus
-from opperf.model import Case, Record, ScriptTarget, Status
+from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
+from opperf.plurals import pluralize
 from opperf.programs.group import Group, Progress
-from opperf.programs.launching import ALONE, Place, plan_processes, plan_server
-from opperf.programs.observing import parse_parts
-from opperf.programs.records import make_record, without_observations
+from opperf.programs.launching import ALONE, Place, parse_parts, plan_processes, plan_server
+from opperf.programs.process import ProgramProcess
+from opperf.programs.samples import Sampler
+
+NS_PER_S = 1e9
+
+MOST_LOSSES = 10_000
+"""Losses that a record keeps; the stream has all."""
+
+
+def without_observations(case: Case, status: Status, reason: str) -> Record:
+    """Returns the record of a program that was not run."""
+    return Record(case=case, id=case.id, status=status, reason=one_line(reason))
+
+
+def make_record(
+    case: Case,
+    processes: Sequence[ProgramProcess],
+    culprit: ProgramProcess | None,
+    sampler: Sampler | None,
+) -> Record:
+    """Returns the record of a program, whose rate is that of all its processes. Without a rate
+    after the warm-up it has failed. `culprit` is the process that failed first."""
+    assert isinstance(case.target, ScriptTarget)
+    status, reason = Status.OK, ""
+    if culprit is not None and culprit.status is not None:
+        status, reason = culprit.status, _named(culprit, processes)
+    elif not any(process.observations.counted for process in processes):
+        status, reason = Status.FAILED, _why_no_rate(processes)
+    figures: list[tuple[Metric, list[float]]] = []
+    if status is Status.OK:
+        figures = _figures(processes, sampler)
+    elif culprit is None and sampler is not None and case.target.nodes > 1:
+        # The node's share in the figures of a program that other nodes observe.
+        figures = sampler.metrics(_peak_of(processes))
+    observing = (p.observations for p in processes if p.observations.rates)
+    unit = next((observations.unit for observations in observing), "") or RATE.unit
+    notes = _notes(case, processes, _by_name(figures).get(RATE.name, []), unit)
+    return Record(
+        case=case,
+        id=case.id,
+        status=status,
+        reason=one_line(reason),
+        summaries={
+            metric.name: summarise(values, unit if metric is RATE else metric.unit)
+            for metric, values in figures
+        },
+        samples=_by_name(figures),
+        warmup={RATE.name: _together([process.observations.before for process in processes])},
+        notes=tuple(notes),
+        processes=tuple(_result(process) for process in processes),
+    )
+
+
+def _by_name(figures: Sequence[tuple[Metric, list[float]]]) -> dict[str, list[float]]:
+    """Returns figures by the names of their metrics."""
+    return {metric.name: values for metric, values in figures}
+
+
+def _together(rates: Sequence[Sequence[float]]) -> list[float]:
+    """Returns the sums of the first rates, of the second ones and so on, as far as all processes
+    have them, of those that have any."""
+    return [sum(each) for each in zip(*filter(None, rates), strict=False)]
+
+
+def _figures(
+    processes: Sequence[ProgramProcess], sampler: Sampler | None
+) -> list[tuple[Metric, list[float]]]:
+    counted = [process.observations.counted for process in processes]
+    rates = _together(counted)
+    observing = [process for process in processes if process.observations.counted]
+    first = [
+        (process.first_at - process.started_at) * NS_PER_S
+        for process in observing
+        if process.first_at is not None
+    ]
+    wanted = sum(process.wanted for process in observing)
+    losses = next((p.observations.losses for p in processes if p.observations.losses), [])
+    found = [
+        (RATE, rates),
+        # The program's first step is made when its last process has made it.
+        (FIRST_STEP, [max(first)] if first else []),
+        (LOSS, losses[:MOST_LOSSES]),
+        (PROGRESS, [sum(map(len, counted)) / wanted] if wanted else []),
+    ]
+    if sampler is not None:
+        found += sampler.metrics(_peak_of(processes))
+        begin = min(process.counted_from or 0.0 for process in observing)
+        end = max(process.counted_to or sampler.samples[-1].at for process in observing)
+        found.append(sampler.energy_per_item(begin, end, sum(rates) / len(rates)))
+    return [(metric, values) for metric, values in found if values]
+
+
+def _peak_of(processes: Sequence[ProgramProcess]) -> int:
+    return sum(process.peak_bytes for process in processes)
+
+
+def _named(culprit: ProgramProcess, processes: Sequence[ProgramProcess]) -> str:
+    return f"process {culprit.plan.name}: {culprit.reason}" if processes[1:] else culprit.reason
+
+
+def _why_no_rate(processes: Sequence[ProgramProcess]) -> str:
+    most = max(len(process.observations.rates) for process in processes)
+    if most:
+        return (
+            f"made {pluralize(most, 'observation')}, all of them warm-up, which ends after "
+            f"{2 * WARM_CALLS} or more; let it run longer, or set --warmup"
+        )
+    messages = dict.fromkeys(text for process in processes for text in process.messages)
+    unusable = sum(process.observations.unusable for process in processes)
+    if unusable:
+        messages[f"{pluralize(unusable, 'rate')} of it cannot be used"] = None
+    return "; ".join(("made no observation", *messages))
+
+
+def _notes(
+    case: Case, processes: Sequence[ProgramProcess], rates: Sequence[float], unit: str
+) -> list[Note]:
+    # With NumPy, which no command loads before it has measured.
+    from opperf.instruments.profilers.noise import noise_notes
+
+    notes = noise_notes(RATE.name, rates, case.settings.precision, unit)
+    for process in processes:
+        count, wanted = len(process.observations.counted), process.wanted
+        if 0 < count < wanted:
+            text = f"process {process.plan.name} made {count} of {wanted} observations"
+            notes.append(Note(RATE.name, NoteCode.INCOMPLETE, text))
+        if process.writer.lost:
+            text = (
+                f"the stream of process {process.plan.name} lacks "
+                f"{pluralize(process.writer.lost, 'event')}: {process.writer.error}"
+            )
+            notes.append(Note("", NoteCode.INCOMPLETE, text))
+    return notes
+
+
+def _result(process: ProgramProcess) -> ProcessResult:
+    observations, path = process.observations, process.writer.path
+    counted = observations.counted
+    return ProcessResult(
+        name=process.plan.name,
+        rank=process.plan.rank,
+        node=process.plan.node,
+        device=process.plan.device,
+        status=process.status or Status.FAILED,
+        reason=one_line(process.reason),
+        exit_code=process.exit_code,
+        stopped=process.is_stopped,
+        rate=summarise(counted, observations.unit) if counted else None,
+        warmup=len(observations.before),
+        losses=tuple(observations.losses[:MOST_LOSSES]),
+        stream="" if path is None else path.name,
+    )
 
 
 class Programs:

@@ -18,11 +18,10 @@ from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Mark
-from opperf.programs.events import CONFIG, DATA, END, ERROR, LINE, MESSAGE, META, PHASE, START, STOP
+from opperf.programs import streams as events
 from opperf.programs.launching import HookOptions, ProcessPlan, start_process
-from opperf.programs.lines import LONGEST_DATA, LineReader, decode_line
 from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
-from opperf.programs.streams import StreamWriter
+from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""
@@ -93,8 +92,8 @@ class ProgramProcess:
 
     def start(self, python: str, options: HookOptions, mark: Mark, config: Any, meta: Any) -> None:
         """Starts it. If that fails, it has ended. `config` and `meta` are the content of events."""
-        self.writer.write(CONFIG, config)
-        self.writer.write(META, meta, "data")
+        self.writer.write(events.CONFIG, config)
+        self.writer.write(events.META, meta, "data")
         self.started_at = time.monotonic()
         self._memory_kills = memory_kills()
         try:
@@ -104,11 +103,11 @@ class ProgramProcess:
         except OSError as error:
             self.status = Status.FAILED
             self.reason = f"cannot be started: {error.filename}: {error.strerror}"
-            self.writer.write(ERROR, {"type": type(error).__name__, "message": str(error)})
+            self.writer.write(events.ERROR, {"type": type(error).__name__, "message": str(error)})
             self._write_end()
             return
         self._process, self._command = process, process.words
-        self.writer.write(START, {"command": self._command, "time": time.time()})
+        self.writer.write(events.START, {"command": self._command, "time": time.time()})
         assert process.stdout is not None and process.stderr is not None
         self.readers = {
             "data": LineReader(data, LONGEST_DATA),
@@ -130,7 +129,7 @@ class ProgramProcess:
         else:
             if pipe == "stderr" and text.strip():
                 self._tail.append(text)
-            self.writer.write_printed(LINE, text, pipe)
+            self.writer.write_printed(events.LINE, text, pipe)
             self._search(text, at)
 
     def _search(self, line: str, at: float) -> None:
@@ -155,19 +154,19 @@ class ProgramProcess:
             shown = line.decode(errors="backslashreplace")
             self.writer.write_printed(FORMAT_ERROR, shown, "data")
             return
-        name = content.get("$event", DATA)
+        name = content.get("$event", events.DATA)
         data = content if "$event" not in content else content.get("$data")
         self._take_event(str(name), data)
 
     def _take_event(self, name: str, data: Any) -> None:
         self.writer.write(name, data, "data")
-        if name == DATA:
+        if name == events.DATA:
             self._observe(read_observation(data))
-        elif name == PHASE and isinstance(data, dict):
+        elif name == events.PHASE and isinstance(data, dict):
             self.phase = str(data.get("name", ""))
-        elif name == MESSAGE and isinstance(data, str):
+        elif name == events.MESSAGE and isinstance(data, str):
             self.messages.append(one_line(data, LONGEST_LINE))
-        elif name == ERROR and isinstance(data, dict):
+        elif name == events.ERROR and isinstance(data, dict):
             text = f"{data.get('place', '')}{data.get('type')}: {data.get('message')}"
             self._error = one_line(text, LONGEST_LINE)
 
@@ -203,17 +202,17 @@ class ProgramProcess:
         if groups.get("step") is not None:
             data["batch_id"] = groups["step"]
         if len(data) > 1:
-            self._take_event(DATA, data)
+            self._take_event(events.DATA, data)
 
     def sampled(self, *data: dict[str, Any] | None) -> None:
         """Writes samples of the machine."""
         for each in filter(None, data):
-            self.writer.write(DATA, {"task": "main", **each, "time": time.time()}, "data")
+            self.writer.write(events.DATA, {"task": "main", **each, "time": time.time()}, "data")
 
     def stop(self) -> None:
         """Has the program stop at its next step."""
         self.is_stopped = True
-        self.writer.write(STOP, {"observations": len(self.observations.counted)})
+        self.writer.write(events.STOP, {"observations": len(self.observations.counted)})
         # It may have ended meanwhile.
         with contextlib.suppress(OSError):
             os.write(self._control, b"s")
@@ -261,12 +260,12 @@ class ProgramProcess:
         self.exit_code = None if code < 0 and (self.ending or self.is_stopped) else code
         self.status, self.reason = self._result(code)
         if self.status is Status.TIMEOUT:
-            self.writer.write(ERROR, {"type": "TimeoutError", "message": self.reason})
+            self.writer.write(events.ERROR, {"type": "TimeoutError", "message": self.reason})
         self._write_end()
 
     def _write_end(self) -> None:
         data = {"command": self._command, "time": time.time(), "return_code": self.exit_code}
-        self.writer.write(END, data)
+        self.writer.write(events.END, data)
         self.writer.close()
 
     def _result(self, code: int) -> tuple[Status, str]:

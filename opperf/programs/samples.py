@@ -9,21 +9,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from opperf.instruments.program_metrics import (
-    CPU_LOAD,
-    DISK_READ,
-    DISK_WRITE,
-    ENERGY,
-    ENERGY_PER_ITEM,
-    GPU_CLOCK,
-    GPU_LOAD,
-    GPU_MEMORY,
-    GPU_POWER,
-    GPU_TEMPERATURE,
-    NET_RECEIVED,
-    NET_SENT,
-    PROGRAM_MEMORY,
-)
+from opperf.instruments import program_metrics as metrics
 from opperf.machine.gpu_use import GpuMeter, GpuUse
 from opperf.model import Metric
 
@@ -180,18 +166,24 @@ class Sampler:
         memory = max([peak_bytes, *(sample.memory_bytes for sample in samples)])
         gpus = [sample.gpus for sample in samples if sample.gpus]
         found = [
-            (CPU_LOAD, _rates(samples, [100 * sample.cpu_s / self._cores for sample in samples])),
-            (PROGRAM_MEMORY, [float(memory)] if memory else []),
-            (DISK_READ, _rates(samples, [sample.read_bytes for sample in samples])),
-            (DISK_WRITE, _rates(samples, [sample.write_bytes for sample in samples])),
-            (NET_SENT, _rates(samples, [sample.network.sent for sample in samples])),
-            (NET_RECEIVED, _rates(samples, [sample.network.received for sample in samples])),
-            (GPU_LOAD, [100 * sum(loads) / len(loads) for loads in _each(gpus, "load")]),
-            (GPU_MEMORY, _peak(map(sum, _each(gpus, "used_bytes")))),
-            (GPU_TEMPERATURE, list(map(max, _each(gpus, "temperature_c")))),
-            (GPU_POWER, list(map(sum, _each(gpus, "power_w")))),
-            (GPU_CLOCK, list(map(min, _each(gpus, "clock_mhz")))),
-            (ENERGY, _energy(samples)),
+            (
+                metrics.CPU_LOAD,
+                _rates(samples, [100 * sample.cpu_s / self._cores for sample in samples]),
+            ),
+            (metrics.PROGRAM_MEMORY, [float(memory)] if memory else []),
+            (metrics.DISK_READ, _rates(samples, [sample.read_bytes for sample in samples])),
+            (metrics.DISK_WRITE, _rates(samples, [sample.write_bytes for sample in samples])),
+            (metrics.NET_SENT, _rates(samples, [sample.network.sent for sample in samples])),
+            (
+                metrics.NET_RECEIVED,
+                _rates(samples, [sample.network.received for sample in samples]),
+            ),
+            (metrics.GPU_LOAD, [100 * sum(loads) / len(loads) for loads in _each(gpus, "load")]),
+            (metrics.GPU_MEMORY, _peak(map(sum, _each(gpus, "used_bytes")))),
+            (metrics.GPU_TEMPERATURE, list(map(max, _each(gpus, "temperature_c")))),
+            (metrics.GPU_POWER, list(map(sum, _each(gpus, "power_w")))),
+            (metrics.GPU_CLOCK, list(map(min, _each(gpus, "clock_mhz")))),
+            (metrics.ENERGY, _energy(samples)),
         ]
         return [(metric, values) for metric, values in found if values]
 
@@ -200,7 +192,7 @@ class Sampler:
         clock; without values if no sample is between them."""
         inside = [each.gpus for each in self.samples if begin <= each.at <= end and each.gpus]
         powers = [sum(found) for found in _each(inside, "power_w")]
-        return ENERGY_PER_ITEM, [sum(powers) / len(powers) / rate] if powers else []
+        return metrics.ENERGY_PER_ITEM, [sum(powers) / len(powers) / rate] if powers else []
 
 
 def _gpu_fields(gpu: GpuUse) -> Data:

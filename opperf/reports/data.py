@@ -3,13 +3,12 @@ continuous integration shows a test for each row."""
 
 from __future__ import annotations
 
-import csv
-import io
 import xml.etree.ElementTree as ET
 from collections import Counter
 
 from opperf.reports.formats import json_of
 from opperf.reports.model import Report, Test
+from opperf.results.csv_file import rows_text
 from opperf.results.web_page import xml_text
 
 
@@ -20,11 +19,7 @@ def write_json(report: Report, width: int | None = None) -> str:
 
 def write_csv(report: Report, width: int | None = None) -> str:
     """Returns the rows with a header; a missing value is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(report.header)
-    writer.writerows(report.rows)
-    return text.getvalue()
+    return rows_text([report.header, *report.rows])
 
 
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"

@@ -186,7 +186,7 @@ BUILT_IN = (
         "xla",
         ".jsonl",
         "lines like those of PyTorch/XLA's benchmarks of models",
-        run="opperf.experiments.measured:xla_text",
+        run="opperf.experiments.files:xla_text",
         by_extension=False,
     ),
     *(

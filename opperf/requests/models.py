@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
-from opperf.experiments.backends import DEFAULT, backend_of
 from opperf.experiments.selection import (
     Selection,
     check_backends,
@@ -17,6 +16,7 @@ from opperf.experiments.selection import (
     only_accelerator,
     why_nothing,
 )
+from opperf.experiments.times import DEFAULT, backend_of
 from opperf.extras import check_extras
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
@@ -285,8 +285,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         """Returns the content of the report; nothing if there is no speed-up to show in a report of
         the latest ones. Raises `OpperfError`, also for an output that could not be written."""
         # Help and completion do without the imports.
-        from opperf.experiments.aggregation.failures_report import report_of
-        from opperf.experiments.aggregation.outcomes import outcomes_of
+        from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
         from opperf.experiments.files import read_records
         from opperf.experiments.records import line_of
         from opperf.experiments.runner_csv import runner_csv_text
@@ -356,7 +355,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         """Returns the table or chart."""
         # Help and completion do without the imports.
         from opperf.experiments.aggregation import speedups, tables
-        from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
 
         times = speedups.collect(records, self.metric)
         for line in times.omitted():
@@ -379,6 +377,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             if self.report.startswith("latest") or format in IMAGES:
                 return b""
         if format in IMAGES:
+            # With altair, which only charts need.
+            from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
             from opperf.results.plots.images import WRITERS
 
             figure = Figure(self.fig_width or WIDTH, self.fig_height, self.title)

@@ -117,6 +117,7 @@ Locked = Annotated[
         section=SETTINGS,
     ),
 ]
+"""The lock file of environments."""
 
 
 class Environments(Group, frozen=True, kw_only=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
@@ -111,9 +112,13 @@ def _columns_of(metric: Metric) -> list[Column]:
 
 def csv_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the file's text, with the names of the columns first."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     made = columns(run.records)
-    writer.writerow([name for name, _ in made])
-    writer.writerows([cell(record) for _, cell in made] for record in run.records)
+    header = [name for name, _ in made]
+    return rows_text([header, *([cell(record) for _, cell in made] for record in run.records)])
+
+
+def rows_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Returns rows as CSV; None is an empty cell."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -11,24 +11,23 @@ from opperf.comparison.results import looked_for
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
-from opperf.defaults import FAIL_ON
+from opperf.defaults import ASSUMED_SCATTER, FAIL_ON
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference, notable_differences
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
-from opperf.suite_results.grouping import check_keys, rows_by
-from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
-    ASSUMED_SCATTER,
     Pair,
     Ratio,
     by_key,
+    check_keys,
     common_cases,
     estimates,
     ratios_of,
+    rows_by,
     total_of,
 )
-from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)

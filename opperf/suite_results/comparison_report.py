@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.comparison.statistics.data import Verdict
@@ -49,27 +49,28 @@ TITLES: Mapping[Kind, str] = {
 }
 """Titles of the benches without a ratio, in the order of reports."""
 
-COLUMNS = (
-    "bench",
-    "verdict",
-    "ratio",
-    "low",
-    "high",
-    "p",
-    "a",
-    "b",
-    "unit",
-    "runs_a",
-    "runs_b",
-    "assumed_scatter",
-    "group",
-    "note",
-)
+COLUMNS: Mapping[str, Callable[[Row], Any]] = {
+    "bench": lambda row: row.facts.name,
+    "verdict": lambda row: row.verdict.value,
+    "ratio": lambda row: row.ratio.value,
+    "low": lambda row: row.ratio.low,
+    "high": lambda row: row.ratio.high,
+    "p": lambda row: row.p if math.isfinite(row.p) else None,
+    "a": lambda row: row.base.value,
+    "b": lambda row: row.new.value,
+    "unit": lambda row: row.new.unit,
+    "runs_a": lambda row: row.base.attempts,
+    "runs_b": lambda row: row.new.attempts,
+    "assumed_scatter": lambda row: row.ratio.assumed,
+    "group": lambda row: row.facts.group,
+    "note": lambda row: row.note,
+}
+"""Values of a bench by their names in JSON and CSV."""
 
 
 def report_of(found: Comparison) -> Report:
     """Returns the report."""
-    rows = [_values(row) for row in found.rows]
+    rows = [{name: read(row) for name, read in COLUMNS.items()} for row in found.rows]
     return Report(
         command=COMMAND,
         title=f"{found.new.name} (B) against {found.base.name} (A)",
@@ -81,7 +82,7 @@ def report_of(found: Comparison) -> Report:
             "same_within": found.thresholds.same_within,
             "fail_on": found.fail_on,
             "benches": [
-                {**dict(zip(COLUMNS, values, strict=True)), "point": row.facts.point}
+                {**values, "point": row.facts.point}
                 for values, row in zip(rows, found.rows, strict=True)
             ],
             "without_ratio": [
@@ -95,9 +96,7 @@ def report_of(found: Comparison) -> Report:
             ],
             "groups": [
                 {
-                    "key": group.key,
-                    "value": group.value,
-                    "benches": group.benches,
+                    **group._asdict(),
                     "ratio": group.ratio.value,
                     "low": group.ratio.low,
                     "high": group.ratio.high,
@@ -108,43 +107,20 @@ def report_of(found: Comparison) -> Report:
             "environment": [difference._asdict() for difference in found.differences],
             "warnings": [*found.base.warnings, *found.new.warnings],
         },
-        header=COLUMNS,
-        rows=[*rows, *map(_missing_values, found.of_kind("broken"))],
-        tests=[
-            *(_test(row, found.fail_on) for row in found.rows),
-            *(_change_test(change, found.fail_on) for change in found.changes),
+        header=tuple(COLUMNS),
+        rows=[
+            *(list(values.values()) for values in rows),
+            *map(_missing_values, found.of_kind("broken")),
         ],
+        tests=[_test(row, found.fail_on) for rows in (found.rows, found.changes) for row in rows],
         headline=f"Suite: {code(found.new.name)} against {code(found.base.name)}",
         answer=(_summary(found),),
     )
 
 
-def _values(row: Row) -> list[Any]:
-    return [
-        row.facts.name,
-        row.verdict.value,
-        row.ratio.value,
-        row.ratio.low,
-        row.ratio.high,
-        row.p if math.isfinite(row.p) else None,
-        row.base.value,
-        row.new.value,
-        row.new.unit,
-        row.base.attempts,
-        row.new.attempts,
-        row.ratio.assumed,
-        row.facts.group,
-        row.note,
-    ]
-
-
 def _missing_values(change: Change) -> list[Any]:
-    own = {
-        "bench": change.facts.name,
-        "verdict": MISSING,
-        "group": change.facts.group,
-        "note": change.reason,
-    }
+    facts = change.facts
+    own = {"bench": facts.name, "verdict": MISSING, "group": facts.group, "note": change.reason}
     return [own.get(name) for name in COLUMNS]
 
 
@@ -241,25 +217,15 @@ def _summary(found: Comparison) -> str:
     return f"{count} benches: {', '.join(parts) or 'none in common'}.{total}"
 
 
-def _test(row: Row, fail_on: Sequence[str]) -> Test:
-    is_found, is_open = row.verdict.value in fail_on, row.verdict is Verdict.AMBIGUOUS
-    return Test(
-        operator=row.facts.group or row.facts.name,
-        name=row.facts.name,
-        id=row.facts.name,
-        result="failure" if is_found else "skipped" if is_open else "system-out",
-        message=f"{row.verdict.value}: ratio {ratio_text(row.ratio)}",
-        kind=row.verdict.value if is_found else "",
-    )
-
-
-def _change_test(change: Change, fail_on: Sequence[str]) -> Test:
-    is_found = change.kind == "broken" and MISSING in fail_on
-    return Test(
-        operator=change.facts.group or change.facts.name,
-        name=change.facts.name,
-        id=change.facts.name,
-        result="failure" if is_found else "skipped",
-        message=f"{TITLES[change.kind]}: {change.reason}",
-        kind=MISSING if is_found else "",
-    )
+def _test(row: Row | Change, fail_on: Sequence[str]) -> Test:
+    if isinstance(row, Change):
+        kind, is_open = MISSING if row.kind == "broken" else "", True
+        message = f"{TITLES[row.kind]}: {row.reason}"
+    else:
+        kind, is_open = row.verdict.value, row.verdict is Verdict.AMBIGUOUS
+        message = f"{kind}: ratio {ratio_text(row.ratio)}"
+    name, is_found = row.facts.name, kind in fail_on
+    own = row.facts.group or name
+    if is_found:
+        return Test(own, name, name, "failure", message, kind)
+    return Test(own, name, name, "skipped" if is_open else "system-out", message)

@@ -12,7 +12,7 @@ Breaks where programs of a suite scatter by very different amounts and have few 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -22,11 +22,11 @@ from opperf.comparison.statistics.blocks import Floats
 from opperf.comparison.statistics.distributions import t_exceeded
 from opperf.comparison.statistics.moderation import moderate
 from opperf.comparison.statistics.paired_t import SMALLEST_ERROR, Estimate
+from opperf.defaults import ASSUMED_SCATTER
+from opperf.errors import unknown
+from opperf.model import BenchFacts
 from opperf.suite_results.performance import TAIL, Performance
-
-ASSUMED_SCATTER = 0.05
-"""Standard deviation of a program's speed from one start to the next where it is not known, as a
-share: starts of one program on one quiet machine differ by 1 to 5 %."""
+from opperf.suite_results.suite_run import OWN
 
 MANY = 1e6
 """Degrees of freedom of a scatter that is assumed and not estimated."""
@@ -142,3 +142,42 @@ def by_key(
         if total is not None:
             totals[name] = total
     return totals
+
+
+GROUP, TAG, ENVIRONMENT = "group", "tag", "env"
+
+NONE = "none"
+"""Value of a bench without the key."""
+
+
+def values_of(bench: BenchFacts, key: str) -> tuple[str, ...]:
+    """Returns the values of a bench: several of tags."""
+    if key == GROUP:
+        return (bench.group or bench.name,)
+    if key == TAG:
+        return bench.tags or (NONE,)
+    if key == ENVIRONMENT:
+        return (bench.env or OWN,)
+    return (str(bench.point[key]),) if key in bench.point else (NONE,)
+
+
+def check_keys(keys: Sequence[str], benches: Iterable[BenchFacts]) -> None:
+    """Raises `UsageError` for a key that no bench has."""
+    known = (
+        GROUP,
+        TAG,
+        ENVIRONMENT,
+        *dict.fromkeys(name for bench in benches for name in bench.point),
+    )
+    for key in keys:
+        if key not in known:
+            raise unknown("key to group by", key, known)
+
+
+def rows_by(key: str, benches: Sequence[BenchFacts]) -> dict[str, list[int]]:
+    """Returns the rows of benches by value, in the order of the benches."""
+    found: dict[str, list[int]] = {}
+    for row, bench in enumerate(benches):
+        for value in values_of(bench, key):
+            found.setdefault(value, []).append(row)
+    return found

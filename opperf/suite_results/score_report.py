@@ -31,7 +31,9 @@ from opperf.results.units import (
 )
 from opperf.suite_results.performance import Performance
 from opperf.suite_results.ratios import Ratio
-from opperf.suite_results.scores import Group, Row, Scores, values
+from opperf.suite_results.saving_sizes import batch_size_of
+from opperf.suite_results.scores import Group, Row, Scores, scores_of, values
+from opperf.suite_results.suite_run import SuiteRun
 
 COMMAND = "suite report"
 
@@ -56,24 +58,8 @@ def report_of(scores: Scores) -> Report:
 
 
 COLUMNS = (
-    "bench",
-    "fail",
-    "n",
-    "ngpu",
-    "perf",
-    "unit",
-    "attempts",
-    "sem",
-    "std",
-    "peak_memory_bytes",
-    "score",
-    "score_low",
-    "score_high",
-    "weight",
-    "energy_j",
-    "group",
-    "env",
-    "why",
+    *("bench", "fail", "n", "ngpu", "perf", "unit", "attempts", "sem", "std", "peak_memory_bytes"),
+    *("score", "score_low", "score_high", "weight", "energy_j", "group", "env", "why"),
 )
 """Columns of CSV, as JSON names them."""
 
@@ -204,7 +190,7 @@ def _without_figures(scores: Scores) -> Section:
 
 def _group_table(key: str, groups: Sequence[Group]) -> Table:
     perf = align(
-        [format_figure(_figure(group.performance), PLAIN) for group in groups],
+        [format_figure(_figure(group.perf), PLAIN) for group in groups],
     )
     return Table(
         (
@@ -240,10 +226,33 @@ def _mean_text(scores: Scores) -> str:
     mean = scores.mean
     if not counted:
         return "No total: no bench with a weight has a figure."
-    if mean.performance is None:
+    if mean.perf is None:
         return "No total: rates of different units have no mean; --baseline RUN gives ratios."
-    value = format_figure(_figure(mean.performance), PLAIN)
+    value = format_figure(_figure(mean.perf), PLAIN)
     return (
         f"Total: {value} {mean.unit}, the geometric mean of {counted} of "
         f"{pluralize(len(scores.rows), 'bench')} by weight; --baseline RUN gives ratios."
+    )
+
+
+def runs_report_of(runs: Mapping[str, SuiteRun]) -> Report:
+    """Returns the report of runs by their names: a row for each bench of each. A batch of another
+    size is another program, so that there are no ratios."""
+    scores = {name: scores_of(run) for name, run in runs.items()}
+    rows = [(name, row) for name, found in scores.items() for row in found.rows if row.n]
+    sizes = [batch_size_of(row.facts) for _, row in rows]
+    columns = (
+        names("Run", [name for name, _ in rows]),
+        names("Bench", [row.facts.name for _, row in rows]),
+        numbers("Batch", [NOT_APPLICABLE if size is None else str(size) for size in sizes]),
+        Column("Fail", [fail_cell(row) for _, row in rows], is_number=True),
+        numbers("Perf", performances([row.performance for _, row in rows])),
+        words("Unit", [row.performance.unit if row.performance else "" for _, row in rows]),
+        figures("Peak memory", [memory_figure(row) for _, row in rows], "B"),
+    )
+    return Report(
+        command=COMMAND,
+        title="Runs",
+        sections=[Section(table=Table(columns))],
+        data={name: values(found) for name, found in scores.items()},
     )

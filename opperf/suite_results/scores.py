@@ -9,20 +9,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from opperf.defaults import ASSUMED_SCATTER
 from opperf.model import BenchFacts, Status
-from opperf.suite_results.grouping import check_keys, rows_by
-from opperf.suite_results.performance import Performance, performance_of
+from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
-    ASSUMED_SCATTER,
     Pair,
     Ratio,
     by_key,
+    check_keys,
     common_cases,
     estimates,
     ratios_of,
+    rows_by,
     total_of,
 )
-from opperf.suite_results.refusals import why_not_comparable
 from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
 
 STREAM_MB = 2**20
@@ -65,7 +65,7 @@ class Group(NamedTuple):
     benches: int
     fail: int
     total: Ratio | None
-    performance: float | None
+    perf: float | None
     """Weighted geometric mean, of benches of one unit."""
     unit: str
 
@@ -278,16 +278,7 @@ def values(scores: Scores) -> dict[str, Any]:
         "benches": [_row_values(row) for row in scores.rows],
         "total": _ratio_values(scores.total),
         "groups": [
-            {
-                "key": group.key,
-                "value": group.value,
-                "benches": group.benches,
-                "fail": group.fail,
-                "total": _ratio_values(group.total),
-                "perf": group.performance,
-                "unit": group.unit,
-            }
-            for group in scores.groups
+            {**group._asdict(), "total": _ratio_values(group.total)} for group in scores.groups
         ],
         "price": scores.price,
         "per_money": scores.per_money,

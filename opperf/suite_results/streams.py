@@ -1,18 +1,23 @@
-"""Streams of programs as files: a JSON line for each event, of which each stands alone.
+"""Streams of programs as files, a JSON line for each event, of any version of voir and of opperf's
+own hooks; and what they say.
 
 A process may be killed in the middle of a line, a disk may be full, and a program may print into
-its stream: such a line costs itself alone, and is named.
-"""
+its stream: such a line costs itself alone, and is named. A value of another type than it should
+have is ignored."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
 from opperf.plurals import pluralize
-from opperf.programs.events import Event
-from opperf.programs.streams import decode_event
+from opperf.programs import streams as events
+from opperf.programs.observations import TRAIN, Observation, Observations, read_number
+from opperf.programs.streams import Event, decode_event
 from opperf.reading import first_line, lines_of
 
 MOST_NAMED = 3
@@ -68,3 +73,173 @@ def is_stream(path: Path) -> bool:
         return decode_event(first_line(path)) is not None
     except OSError:
         return False
+
+
+TIMED_OUT = re.compile(r"time[d ]*[ -]?out|max_?duration", re.IGNORECASE)
+"""In a message of milabench, which has no event for a benchmark that took too long."""
+
+
+class GpuSample(NamedTuple):
+    """The state of a GPU at a moment, as far as it is known."""
+
+    device: str
+    load: float | None
+    """As a share."""
+    used_mb: float | None
+    total_mb: float | None
+    power_w: float | None
+    time: float | None
+    """Seconds since 1970."""
+
+
+class Observed(NamedTuple):
+    """The content of a stream."""
+
+    config: Mapping[str, Any]
+    meta: Mapping[str, Any] | None
+    """None if the program never said what it runs on."""
+    command: tuple[str, ...]
+    started: float | None
+    ended: float | None
+    """Seconds since 1970; None if it never began, or never ended."""
+    exit_code: int | None
+    stopped: bool
+    """Whether it made all observations that were wanted, and was stopped."""
+    rates: tuple[float, ...]
+    """Those that are finite and positive, in items per second."""
+    all_rates: tuple[float, ...]
+    unit: str
+    losses: tuple[float, ...]
+    progress: int
+    """Observations by the program's own count, which streams that lost lines have too."""
+    gpus: tuple[GpuSample, ...]
+    errors: tuple[str, ...]
+    """A line for each error: its type and message, or the last line of its traceback."""
+    timeout: str
+    """The message that it took too long; empty if it did not."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(map(str, _list(self.config.get("tag"))))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """GPUs that the process was given."""
+        return tuple(map(str, _list(self.config.get("devices"))))
+
+
+def observe(stream: Iterable[Event]) -> Observed:
+    """Returns the content of a stream."""
+    by_event: dict[str, list[Any]] = {}
+    pipes: dict[str, list[str]] = {}
+    late = ""
+    for event in stream:
+        by_event.setdefault(event.event, []).append(event.data)
+        if event.event == events.LINE and isinstance(event.data, str):
+            pipes.setdefault(str(event.pipe), []).append(event.data)
+        if event.event == events.ERROR and event.pipe is None and isinstance(event.data, dict):
+            # Of whoever ran the program; its own errors have a pipe.
+            is_late = event.data.get("type") == TimeoutError.__name__
+            late = late or (str(event.data.get("message")) if is_late else "")
+    data = [entry for entry in by_event.get(events.DATA, ()) if isinstance(entry, dict)]
+    begin = _first(by_event, events.START)
+    end = _first(by_event, events.END)
+    code = end.get("return_code")
+    trained = [entry for entry in data if entry.get("task") == TRAIN]
+    rates = tuple(_numbers(trained, "rate"))
+    return Observed(
+        config=_first(by_event, events.CONFIG),
+        meta=_first(by_event, events.META) if events.META in by_event else None,
+        command=tuple(map(str, _list(begin.get("command")))),
+        started=read_number(begin.get("time")),
+        ended=read_number(end.get("time")),
+        exit_code=code if isinstance(code, int) else None,
+        stopped=events.STOP in by_event,
+        rates=tuple(rate for rate in rates if 0 < rate < math.inf),
+        all_rates=rates,
+        unit=next((str(entry["units"]) for entry in trained if entry.get("units")), "items/s"),
+        losses=tuple(_numbers(data, "loss")),
+        progress=max((_progress(entry) for entry in data), default=0),
+        gpus=tuple(sample for entry in data for sample in _gpus(entry)),
+        errors=(*_errors(by_event.get(events.ERROR, ())), *_tracebacks(pipes)),
+        timeout=late or _timeout(by_event.get(events.MESSAGE, ())),
+    )
+
+
+def _numbers(data: Iterable[Mapping[str, Any]], key: str) -> Iterable[float]:
+    return (value for entry in data if (value := read_number(entry.get(key))) is not None)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
+    found = by_event.get(event, [{}])[0]
+    return found if isinstance(found, dict) else {}
+
+
+def _progress(entry: Mapping[str, Any]) -> int:
+    if entry.get("task") != "early_stop":
+        return 0
+    made = read_number(next(iter(_list(entry.get("progress"))), None))
+    return int(made) if made is not None and math.isfinite(made) else 0
+
+
+def _gpus(entry: Mapping[str, Any]) -> Iterable[GpuSample]:
+    found = entry.get("gpudata")
+    for device, state in found.items() if isinstance(found, dict) else ():
+        if isinstance(state, dict):
+            used, total, *_ = [*map(read_number, _list(state.get("memory"))), None, None]
+            yield GpuSample(
+                str(device),
+                read_number(state.get("load")),
+                used,
+                total,
+                read_number(state.get("power")),
+                read_number(entry.get("time")),
+            )
+
+
+def _errors(found: Iterable[Any]) -> Iterable[str]:
+    for error in found:
+        if isinstance(error, dict):
+            parts = (str(error.get("type") or ""), str(error.get("message") or ""))
+            yield " ".join(": ".join(filter(None, parts)).split()) or "an error without a message"
+
+
+TRACEBACK = "Traceback (most recent call last)"
+
+
+def _tracebacks(pipes: Mapping[str, list[str]]) -> Iterable[str]:
+    """Returns the last line of each traceback that was printed: what was raised."""
+    inside = False
+    for line in "".join(pipes.get("stderr", ())).splitlines():
+        if line.startswith(TRACEBACK):
+            inside = True
+        elif inside and line[:1].strip():
+            inside = False
+            yield " ".join(line.split())
+
+
+def _timeout(messages: Iterable[Any]) -> str:
+    texts = (
+        str(message.get("message", "") if isinstance(message, dict) else message)
+        for message in messages
+    )
+    return next((" ".join(text.split()) for text in texts if TIMED_OUT.search(text)), "")
+
+
+PARTS = 2
+"""Of a program that ended before it was warm, the first of so many equal parts is the warm-up."""
+
+
+def warmup_of(rates: Sequence[float], skip: int = 0) -> int:
+    """Returns how many of the first rates, all of them positive, are of the warm-up, which is
+    looked for after `skip` of them."""
+    observations = Observations(stop=len(rates), skip=skip)
+    for rate in rates:
+        observations.add(Observation(rate))
+    found = observations.warmup
+    # The last rate may be the one that ends it.
+    return len(rates) // PARTS if found in (None, len(rates)) else found

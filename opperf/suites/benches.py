@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
-from opperf.suites.arguments import words_of
+from opperf.suites.arguments import address_values, arguments_of, read_server, words_of
 from opperf.suites.bench import Bench, Location, Method, Plan, Usage, Voir
 from opperf.suites.definitions import Definition, read_definition
 from opperf.suites.expressions import check
@@ -35,7 +35,6 @@ from opperf.suites.fields import (
 from opperf.suites.inheriting import tags_of
 from opperf.suites.nodes import Node, kind_of, locations
 from opperf.suites.placeholders import FOLDERS, Placeholders, bench_values, machine_values
-from opperf.suites.servers import address_values, arguments_of, read_server
 from opperf.suites.sizing import Sizer
 
 DEFINITION = "definition"
@@ -48,16 +47,6 @@ WORKLOADS = (DEFINITION, "operators", *FILES, "model")
 
 VARIANT = "install_variant"
 
-KEYS = (
-    *WORKLOADS,
-    *("inherits", "group", "install_group", VARIANT, "enabled", "tags", "weight"),
-    *("num_machines", "requires_capabilities", "max_duration", "plan", "argv", "client", "server"),
-    *("voir", "validation", "dirs", "env", "observe", "settings", "matrix", "job", "exclude"),
-    "zip",
-    *("url", "name", "config_base", "config_file"),
-)
-"""Keys of a bench; others are a program's own."""
-
 USED = (
     *WORKLOADS,
     *("group", "install_group", "enabled", "tags", "weight", "num_machines"),
@@ -65,6 +54,13 @@ USED = (
     *("dirs", "observe", "settings", "client", "server"),
 )
 """Keys whose values are fields of a bench."""
+
+KEYS = (
+    *USED,
+    *("inherits", VARIANT, "matrix", "job", "exclude", "zip"),
+    *("url", "name", "config_base", "config_file"),
+)
+"""Keys of a bench; others are a program's own."""
 
 ENV = {"packages": "requirements", "requirements": "requirements", "python": "python"}
 INDEXES = ("index", "indexes", "index_url", "index_urls", "extra_index_url")
@@ -208,7 +204,7 @@ def _path(node: Node) -> str:
 
 def _content(key: str, node: Node, replace: Callable[[str, Location], str]) -> tuple[str, ...]:
     """Returns operators, models, or paths of files."""
-    listed = node.elements() if isinstance(node.content, list) else [node]
+    listed = node.listed()
     if not listed:
         raise wrong(node, f"a value or several of {key}")
     words = [Node(replace(text(element), element.at), element.at) for element in listed]
@@ -228,7 +224,7 @@ def _missing(key: str, node: Node) -> str:
     """Returns which file of a bench is not there; empty if all are."""
     if key not in FILES:
         return ""
-    listed = node.elements() if isinstance(node.content, list) else [node]
+    listed = node.listed()
     paths = [_path(element) for element in listed if "{" not in str(element.content)]
     return next((f"{path}: no such file" for path in paths if not Path(path).exists()), "")
 
@@ -349,7 +345,7 @@ def _settings(
 ) -> dict[str, tuple[str, ...]]:
     found = {}
     for key, element in ({} if node is None else mapping(node)).items():
-        listed = element.elements() if isinstance(element.content, list) else [element]
+        listed = element.listed()
         if not listed:
             raise UsageError(f"{element.at}: it has no values")
         found[key] = tuple(replace(_setting(value), value.at) for value in listed)

@@ -13,6 +13,7 @@ from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import InstallationError, UsageError, one_line
 from opperf.suites.bench import Bench
 from opperf.suites.definitions import folder_of_script
+from opperf.suites.placeholders import FOLDERS, bench_values
 from opperf.suites.resolving import Suite
 
 VARIANT = "install_variant"
@@ -139,3 +140,21 @@ def _install(
 
 LONGEST_REASON = 600
 """Most characters of a reason, which ends with the path of a log."""
+
+
+def folder_of(bench: Bench) -> Path:
+    """Returns the folder in which a bench is run; of what is no script, this one."""
+    return (folder_of_script(bench) if bench.workload == "script" else Path()).resolve()
+
+
+def bench_variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
+    """Returns the environment variables of a bench's scripts, milabench's too."""
+    code = str(folder_of(bench))
+    values = bench_values(suite.system, bench.name, code, bench.env.name, bench.group, bench.dirs)
+    folders = {f"MILABENCH_DIR_{name.upper()}": values[f"milabench_{name}"] for name in FOLDERS}
+    own = {}
+    if environment is not None:
+        own = {"MILABENCH_DIR_VENV": environment.folder, **environment.variables}
+    # What programs fetch is kept beside the data.
+    cache = {"XDG_CACHE_HOME": values["milabench_cache"], "MILABENCH_DIR_CODE": code}
+    return {**folders, **cache, **own, **bench.env.variables}

@@ -37,7 +37,7 @@ def texts(node: Node) -> tuple[str, ...]:
     """Returns the texts of a list, or of the only one; none of an empty value."""
     if node.content is None:
         return ()
-    return tuple(map(text, node.elements() if isinstance(node.content, list) else [node]))
+    return tuple(map(text, node.listed()))
 
 
 def flag(node: Node) -> bool:
@@ -65,15 +65,13 @@ def number(node: Node) -> float:
 
 def count(node: Node) -> int:
     """Returns an integer of at least 1."""
-    if isinstance(node.content, bool) or not isinstance(node.content, int) or node.content < 1:
-        raise wrong(node, "an integer of at least 1")
-    return node.content
+    return integer(node, 1)
 
 
-def integer(node: Node) -> int:
-    """Returns an integer of at least 0."""
-    if isinstance(node.content, bool) or not isinstance(node.content, int) or node.content < 0:
-        raise wrong(node, "an integer of at least 0")
+def integer(node: Node, least: int = 0) -> int:
+    """Returns an integer of at least 0, or of another one."""
+    if isinstance(node.content, bool) or not isinstance(node.content, int) or node.content < least:
+        raise wrong(node, f"an integer of at least {least}")
     return node.content
 
 

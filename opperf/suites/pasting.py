@@ -1,4 +1,4 @@
-"""Commands that run a bench alone, to be pasted into a shell."""
+"""Commands that run a bench alone, to be pasted into a shell, and the words of a script's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,23 @@ from opperf.environments.building import find_environment
 from opperf.environments.specification import EnvironmentSpec
 from opperf.machine.gpu_use import VISIBLE_DEVICES
 from opperf.machine.ports import HOST
-from opperf.model import DECLARED, with_address
+from opperf.model import DECLARED, NodeWords, with_address
 from opperf.suites.bench import Bench
 from opperf.suites.definitions import SCRIPT, folder_of_script
-from opperf.suites.program_words import words_of
 from opperf.suites.system import System
+
+
+def words_of(bench: Bench) -> NodeWords:
+    """Returns the words of a script's command lines, and the variables of its bench. One that has
+    arguments of a server and no command of it starts that itself, as milabench's do: it has those
+    of the server, `--`, and those of the client."""
+    if bench.server is None and bench.server_argv:
+        return NodeWords(
+            (*bench.argv, *bench.server_argv, "--", *bench.client_argv), (), bench.env.variables
+        )
+    server = () if bench.server is None else (*bench.server.command, *bench.server_argv)
+    return NodeWords((*bench.argv, *bench.client_argv), server, bench.env.variables)
+
 
 USUAL_PORT = 8000
 """Of a server that may have any, so that the command can be pasted."""

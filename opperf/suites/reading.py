@@ -10,8 +10,7 @@ from opperf.decoding import composed_yaml
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
 from opperf.suites.bench import Location
-from opperf.suites.merging import MERGED_IN_PLACE, expand_dots, merge
-from opperf.suites.nodes import DELETED, Node
+from opperf.suites.nodes import DELETED, MERGED_IN_PLACE, Node, expand_dots, merge
 
 DELETE, EXPAND_DOT = "!delete", "!expand-dot"
 
@@ -170,7 +169,7 @@ class Files:
 def _included(node: Node | None) -> list[Node]:
     if node is None or node.content is None:
         return []
-    found = node.elements() if isinstance(node.content, list) else [node]
+    found = node.listed()
     for element in found:
         if not isinstance(element.content, str):
             raise UsageError(f"{element.at}: a path, or a list of paths, is included")

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import msgspec
 
-from opperf.errors import UsageError
-from opperf.model import Struct
+from opperf.errors import UsageError, suggest
 from opperf.suites import SUFFIXES
 from opperf.suites.bench import Bench
 from opperf.suites.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
-from opperf.suites.capabilities import check_capabilities, read_capabilities
-from opperf.suites.inheriting import EVERY, Inheritance, Inherited
+from opperf.suites.inheriting import (
+    EVERY,
+    Inheritance,
+    Inherited,
+    Override,
+    apply,
+    of_environment,
+    read_overrides,
+)
 from opperf.suites.matrices import JOB, Expanded, expand
-from opperf.suites.merging import settle
-from opperf.suites.nodes import Node, is_file_name, kind_of
-from opperf.suites.overriding import Override, apply, of_environment, read_overrides
+from opperf.suites.nodes import Node, is_file_name, kind_of, settle
 from opperf.suites.reading import INCLUDE, Files, parse, read_text
 from opperf.suites.references import References
-from opperf.suites.selecting import select
 from opperf.suites.sizing import Sizer
-from opperf.suites.system import SYSTEM, Machine, System, read_system
+from opperf.suites.system import (
+    SYSTEM,
+    Machine,
+    System,
+    check_capabilities,
+    read_capabilities,
+    read_system,
+)
 
 TELLING = (*WORKLOADS, "inherits", "matrix", "voir", "max_duration")
 """Keys of which an entry of a suite has one, and few others do."""
@@ -35,27 +46,6 @@ STANDARD = "standard"
 """Name of the suite that comes with opperf."""
 
 STANDARD_FILE = Path(__file__).with_name("standard") / "standard.yaml"
-
-
-class Options(Struct, frozen=True):
-    """How a suite is resolved."""
-
-    select: tuple[str, ...] = ()
-    """Names, groups, tags or globs; empty for all benches."""
-    exclude: tuple[str, ...] = ()
-    overrides: tuple[str, ...] = ()
-    """Each `NAME.KEY=VALUE`."""
-    system: Path | None = None
-    """File of the system."""
-    base: Path | None = None
-    """Folder of data, caches and outputs."""
-    capabilities: tuple[str, ...] = ()
-    """Each `NAME=VALUE`, in the place of what the system has."""
-    variables: Mapping[str, str] = {}
-    """The environment."""
-
-
-DEFAULTS = Options()
 
 
 class Suite(NamedTuple):
@@ -95,42 +85,57 @@ def is_suite_file(path: Path) -> bool:
 
 
 def resolve(
-    paths: Sequence[Path], options: Options = DEFAULTS, machine: Machine | None = None
+    paths: Sequence[Path],
+    machine: Machine | None = None,
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    system: Path | None = None,
+    base: Path | None = None,
+    capabilities: Sequence[str] = (),
+    variables: Mapping[str, str] = {},  # noqa: B006  (not changed)
 ) -> Suite:
     """Returns the benches of suite files, of which later ones are merged over earlier ones, on a
-    machine, by default this one. Raises `UsageError`, with file, line and keys, for what cannot be
-    resolved, and for words that select nothing."""
+    machine, by default this one. `system` is its file, `base` the folder of data, caches and
+    outputs, `variables` are those of the environment; the others are as on the command line. Raises
+    `UsageError`, with file, line and keys, for what cannot be resolved, and for words that select
+    nothing."""
     files = Files()
     for path in paths:
         files.add(str(path))
     expanded = expand(_checked(files.root))
-    overrides = list(read_overrides(options.overrides, expanded.entries, expanded.origins))
-    system = _system(overrides, options, machine)
-    own = [*_of_environment(options.variables, expanded), *overrides]
-    resolution = _Resolution(expanded, own, options.variables)
-    sizer = Sizer(system)
+    given = list(read_overrides(overrides, expanded.entries, expanded.origins))
+    of_system = {override.path: override.value for override in given if override.entry == SYSTEM}
+    found = msgspec.structs.replace(
+        read_system(system, variables, of_system, base, machine),
+        capabilities=read_capabilities(capabilities),
+    )
+    own = [*_of_environment(variables, expanded), *given]
+    resolution = _Resolution(expanded, own, variables)
+    sizer = Sizer(found)
     empty = [name for name in resolution.bench_names() if has_nothing(resolution.entry(name).node)]
     made = [
         _make(name, resolution, expanded, sizer)
         for name in resolution.bench_names()
         if name not in empty
     ]
-    benches = select([found.bench for found in made], options.select, options.exclude)
-    check_capabilities(system, benches)
+    benches = choose([each.bench for each in made], select, exclude)
+    check_capabilities(found, benches)
     selected = {bench.name for bench in benches}
     problems = {
-        found.bench.name: found.problem
-        for found in made
-        if found.problem and found.bench.name in selected
+        each.bench.name: each.problem
+        for each in made
+        if each.problem and each.bench.name in selected
     }
     return Suite(
         benches,
-        system,
+        found,
         tuple(name for name in resolution.names() if is_template(name)),
         tuple(files.paths),
         problems,
         tuple(_notes(benches, empty, [name for name in sizer.unsized if name in selected])),
-        tuple(found.bench for found in made if found.bench.name not in selected),
+        tuple(each.bench for each in made if each.bench.name not in selected),
     )
 
 
@@ -161,13 +166,6 @@ def _with_underscores(node: Node) -> Node:
     if isinstance(entries[JOB].content if JOB in entries else None, dict):
         entries[JOB] = _with_underscores(entries[JOB])
     return Node(entries, node.at)
-
-
-def _system(overrides: Sequence[Override], options: Options, machine: Machine | None) -> System:
-    own = {override.path: override.value for override in overrides if override.entry == SYSTEM}
-    found = read_system(options.system, options.variables, own, options.base, machine)
-    capabilities = read_capabilities(options.capabilities)
-    return msgspec.structs.replace(found, capabilities=capabilities)
 
 
 def _of_environment(variables: Mapping[str, str], expanded: Expanded) -> Iterator[Override]:
@@ -241,3 +239,45 @@ def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str
     # A suite without any of the tags is none of milabench's.
     if odd and any(tagged.values()):
         yield f"not exactly one of the tags {', '.join(GPU_TAGS)}: {', '.join(odd)}"
+
+
+def words_for(bench: Bench) -> set[str]:
+    """Returns what selects a bench: its name, group, install group, matrix and tags, and the last
+    part of its definition."""
+    words = {bench.name, bench.group, bench.env.name, bench.matrix, *bench.tags}
+    if bench.workload == "script":
+        words.update(_last(PurePath(path)) for path in bench.content)
+    return words - {""}
+
+
+def _last(path: PurePath) -> str:
+    return path.parent.name if path.suffix else path.name
+
+
+def choose(
+    benches: Sequence[Bench], selected: Iterable[str], excluded: Iterable[str]
+) -> tuple[Bench, ...]:
+    """Returns the benches that one of the `selected` words or globs fits, all without any, and none
+    of the `excluded` ones fits. Raises `UsageError` for a word that fits no bench."""
+    by_name = {bench.name: words_for(bench) for bench in benches}
+    chosen = set(by_name)
+    wanted = list(selected)
+    if wanted:
+        chosen = {name for word in wanted for name in _fitting(word, by_name, "--select")}
+    for word in excluded:
+        chosen -= _fitting(word, by_name, "--exclude")
+    return tuple(bench for bench in benches if bench.name in chosen)
+
+
+def _fitting(word: str, benches: dict[str, set[str]], option: str) -> set[str]:
+    found = {
+        name
+        for name, words in benches.items()
+        if any(fnmatchcase(element, word) for element in words)
+    }
+    if not found and benches:
+        known = [*benches, *sorted({element for words in benches.values() for element in words})]
+        raise UsageError(
+            f"{option} {word}: no bench has this name, group or tag{suggest(word, known)}"
+        )
+    return found

@@ -7,11 +7,9 @@ import msgspec
 import pytest
 
 from opperf.experiments.analysis import statistics_of
-from opperf.experiments.backends import backend_of
-from opperf.experiments.files import read_records
-from opperf.experiments.measured import records_of, xla_text
+from opperf.experiments.files import read_records, records_of, xla_text
 from opperf.experiments.records import record_of
-from opperf.experiments.times import compile_time, steady_time
+from opperf.experiments.times import backend_of, compile_time, steady_time
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, ModelTarget, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.writing import runfile_text

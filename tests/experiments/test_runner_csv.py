@@ -8,10 +8,9 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.experiments.aggregation.outcomes import Outcome, outcome_of
-from opperf.experiments.backends import backend_of
 from opperf.experiments.files import read_records
 from opperf.experiments.runner_csv import COLUMNS, runner_csv_text
-from opperf.experiments.times import compile_time, steady_time
+from opperf.experiments.times import backend_of, compile_time, steady_time
 from tests.experiments.lines import record, value, write
 
 NAME = "inductor_huggingface_amp_training_cuda_performance.csv"

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.experiments.selection import Selection, only_accelerator
-from opperf.models.tiers import TIERS
+from opperf.models.packages import TIERS
 from tests.experiments.lines import record
 
 MODELS = ("hf_T5", "hf_T5_base", "hf_T5_small", "alexnet", "drq")

@@ -2,8 +2,8 @@
 
 from opperf.model import Case, NoteCode, ScriptTarget, Settings
 from opperf.programs.launching import ProcessPlan
+from opperf.programs.measuring import make_record
 from opperf.programs.process import ProgramProcess
-from opperf.programs.records import make_record
 
 
 def test_a_note_on_two_levels_has_the_unit_that_the_program_says():

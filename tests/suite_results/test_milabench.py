@@ -11,8 +11,7 @@ from opperf.model import ProcessResult, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 from opperf.results.kept import streams_of
-from opperf.suite_results.milabench.figures import figures_of
-from opperf.suite_results.milabench.report import report_of
+from opperf.suite_results.milabench.figures import figures_of, milabench_report
 from opperf.suite_results.milabench.writing import files_of
 from opperf.suite_results.suite_run import load
 from tests.suite_results.making import (
@@ -121,7 +120,7 @@ def test_the_maximum_of_the_memory_is_dropped_and_idle_samples_do_not_count(tmp_
 def test_price_over_score(tmp_path):
     folder = folder_of(tmp_path / "runs", a=stream_lines([4.0, 4.0]))
     figures = figures_of(load([folder]))
-    report = report_of(figures, "runs", 100.0)
+    report = milabench_report(figures, "runs", 100.0)
     assert report.data["rpp"] == 100.0 / figures.score == 100.0 / np.exp(np.log(4.0 + 1))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from opperf.errors import UsageError
-from opperf.suites.resolving import Options, resolve
+from opperf.suites.resolving import resolve
 from opperf.suites.system import Machine
 from tests.wheels import cache, offline, wheels  # noqa: F401  (fixtures)
 
@@ -25,7 +25,7 @@ def suite(tmp_path, monkeypatch):
             path.parent.mkdir(exist_ok=True, parents=True)
             path.write_text(content)
         options.setdefault("base", Path("/base"))
-        return resolve([Path("suite.yaml")], Options(**options), machine)
+        return resolve([Path("suite.yaml")], machine, **options)
 
     return made
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.suites.multirun import read_multirun
+from opperf.suites.matrices import read_multirun
 
 FILE = """
 system: {arch: cuda}

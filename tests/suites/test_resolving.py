@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from opperf.suites.bench import Plan
-from opperf.suites.capabilities import obstacles
 from opperf.suites.resolving import is_suite_file, resolve
+from opperf.suites.system import obstacles
 
 
 def test_a_bench_has_what_it_inherits_at_any_depth_and_star_beats_all(bench):

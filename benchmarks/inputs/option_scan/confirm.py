@@ -25,7 +25,7 @@ from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
 from opperf.model.base import Struct
-from opperf.programs.environment import program_environment
+from opperf.programs.launching import program_environment
 from opperf.sources.selecting import Selection
 
 THRESHOLDS = Thresholds(

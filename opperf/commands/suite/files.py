@@ -1,101 +1,213 @@
-"""The commands on suite files, `suite check`, `suite list` and `suite show`: their arguments and
-options."""
+"""The commands on suite files and on the environments of their benches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NoReturn
 
-import click
-
-from opperf.commands.command import command
-from opperf.parameters import as_json, combine, debug, names_option
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-FILE_METAVAR = "FILE.yaml"
-
-suite_files = click.argument(
-    "files", metavar=f"{FILE_METAVAR}...", nargs=-1, required=True, type=click.Path(path_type=Path)
+from opperf.commands.options import command
+from opperf.errors import FOUND
+from opperf.plurals import pluralize
+from opperf.requests.suites.environments import (
+    PREPARE,
+    BenchShell,
+    BenchShellRequest,
+    InstallSuiteRequest,
+    PrepareSuiteRequest,
 )
-
-suite_options = combine(
-    names_option(
-        "--select",
-        help="Only benches of these names, groups, install groups, tags or folders; globs, commas "
-        "separate several.",
-    ),
-    names_option("--exclude", help="No benches of these names, groups, tags or folders."),
-    click.option(
-        "--override",
-        "overrides",
-        multiple=True,
-        metavar="NAME.KEY=VALUE",
-        help="Set a value of a bench, a template, all benches (*) or the system: "
-        "'*.voir.options.stop=10', system.arch=cpu. Repeat it for several.",
-    ),
-    click.option(
-        "--system",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="File of the system: architecture, nodes, options.  [default: this machine]",
-    ),
-    click.option(
-        "--capabilities",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="What requires_capabilities of benches sees in place of what the system has: nodes=2 "
-        "is two nodes, gpu.count=8. Repeat it, or separate several with commas.",
-    ),
-    click.option(
-        "--base",
-        metavar="FOLDER",
-        type=click.Path(path_type=Path),
-        help="Folder of the benches' data, caches and outputs.  [default: in opperf's cache]",
-    ),
-)
-"""Options of all commands that resolve suite files."""
+from opperf.requests.suites.files import CheckSuiteRequest, ListSuiteRequest, ShowBenchRequest
+from opperf.requests.suites.jobs import ClusterRequest, SlurmRequest
+from opperf.results.messages import tell
 
 
-@command()
-@suite_files
-@suite_options
-@debug
-@click.pass_context
-def check(ctx: click.Context, /, debug: bool, **options: Any) -> None:
+@command(CheckSuiteRequest)
+def check(request: CheckSuiteRequest) -> int:
     """Check suite files: that all in them resolves, and what is not there on this machine.
 
     Later files are merged over earlier ones. Exit codes: 0 all is there, 1 a bench lacks a script
     or a file, 2 a file that does not resolve, with file, line and keys of what is wrong."""
-    from opperf.commands.suite.listing import check_command
+    from opperf.reports.benches import enabled_text, lacking_of, notes_of
 
-    ctx.exit(check_command(options))
+    suite = request.run(tell)
+    for path in suite.files:
+        print(path)
+    print(f"{enabled_text(suite)}, {pluralize(len(suite.templates), 'template')}")
+    lacking = lacking_of(suite)
+    for kind, texts in (("note", notes_of(suite)), ("problem", lacking)):
+        for text in texts:
+            tell(f"{kind}: {text}", sys.stdout)
+    return FOUND if lacking else 0
 
 
-@command("list")
-@suite_files
-@suite_options
-@as_json
-@debug
-@click.pass_context
-def list_benches(ctx: click.Context, /, debug: bool, json: bool, **options: Any) -> None:
+@command(ListSuiteRequest, name="list")
+def list_benches(request: ListSuiteRequest) -> int:
     """List the benches of suite files, those of no template: whether each is enabled, its weight,
     group, tags, processes and the values of its matrix."""
-    from opperf.commands.suite.listing import list_command
+    from opperf.reports.benches import bench_row, enabled_text, table_of
+    from opperf.reports.formats import json_of
 
-    ctx.exit(list_command(options, json))
+    suite = request.run(tell)
+    if request.json:
+        print(json_of([bench_row(bench, suite) for bench in suite.benches]), end="")
+        return 0
+    if suite.benches:
+        print(table_of(suite.benches))
+        print()
+    print(enabled_text(suite))
+    return 0
 
 
-@command()
-@suite_files
-@click.argument("name", metavar="NAME")
-@suite_options
-@as_json
-@debug
-@click.pass_context
-def show(ctx: click.Context, /, debug: bool, json: bool, name: str, **options: Any) -> None:
+@command(ShowBenchRequest)
+def show(request: ShowBenchRequest) -> int:
     """Show a bench: what it runs, as a command to paste, its values, and where each is from."""
-    from opperf.commands.suite.showing import show_command
+    from opperf.reports.benches import bench_row, described, remarks_on, values_of
+    from opperf.reports.formats import json_of
+    from opperf.results.text import terminal_width, wrap
 
-    ctx.exit(show_command(options, name, json))
+    suite, bench, environment, commands = request.run(tell)
+    if request.json:
+        sources = {path: str(at) for path, at in bench.locations.items()}
+        row = {**bench_row(bench, suite), "commands": commands, "locations": sources}
+        print(json_of(row), end="")
+        return 0
+    print(f"{bench.name}: {described(bench)}\n")
+    # Not wrapped: what a shell reads is pasted as it is.
+    print("\n".join(f"  {command}" for command in commands))
+    remarks = list(remarks_on(bench, suite, environment))
+    if remarks:
+        width = terminal_width()
+        print()
+        for text in remarks:
+            print(text if width is None else wrap(text, width))
+    print()
+    print(values_of(bench))
+    return 0
+
+
+@command(InstallSuiteRequest)
+def install(request: InstallSuiteRequest) -> int:
+    """Install the environments of the enabled benches, by uv or pip, as `suite run` does first.
+
+    Benches of an install_group share one, which has what all enabled ones in the files ask for.
+    Exit codes: 0 all are installed, 1 one cannot be, with the reason, 2 a file that does not
+    resolve."""
+    enabled, found = request.run(tell)
+    by_folder: dict[str, list[str]] = {}
+    for name, made in found.items():
+        if isinstance(made, str):
+            tell(f"{name}: {made}")
+        else:
+            by_folder.setdefault(made.folder, []).append(name)
+    for folder, names in by_folder.items():
+        print(f"{folder}: {', '.join(names)}")
+    if not enabled:
+        print("no bench that is selected is enabled")
+    if enabled > len(found):
+        print(f"opperf's own environment: {pluralize(enabled - len(found), 'bench')}")
+    if request.lock is not None:
+        print(f"every version is in {request.lock}")
+    return FOUND if any(isinstance(made, str) for made in found.values()) else 0
+
+
+@command(PrepareSuiteRequest)
+def prepare(request: PrepareSuiteRequest) -> int:
+    """Run the prepare.py of each enabled bench that has one, which fetches its data: in its
+    environment, with the arguments of the bench.
+
+    Exit codes: 0 all are prepared, 1 one failed, 2 a file that does not resolve."""
+    steps = []
+    for step in request.run(tell):
+        text = f"{step.bench}: {step.text}"
+        if step.failed:
+            tell(text)
+        else:
+            print(text, flush=True)
+        steps.append(step)
+    if not steps:
+        print(f"no bench that is enabled has a {PREPARE}")
+    return FOUND if any(step.failed for step in steps) else 0
+
+
+@command(BenchShellRequest)
+def shell(request: BenchShellRequest) -> int:
+    """Start a shell in the folder of a bench, with its environment and variables."""
+    made = request.run(tell)
+    if not request.prints:
+        _become_shell(made)
+    for variable, value in made.variables.items():
+        print(f"export {variable}={shlex.quote(value)}")
+    print(f"cd {shlex.quote(str(made.folder))}")
+    return 0
+
+
+def _become_shell(made: BenchShell) -> NoReturn:
+    program = os.environ.get("SHELL") or "/bin/sh"
+    tell(f"a shell in {made.folder}; exit ends it")
+    os.chdir(made.folder)
+    words = [program]
+    if Path(program).name == "bash" and sys.stdin.isatty():
+        words += ["--rcfile", startup_file(made.variables)]
+    os.execvpe(program, words, {**os.environ, **made.variables})
+
+
+def startup_file(variables: Mapping[str, str]) -> str:
+    """Returns the path of a file that an interactive bash reads in place of the user's: it does
+    what that does, which may put other programs first on the path, and then sets the variables."""
+    with tempfile.NamedTemporaryFile("w", prefix="opperf-", suffix=".bash", delete=False) as file:
+        exports = (f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+        user = "[ ! -f ~/.bashrc ] || . ~/.bashrc"
+        file.write("\n".join([f"rm -f {shlex.quote(file.name)}", user, *exports]) + "\n")
+    return file.name
+
+
+@command(
+    SlurmRequest,
+    examples={
+        "Four nodes, each of which runs a part": (
+            "opperf suite slurm standard --parts 4 -o standard.sh && sbatch standard.sh"
+        ),
+    },
+)
+def slurm(request: SlurmRequest) -> int:
+    """Write the script of a Slurm array job, each job of which runs a part of the cases of suite
+    files; a last one, which depends on them, joins their run files by `opperf merge`.
+
+    The nodes need the files, opperf and the benches' environments (`opperf suite install`) by the
+    same paths."""
+    job, benches, id = request.run(tell)
+    what = f"{pluralize(job.parts, 'part')} of {pluralize(benches, 'bench')}"
+    nodes = pluralize(job.nodes, "node")
+    print(f"{request.output}: {what}, {nodes} each; results in {job.result}")
+    print(f"submitted as {id}" if request.submit else f"Submit it with: sbatch {request.output}")
+    return 0
+
+
+@command(
+    ClusterRequest,
+    examples={
+        "The nodes of a system as a cluster": (
+            "opperf suite cluster system.yaml -o cluster.yaml && ray up cluster.yaml"
+        ),
+    },
+)
+def cluster(request: ClusterRequest) -> int:
+    """Write the configuration of Ray's launcher for the nodes of a system, milabench's
+    system.yaml: `ray up` then starts a cluster over SSH, for --executor ray.
+
+    Exit codes: 0 it is written, 1 a node does not answer, which is named, and nothing is written,
+    2 a file that is wrong."""
+    made = request.run(tell)
+    for line in made.unreachable:
+        tell(line)
+    if made.unreachable:
+        return FOUND
+    output, nodes = request.output, pluralize(len(made.system.nodes), "node")
+    print(f"{output}: {nodes}; start them with: ray up {output}")
+    for line in made.by_hand:
+        print(f"and this one of another user by: {line}")
+    return 0

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opperf.commands.suite.listing import resolved
+from opperf.commands.options import take
 from opperf.commands.suite.running import run_suite
 from opperf.errors import FOUND, UsageError
 from opperf.reports.writing import write_reports
+from opperf.requests.suites.files import SuiteFiles
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output, check_output, unwritable
-from opperf.suite_results.runs_report import report_of
+from opperf.suite_results.score_report import runs_report_of
 from opperf.suite_results.suite_run import load
-from opperf.suites.multirun import NamedRun, read_multirun
+from opperf.suites.matrices import NamedRun, read_multirun
 
 OF_RUN: Mapping[str, Any] = {
     "output_format": "jsonl",
@@ -44,7 +45,7 @@ def run_all(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     for run, own in zip(runs, each, strict=True):
         # A table that an earlier run writes need not be there yet.
         if run.options.get("sizer.config") not in written:
-            resolved(own)
+            take(SuiteFiles, own).resolved()
         written.update(filter(None, [run.options.get("sizer.save")]))
         if own["resume"] is None:
             check_output(own["output_file"], own["overwrite"], options["files"])
@@ -57,7 +58,7 @@ def run_all(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
             return codes[-1]
     if not (options["quiet"] or options["list_only"] or options["dry_run"]):
         print()
-        report = report_of({name: load((path,)) for name, path in files.items()})
+        report = runs_report_of({name: load((path,)) for name, path in files.items()})
         write_reports(report, [Output(STDOUT, "text")])
     return max(codes)
 

@@ -6,7 +6,6 @@ import click
 
 from opperf.commands.command import command
 from opperf.commands.options import group_options
-from opperf.commands.suite.files import suite_files, suite_options
 from opperf.parameters import (
     case_ids,
     combine,
@@ -23,10 +22,10 @@ from opperf.reports.formats import RUN
 from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.resuming import Resumption
+from opperf.requests.suites.files import SuiteFiles
 
 bench_options = combine(
-    suite_files,
-    suite_options,
+    group_options(SuiteFiles),
     group_options(Environments),
     click.option(
         "--use-current-env",

@@ -14,8 +14,6 @@ import msgspec
 from opperf.commands.common_options import read_output
 from opperf.commands.options import take
 from opperf.commands.running import run_command
-from opperf.commands.suite.listing import resolved
-from opperf.commands.suite.preparing import bench_variables
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import FOUND, UsageError
 from opperf.execution.executor import RAY
@@ -30,27 +28,27 @@ from opperf.requests.operators import Partition
 from opperf.requests.places import Cluster
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
+from opperf.requests.suites.files import SuiteFiles
 from opperf.results.kept import display
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.sources.selecting import Selection
 from opperf.suite_results import score_report
-from opperf.suite_results.environments import WITH
 from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suite_results.scores import scores_of
+from opperf.suite_results.suite_run import WITH, load
 from opperf.suite_results.suite_run import SuiteRun as LoadedRun
-from opperf.suite_results.suite_run import load
 from opperf.suite_results.validation import report as validation_report
 from opperf.suite_results.validation.layers import choose_layers, validate
 from opperf.suites.bench import Bench
-from opperf.suites.capabilities import obstacles
 from opperf.suites.environments import (
+    bench_variables,
     install_environments,
     suite_environments,
     with_requirements,
 )
 from opperf.suites.resolving import Suite, is_suite_file
-from opperf.suites.system import Machine, System, SystemNode
+from opperf.suites.system import Machine, System, SystemNode, obstacles
 
 STEM = "suite"
 """Of the default output."""
@@ -66,7 +64,7 @@ COPIED = (
 
 def run_suite(options: Mapping[str, Any], set_here: Mapping[str, Any]) -> int:
     """Runs a suite; the exit code. Raises `OpperfError` if it cannot start."""
-    suite = resolved(options)
+    suite = take(SuiteFiles, options).resolved()
     table = suite.system.options["sizer.save"]
     if table:
         check_table(Path(table))
@@ -111,14 +109,8 @@ def options_of_run(request: RunRequest) -> dict[str, Any] | None:
     own = {name: value_of(request, name) for name in RUNS_OPTIONS if name in fields}
     return {
         **own,
-        "files": tuple(files),
+        "files": tuple(map(Path, files)),
         "repeat": request.rounds,
-        "select": (),
-        "exclude": (),
-        "overrides": (),
-        "capabilities": (),
-        "system": None,
-        "base": None,
         "use_current_env": False,
     }
 
@@ -143,7 +135,7 @@ def read_request(
     nodes = count_nodes(cluster) if options["executor"] == RAY else ()
     there: Mapping[str, Mapping[str, Bench]] = {}
     if nodes:
-        suite = resolved(options, fewest_of(nodes))
+        suite = take(SuiteFiles, options).resolved(fewest_of(nodes))
         suite = suite._replace(system=on_cluster(suite.system, nodes))
         there = benches_at(nodes, options)
     obstructed = {bench.name: _obstacle(bench, suite, options) for bench in suite.benches}
@@ -198,7 +190,8 @@ def benches_at(
     for node in nodes:
         machine = fewest_of([node])
         if machine not in found:
-            found[machine] = {bench.name: bench for bench in resolved(options, machine).benches}
+            there = take(SuiteFiles, options).resolved(machine).benches
+            found[machine] = {bench.name: bench for bench in there}
     return {node.name: found[fewest_of([node])] for node in nodes}
 
 
@@ -211,7 +204,7 @@ def on_cluster(system: System, nodes: Sequence[NodeCounts]) -> System:
 
 def _obstacle(bench: Bench, suite: Suite, options: Mapping[str, Any]) -> str:
     """Returns why a bench is not run; empty if it is. One that is named is run in any case."""
-    if not bench.enabled and bench.name not in (options["select"] or ()):
+    if not bench.enabled and bench.name not in (options.get("select") or ()):
         return DISABLED
     return "; ".join(obstacles(bench, suite.system))
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import altair as alt
+
 from opperf.experiments.aggregation.speedups import interval
 from opperf.experiments.aggregation.tables import (
     Comparison,
@@ -15,8 +17,7 @@ from opperf.experiments.aggregation.tables import (
     latest_of,
     time_text,
 )
-from opperf.experiments.backends import title_of
-from opperf.experiments.times import Estimate
+from opperf.experiments.times import Estimate, title_of
 from opperf.results.plots.images import PALETTE, SHAPES, styled
 
 PIXELS = 100
@@ -52,8 +53,6 @@ class Figure:
 
     def sized(self, chart: Any, heading: str, legend: Sequence[str], bars: int = 0) -> Any:
         """Returns a chart of this size in all, with its title."""
-        import altair as alt
-
         usual = max(HEIGHT * PIXELS, bars * BAR + HEAD)
         height = usual if self.height is None else self.height * PIXELS
         sized = chart.properties(
@@ -82,8 +81,6 @@ def _row(one: Estimate, backend: str, **more: Any) -> dict[str, Any]:
 
 def _colours(backends: Sequence[str]) -> dict[str, Any]:
     """Returns the colours and marks of backends."""
-    import altair as alt
-
     titles = [title_of(backend) for backend in backends]
     legend = alt.Legend(title=None, orient="top", symbolOpacity=1)
     return {
@@ -99,16 +96,12 @@ def _colours(backends: Sequence[str]) -> dict[str, Any]:
 
 def _one(axis: str) -> Any:
     """Returns the line at 1."""
-    import altair as alt
-
     rule = alt.Chart(alt.Data(values=[{"one": 1}])).mark_rule(color=ONE, strokeDash=[4, 3])
     return rule.encode(**{axis: alt.X("one:Q") if axis == "x" else alt.Y("one:Q")})
 
 
 def _single(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Returns the bands of backends that have one point, between which no area is."""
-    import altair as alt
-
     counts = Counter(row["backend"] for row in rows)
     alone = [row for row in rows if counts[row["backend"]] == 1]
     return alt.Chart(alt.Data(values=alone)).mark_rule(strokeWidth=7, opacity=BAND)
@@ -119,8 +112,6 @@ SPEEDUP_AXIS = "Speed-up"
 
 def _points(rows: list[dict[str, Any]], x: Any, colours: Mapping[str, Any], names: str) -> Any:
     """Returns lines through points, with bands and deviations; `names` is a field to show."""
-    import altair as alt
-
     y = alt.Y("value:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False, nice=True))
     base = alt.Chart(alt.Data(values=rows))
     known = [row for row in rows if row["low"] is not None]
@@ -153,8 +144,6 @@ def _thinned(values: Sequence[float]) -> list[float]:
 
 def _dates(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Returns the axis of the times of points, which are days unless several are of one day."""
-    import altair as alt
-
     times = sorted({row["time"] for row in rows})
     days = {time // (24 * 3600 * MS) for time in times}
     form = "%Y-%m-%d" if len(days) == len(times) else "%m-%d %H:%M"
@@ -187,8 +176,6 @@ def speedup_chart(compared: Comparison, figure: Figure) -> Any:
 
 def latest_chart(compared: Comparison, figure: Figure) -> Any:
     """Returns the last speed-ups of each backend, in its own order, with the models' names."""
-    import altair as alt
-
     columns = {backend: latest_of(compared, backend) for backend in compared.backends}
     rows = [
         _row(one, backend, place=place, model=model)
@@ -229,8 +216,6 @@ MOST_NAMES = 24
 
 def grouped_chart(compared: Comparison, figure: Figure) -> Any:
     """Returns bars of each model's speed-ups, and of their means."""
-    import altair as alt
-
     models = grouped(compared)
     rows = [
         _row(one, backend, model=model, text=f"{one.value:.2f}")
@@ -265,8 +250,6 @@ def grouped_chart(compared: Comparison, figure: Figure) -> Any:
 
 def histogram_chart(compared: Comparison, figure: Figure) -> Any:
     """Returns the percentiles over models, over time."""
-    import altair as alt
-
     # Those that the table shows: where the first backend has any.
     shown = {row[0] for row in histogram_table(compared).rows}
     rows = [

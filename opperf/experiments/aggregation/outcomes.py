@@ -1,16 +1,33 @@
-"""Outcomes of records: which pass and fail, by suite and week, and since when."""
+"""Outcomes of records, which pass and fail, by suite and week, and since when; and the report of
+failures, with what repeats them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any, NamedTuple
 
-from opperf.experiments.backends import backend_of
+from opperf.errors import one_line
+from opperf.experiments.aggregation.tables import time_text
 from opperf.experiments.records import INCOMPATIBLE, ModelRecord, is_number, times_of
+from opperf.experiments.repeating import command_of
 from opperf.experiments.selection import machine_of
+from opperf.experiments.times import backend_of, title_of
 from opperf.model import VerificationCode
+from opperf.plurals import pluralize
+from opperf.reports.model import Cell as TableCell
+from opperf.reports.model import (
+    Column,
+    Report,
+    Section,
+    Table,
+    Tone,
+    names,
+    numbers,
+    texts,
+    words,
+)
 
 
 class Outcome(Enum):
@@ -169,3 +186,133 @@ def _failure(cell: Cell, entries: Sequence[tuple[float, Outcome, str, Any]]) -> 
     first = places[-1] + 1 if places else 0
     _, _, reason, record = entries[-1]
     return Failure(cell, record, reason, entries[first][0], last_pass)
+
+
+ERROR_LENGTH = 160
+"""Most characters of an error in a table; the rest says where it was raised."""
+
+
+def report_of(found: Outcomes, title: str = "") -> Report:
+    """Returns the report of outcomes."""
+    failures = found.failures
+    said = (
+        f"{pluralize(len(failures), 'cell')} of {found.cells} failed when last run"
+        if failures
+        else "all passed when last run"
+    )
+    return Report(
+        "aggregate",
+        title or "Pass rates and failures",
+        [_rates(found, said), *_failing(failures)],
+        _data(found),
+        tuple(COLUMNS),
+        [[read(failure) for read in COLUMNS.values()] for failure in failures],
+    )
+
+
+def _group_columns(groups: Sequence[Group]) -> list[Column]:
+    made = [
+        names("Suite", (group.suite for group in groups)),
+        words("Test", (group.test for group in groups)),
+        words("Backend", (title_of(group.backend) for group in groups)),
+    ]
+    machines = [group.machine for group in groups]
+    # One that all share says nothing.
+    return [*made, words("Accelerator", machines)] if len(set(machines)) > 1 else made
+
+
+def _rates(found: Outcomes, said: str) -> Section:
+    groups = list(found.rates)
+    columns = _group_columns(groups)
+    newest = len(found.weeks)
+    for number, week in enumerate(found.weeks):
+        cells = [_rate_cell(found.rates[group].get(week)) for group in groups]
+        # Without room, the oldest weeks are dropped first.
+        columns.append(Column(week, cells, is_number=True, extra=max(0, newest - number - 2)))
+    notes = [f"{said}."]
+    if found.skipped:
+        notes.append(f"{pluralize(found.skipped, 'record')} skipped by the runner count as none.")
+    return Section(
+        "Pass rate by week (from Monday, UTC)",
+        prose=notes,
+        table=Table(tuple(columns)),
+        below=["Of several records of a cell in a week, the last counts."],
+    )
+
+
+def _rate_cell(rate: Rate | None) -> TableCell:
+    if rate is None:
+        return TableCell("")
+    tone: Tone = "worse" if rate.failed else ""
+    total = rate.passed + rate.failed
+    # Rounded down: 100 % is all.
+    return TableCell(f"{int(100 * rate.share)} % {rate.passed}/{total}", tone)
+
+
+def _failing(failures: Sequence[Failure]) -> list[Section]:
+    if not failures:
+        return []
+    cells = [failure.cell for failure in failures]
+    columns = [
+        numbers("No", map(str, range(1, len(failures) + 1))),
+        names("Model", (cell.model for cell in cells)),
+        *_group_columns([cell.group for cell in cells]),
+        *_differing("Batch", (_text(cell.size) for cell in cells), is_number=True),
+        *_differing("Flags", (cell.flags for cell in cells)),
+        words("Failing since", (_time(failure.since) for failure in failures)),
+        words("Last passed", (_time(failure.passed) or "never" for failure in failures)),
+        texts("Reason", (one_line(failure.reason, ERROR_LENGTH) for failure in failures)),
+    ]
+    commands = [
+        f"{command_of(failure.last)}  # {number}"
+        for number, failure in enumerate(failures, start=1)
+    ]
+    return [
+        Section("Failing", table=Table(tuple(columns))),
+        Section(prose=["The commands that repeat them, by number:"], code=commands),
+    ]
+
+
+def _differing(title: str, cells: Iterable[str], is_number: bool = False) -> list[Column]:
+    listed = list(cells)
+    if not any(listed):
+        return []
+    return [numbers(title, listed) if is_number else texts(title, listed)]
+
+
+def _time(seconds: float | None) -> str:
+    return "" if seconds is None else time_text(seconds).partition(".")[0]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+COLUMNS: Mapping[str, Callable[[Failure], Any]] = {
+    "suite": lambda failure: failure.cell.group.suite,
+    "model": lambda failure: failure.cell.model,
+    "test": lambda failure: failure.cell.group.test,
+    "backend": lambda failure: failure.cell.group.backend,
+    "accelerator": lambda failure: failure.cell.group.machine,
+    "batch_size": lambda failure: failure.cell.size,
+    "flags": lambda failure: failure.cell.flags,
+    "failing_since": lambda failure: _time(failure.since),
+    "last_passed": lambda failure: _time(failure.passed),
+    "reason": lambda failure: failure.reason,
+    "command": lambda failure: command_of(failure.last),
+}
+"""Values of a failure by their names in CSV and JSON."""
+
+
+def _data(found: Outcomes) -> dict[str, Any]:
+    return {
+        "rates": [
+            {**group._asdict(), "week": week, **rate._asdict()}
+            for group, weeks in found.rates.items()
+            for week, rate in weeks.items()
+        ],
+        "failures": [
+            {name: read(failure) for name, read in COLUMNS.items()} for failure in found.failures
+        ],
+        "skipped": found.skipped,
+    }

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from opperf.errors import FOUND, OpperfError
-from opperf.experiments.backends import backend_of
 from opperf.experiments.records import ModelRecord, is_wrong
-from opperf.experiments.times import METRICS, Estimate
+from opperf.experiments.times import METRICS, Estimate, backend_of
 from opperf.plurals import pluralize
 
 PERCENTILES = (95, 50, 5)

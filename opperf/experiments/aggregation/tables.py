@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import NamedTuple
 
 from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
-from opperf.experiments.backends import title_of
-from opperf.experiments.times import Estimate
+from opperf.experiments.times import Estimate, title_of
 from opperf.reports.model import Report, Section, names, numbers
 from opperf.reports.model import Table as ReportTable
+from opperf.results.csv_file import rows_text
 
 DIGITS = 8
 """Decimals of values: the last bits differ from one machine to another."""
@@ -200,12 +198,8 @@ TABLES: dict[str, Callable[[Comparison], Table]] = {
 
 def csv_text(table: Table) -> str:
     """Returns the table as CSV, its header a comment."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     first, *others = (heading.text for heading in table.headings)
-    writer.writerow([f"# {first}", *others])
-    writer.writerows(table.rows)
-    return text.getvalue()
+    return rows_text([[f"# {first}", *others], *table.rows])
 
 
 def grid_text(table: Table) -> str:

@@ -33,7 +33,7 @@ from opperf.history.model import Entry, Point, Submission
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
 from opperf.reading import check_database
-from opperf.suite_results.warmup import warmup_of
+from opperf.suite_results.streams import warmup_of
 
 TABLES = {"execs", "packs", "metrics"}
 

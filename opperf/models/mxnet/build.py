@@ -10,9 +10,7 @@ import mxnet as mx
 from mxnet.gluon import loss, nn, rnn
 
 from opperf.frameworks.models import Model
-from opperf.models.mxnet.convolutional import ResNet18, UNet
-from opperf.models.mxnet.perceptrons import DLRM, mlp
-from opperf.models.mxnet.sequences import GPT, Encoder, LSTMLanguageModel
+from opperf.models.mxnet.networks import DLRM, GPT, Encoder, LSTMLanguageModel, ResNet18, UNet, mlp
 from opperf.models.networks import CLASSES, CLICKS, PIXELS, Instance, Optimizer
 from opperf.models.weights import Extents
 

@@ -13,9 +13,7 @@ from torch.nn import functional
 
 from opperf.frameworks.models import Model
 from opperf.models.networks import CLASSES, CLICKS, PIXELS, Instance, Optimizer
-from opperf.models.torch.convolutional import ResNet18, UNet
-from opperf.models.torch.perceptrons import DLRM, mlp
-from opperf.models.torch.sequences import GPT, Encoder, LSTMLanguageModel
+from opperf.models.torch.networks import DLRM, GPT, Encoder, LSTMLanguageModel, ResNet18, UNet, mlp
 from opperf.models.weights import Extents
 
 MODULES: Mapping[str, Callable[[Extents], nn.Module]] = {

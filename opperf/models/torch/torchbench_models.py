@@ -22,8 +22,7 @@ from opperf.frameworks.models import Model
 from opperf.frameworks.torch.devices import torch_device
 from opperf.frameworks.torch.tensors import tensors
 from opperf.models.base import Options, SuiteModel
-from opperf.models.packages import check_name, check_size, import_package
-from opperf.models.tiers import tier_of
+from opperf.models.packages import check_name, check_size, import_package, tier_of
 from opperf.models.torch.drawing import Draws
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from opperf.models.base import SIZES
+
 
 @dataclass(frozen=True)
 class Size:
@@ -98,297 +100,233 @@ LLAMA_3 = {"vocab_size": 128256, "max_position_embeddings": 8192}
 QWEN_2 = {"vocab_size": 151936, "tie_word_embeddings": True}
 GRANITE = {"num_local_experts": 32, "num_experts_per_tok": 8, "vocab_size": 49155}
 
+
+def _row(
+    words: str,
+    why: str,
+    small: Size,
+    default: Size,
+    large: Size,
+    common: Mapping[str, Any] = {},  # noqa: B006  (not changed)
+    length: int = 0,
+    pixels: int = 0,
+) -> Row:
+    """Returns a row; the words are the begin of both classes, the end of the model's, and the kind
+    of inputs."""
+    begin, end, inputs = words.split()
+    sizes = dict(zip(SIZES, (small, default, large), strict=True))
+    return Row(f"{begin}Config", f"{begin}{end}", inputs, why, sizes, common, length, pixels)
+
+
 TABLE: Mapping[str, Row] = {
-    "albert": Row(
-        "AlbertConfig",
-        "AlbertForMaskedLM",
-        "masked",
+    "albert": _row(
+        "Albert ForMaskedLM masked",
         "encoder whose layers share their weights (Lan et al. 2020)",
-        {
-            "small": Size("albert-base-v2, 2 of 12 layers", 4, _encoder(768, 2, 12)),
-            "default": Size("albert-base-v2", 4, BASE),
-            "large": Size("albert-large-v2", 8, LARGE),
-        },
+        Size("albert-base-v2, 2 of 12 layers", 4, _encoder(768, 2, 12)),
+        Size("albert-base-v2", 4, BASE),
+        Size("albert-large-v2", 8, LARGE),
         length=128,
     ),
-    "bart": Row(
-        "BartConfig",
-        "BartForConditionalGeneration",
-        "seq2seq",
+    "bart": _row(
+        "Bart ForConditionalGeneration seq2seq",
         "encoder and decoder of text (Lewis et al. 2020)",
-        {
-            "small": Size("bart-base, 1 of 6 layers", 2, _seq2seq(768, 1, 12)),
-            "default": Size("bart-base", 4, _seq2seq(768, 6, 12)),
-            "large": Size("bart-large", 8, _seq2seq(1024, 12, 16)),
-        },
+        Size("bart-base, 1 of 6 layers", 2, _seq2seq(768, 1, 12)),
+        Size("bart-base", 4, _seq2seq(768, 6, 12)),
+        Size("bart-large", 8, _seq2seq(1024, 12, 16)),
         NO_CACHE,
         length=128,
     ),
-    "bert": Row(
-        "BertConfig",
-        "BertForMaskedLM",
-        "masked",
+    "bert": _row(
+        "Bert ForMaskedLM masked",
         "encoder of text (Devlin et al. 2019)",
-        {
-            "small": Size("google/bert_uncased_L-4_H-256_A-4", 4, _encoder(256, 4, 4)),
-            "default": Size("bert-base-uncased", 4, BASE),
-            "large": Size("bert-large-uncased", 8, LARGE),
-        },
+        Size("google/bert_uncased_L-4_H-256_A-4", 4, _encoder(256, 4, 4)),
+        Size("bert-base-uncased", 4, BASE),
+        Size("bert-large-uncased", 8, LARGE),
         length=128,
     ),
-    "clip": Row(
-        "CLIPConfig",
-        "CLIPModel",
-        "text-image",
+    "clip": _row(
+        "CLIP Model text-image",
         "encoders of text and of images, compared pair by pair (Radford et al. 2021)",
-        {
-            "small": Size(
-                "clip-vit-base-patch32, 2 of 12 layers",
-                2,
-                {
-                    "text_config": {"num_hidden_layers": 2},
-                    "vision_config": {"num_hidden_layers": 2},
-                },
-            ),
-            "default": Size("clip-vit-base-patch32", 8),
-            "large": Size(
-                "clip-vit-large-patch14",
-                8,
-                {
-                    "projection_dim": 768,
-                    "text_config": _encoder(768, 12, 12),
-                    "vision_config": {**LARGE, "patch_size": 14},
-                },
-            ),
-        },
+        Size(
+            "clip-vit-base-patch32, 2 of 12 layers",
+            2,
+            {
+                "text_config": {"num_hidden_layers": 2},
+                "vision_config": {"num_hidden_layers": 2},
+            },
+        ),
+        Size("clip-vit-base-patch32", 8),
+        Size(
+            "clip-vit-large-patch14",
+            8,
+            {
+                "projection_dim": 768,
+                "text_config": _encoder(768, 12, 12),
+                "vision_config": {**LARGE, "patch_size": 14},
+            },
+        ),
         length=77,
         pixels=224,
     ),
-    "convnext": Row(
-        "ConvNextConfig",
-        "ConvNextForImageClassification",
-        "images",
+    "convnext": _row(
+        "ConvNext ForImageClassification images",
         "convolutions with the design of transformers (Liu et al. 2022)",
-        {
-            "small": Size("convnext-tiny, a block in each stage", 2, {"depths": [1, 1, 1, 1]}),
-            "default": Size("convnext-tiny-224", 8),
-            "large": Size(
-                "convnext-base-224",
-                8,
-                {"depths": [3, 3, 27, 3], "hidden_sizes": [128, 256, 512, 1024]},
-            ),
-        },
+        Size("convnext-tiny, a block in each stage", 2, {"depths": [1, 1, 1, 1]}),
+        Size("convnext-tiny-224", 8),
+        Size(
+            "convnext-base-224",
+            8,
+            {"depths": [3, 3, 27, 3], "hidden_sizes": [128, 256, 512, 1024]},
+        ),
         CLASSES,
         pixels=224,
     ),
-    "deberta-v3": Row(
-        "DebertaV2Config",
-        "DebertaV2ForMaskedLM",
-        "masked",
+    "deberta-v3": _row(
+        "DebertaV2 ForMaskedLM masked",
         "encoder whose attention adds terms of relative positions (He et al. 2021)",
-        {
-            "small": Size("deberta-v3-small, 2 of 6 layers", 2, _encoder(768, 2, 12)),
-            "default": Size("deberta-v3-base", 4, BASE),
-            "large": Size("deberta-v3-large", 8, LARGE),
-        },
+        Size("deberta-v3-small, 2 of 6 layers", 2, _encoder(768, 2, 12)),
+        Size("deberta-v3-base", 4, BASE),
+        Size("deberta-v3-large", 8, LARGE),
         DEBERTA,
         length=128,
     ),
-    "electra": Row(
-        "ElectraConfig",
-        "ElectraForPreTraining",
-        "tokens",
+    "electra": _row(
+        "Electra ForPreTraining tokens",
         "encoder that finds replaced words (Clark et al. 2020)",
-        {
-            "small": Size("electra-small-discriminator", 4),
-            "default": Size("electra-base-discriminator", 4, {"embedding_size": 768, **BASE}),
-            "large": Size("electra-large-discriminator", 8, {"embedding_size": 1024, **LARGE}),
-        },
+        Size("electra-small-discriminator", 4),
+        Size("electra-base-discriminator", 4, {"embedding_size": 768, **BASE}),
+        Size("electra-large-discriminator", 8, {"embedding_size": 1024, **LARGE}),
         length=128,
     ),
-    "gpt2": Row(
-        "GPT2Config",
-        "GPT2LMHeadModel",
-        "causal",
+    "gpt2": _row(
+        "GPT2 LMHeadModel causal",
         "decoder of text (Radford et al. 2019)",
-        {
-            "small": Size("gpt2, 2 of 12 layers", 2, {"n_layer": 2}),
-            "default": Size("gpt2", 4),
-            "large": Size("gpt2-medium", 8, {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
-        },
+        Size("gpt2, 2 of 12 layers", 2, {"n_layer": 2}),
+        Size("gpt2", 4),
+        Size("gpt2-medium", 8, {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
         NO_CACHE,
         length=128,
     ),
-    "granite-moe": Row(
-        "GraniteMoeConfig",
-        "GraniteMoeForCausalLM",
-        "causal",
+    "granite-moe": _row(
+        "GraniteMoe ForCausalLM causal",
         "decoder with a mixture of experts (IBM 2024)",
-        {
-            "small": Size("granite-3.0-1b-a400m, 1 of 24 layers", 1, _decoder(1024, 512, 1, 16, 8)),
-            "default": Size(
-                "granite-3.0-1b-a400m, 4 of 24 layers", 2, _decoder(1024, 512, 4, 16, 8)
-            ),
-            "large": Size("granite-3.0-1b-a400m", 4, _decoder(1024, 512, 24, 16, 8)),
-        },
+        Size("granite-3.0-1b-a400m, 1 of 24 layers", 1, _decoder(1024, 512, 1, 16, 8)),
+        Size("granite-3.0-1b-a400m, 4 of 24 layers", 2, _decoder(1024, 512, 4, 16, 8)),
+        Size("granite-3.0-1b-a400m", 4, _decoder(1024, 512, 24, 16, 8)),
         {**NO_CACHE, **GRANITE},
         length=128,
     ),
-    "llama": Row(
-        "LlamaConfig",
-        "LlamaForCausalLM",
-        "causal",
+    "llama": _row(
+        "Llama ForCausalLM causal",
         "decoder of text with rotary positions and gated layers (Touvron et al. 2023)",
-        {
-            "small": Size("stories15M of llama2.c", 2, {**LLAMA_2, **_decoder(288, 768, 6, 6)}),
-            "default": Size(
-                "Llama-2-7b, 2 of 32 layers", 1, {**LLAMA_2, **_decoder(4096, 11008, 2, 32)}
-            ),
-            "large": Size(
-                "Llama-3-8B, 4 of 32 layers", 2, {**LLAMA_3, **_decoder(4096, 14336, 4, 32, 8)}
-            ),
-        },
+        Size("stories15M of llama2.c", 2, {**LLAMA_2, **_decoder(288, 768, 6, 6)}),
+        Size("Llama-2-7b, 2 of 32 layers", 1, {**LLAMA_2, **_decoder(4096, 11008, 2, 32)}),
+        Size("Llama-3-8B, 4 of 32 layers", 2, {**LLAMA_3, **_decoder(4096, 14336, 4, 32, 8)}),
         NO_CACHE,
         length=128,
     ),
-    "opt": Row(
-        "OPTConfig",
-        "OPTForCausalLM",
-        "causal",
+    "opt": _row(
+        "OPT ForCausalLM causal",
         "decoder of text (Zhang et al. 2022)",
-        {
-            "small": Size("opt-125m, 2 of 12 layers", 2, {"num_hidden_layers": 2}),
-            "default": Size("opt-125m", 4),
-            "large": Size(
-                "opt-350m",
-                8,
-                {
-                    "hidden_size": 1024,
-                    "num_hidden_layers": 24,
-                    "num_attention_heads": 16,
-                    "ffn_dim": 4096,
-                    "word_embed_proj_dim": 512,
-                    "do_layer_norm_before": False,
-                },
-            ),
-        },
+        Size("opt-125m, 2 of 12 layers", 2, {"num_hidden_layers": 2}),
+        Size("opt-125m", 4),
+        Size(
+            "opt-350m",
+            8,
+            {
+                "hidden_size": 1024,
+                "num_hidden_layers": 24,
+                "num_attention_heads": 16,
+                "ffn_dim": 4096,
+                "word_embed_proj_dim": 512,
+                "do_layer_norm_before": False,
+            },
+        ),
         NO_CACHE,
         length=128,
     ),
-    "pythia": Row(
-        "GPTNeoXConfig",
-        "GPTNeoXForCausalLM",
-        "causal",
+    "pythia": _row(
+        "GPTNeoX ForCausalLM causal",
         "decoder whose attention and dense layers are side by side (Biderman et al. 2023)",
-        {
-            "small": Size("pythia-14m", 2, _encoder(128, 6, 4)),
-            "default": Size("pythia-160m", 4, BASE),
-            "large": Size("pythia-410m", 8, LARGE),
-        },
+        Size("pythia-14m", 2, _encoder(128, 6, 4)),
+        Size("pythia-160m", 4, BASE),
+        Size("pythia-410m", 8, LARGE),
         {**NO_CACHE, "vocab_size": 50304},
         length=128,
     ),
-    "qwen2": Row(
-        "Qwen2Config",
-        "Qwen2ForCausalLM",
-        "causal",
+    "qwen2": _row(
+        "Qwen2 ForCausalLM causal",
         "decoder whose heads share keys and values (Yang et al. 2024)",
-        {
-            "small": Size("Qwen2-0.5B, 2 of 24 layers", 1, _decoder(896, 4864, 2, 14, 2)),
-            "default": Size("Qwen2-0.5B", 1, _decoder(896, 4864, 24, 14, 2)),
-            "large": Size("Qwen2-1.5B", 2, _decoder(1536, 8960, 28, 12, 2)),
-        },
+        Size("Qwen2-0.5B, 2 of 24 layers", 1, _decoder(896, 4864, 2, 14, 2)),
+        Size("Qwen2-0.5B", 1, _decoder(896, 4864, 24, 14, 2)),
+        Size("Qwen2-1.5B", 2, _decoder(1536, 8960, 28, 12, 2)),
         {**NO_CACHE, **QWEN_2},
         length=128,
     ),
-    "segformer": Row(
-        "SegformerConfig",
-        "SegformerForSemanticSegmentation",
-        "pixels",
+    "segformer": _row(
+        "Segformer ForSemanticSegmentation pixels",
         "segmentation by a transformer of several resolutions (Xie et al. 2021)",
-        {
-            "small": Size("segformer-b0, a block in each stage", 1, {"depths": [1, 1, 1, 1]}),
-            "default": Size("segformer-b0", 2),
-            "large": Size(
-                "segformer-b2",
-                4,
-                {
-                    "depths": [3, 4, 6, 3],
-                    "hidden_sizes": [64, 128, 320, 512],
-                    "decoder_hidden_size": 768,
-                },
-            ),
-        },
+        Size("segformer-b0, a block in each stage", 1, {"depths": [1, 1, 1, 1]}),
+        Size("segformer-b0", 2),
+        Size(
+            "segformer-b2",
+            4,
+            {
+                "depths": [3, 4, 6, 3],
+                "hidden_sizes": [64, 128, 320, 512],
+                "decoder_hidden_size": 768,
+            },
+        ),
         {"num_labels": 150},
         pixels=512,
     ),
-    "swin": Row(
-        "SwinConfig",
-        "SwinForImageClassification",
-        "images",
+    "swin": _row(
+        "Swin ForImageClassification images",
         "attention in windows that shift (Liu et al. 2021)",
-        {
-            "small": Size("swin-tiny, a pair of blocks in each stage", 2, {"depths": [2, 2, 2, 2]}),
-            "default": Size("swin-tiny-patch4-window7-224", 8),
-            "large": Size(
-                "swin-base-patch4-window7-224",
-                8,
-                {"embed_dim": 128, "depths": [2, 2, 18, 2], "num_heads": [4, 8, 16, 32]},
-            ),
-        },
+        Size("swin-tiny, a pair of blocks in each stage", 2, {"depths": [2, 2, 2, 2]}),
+        Size("swin-tiny-patch4-window7-224", 8),
+        Size(
+            "swin-base-patch4-window7-224",
+            8,
+            {"embed_dim": 128, "depths": [2, 2, 18, 2], "num_heads": [4, 8, 16, 32]},
+        ),
         CLASSES,
         pixels=224,
     ),
-    "t5": Row(
-        "T5Config",
-        "T5ForConditionalGeneration",
-        "seq2seq",
+    "t5": _row(
+        "T5 ForConditionalGeneration seq2seq",
         "encoder and decoder of text with relative positions (Raffel et al. 2020)",
-        {
-            "small": Size("t5-efficient-tiny", 4, _t5(256, 1024, 4, 4)),
-            "default": Size("t5-small", 4, _t5(512, 2048, 6, 8)),
-            "large": Size("t5-base", 8, _t5(768, 3072, 12, 12)),
-        },
+        Size("t5-efficient-tiny", 4, _t5(256, 1024, 4, 4)),
+        Size("t5-small", 4, _t5(512, 2048, 6, 8)),
+        Size("t5-base", 8, _t5(768, 3072, 12, 12)),
         {**NO_CACHE, "pad_token_id": 0, "decoder_start_token_id": 0},
         length=128,
     ),
-    "vit": Row(
-        "ViTConfig",
-        "ViTForImageClassification",
-        "images",
+    "vit": _row(
+        "ViT ForImageClassification images",
         "encoder of patches of images (Dosovitskiy et al. 2021)",
-        {
-            "small": Size("vit-tiny-patch16-224", 2, _encoder(192, 12, 3)),
-            "default": Size("vit-base-patch16-224", 8, BASE),
-            "large": Size("vit-large-patch16-224", 8, LARGE),
-        },
+        Size("vit-tiny-patch16-224", 2, _encoder(192, 12, 3)),
+        Size("vit-base-patch16-224", 8, BASE),
+        Size("vit-large-patch16-224", 8, LARGE),
         CLASSES,
         pixels=224,
     ),
-    "wav2vec2": Row(
-        "Wav2Vec2Config",
-        "Wav2Vec2ForCTC",
-        "sound",
+    "wav2vec2": _row(
+        "Wav2Vec2 ForCTC sound",
         "recogniser of speech in samples of sound (Baevski et al. 2020)",
-        {
-            "small": Size("wav2vec2-base, 2 of 12 layers", 1, _encoder(768, 2, 12)),
-            "default": Size("wav2vec2-base", 2, BASE),
-            "large": Size("wav2vec2-large", 4, LARGE),
-        },
+        Size("wav2vec2-base, 2 of 12 layers", 1, _encoder(768, 2, 12)),
+        Size("wav2vec2-base", 2, BASE),
+        Size("wav2vec2-large", 4, LARGE),
         # Without masks, whose number differs with every step.
         {"apply_spec_augment": False},
         length=32_000,
     ),
-    "whisper": Row(
-        "WhisperConfig",
-        "WhisperForConditionalGeneration",
-        "spectrogram",
+    "whisper": _row(
+        "Whisper ForConditionalGeneration spectrogram",
         "recogniser of 30 s of speech (Radford et al. 2022)",
-        {
-            "small": Size("whisper-tiny", 1, _seq2seq(384, 4, 6)),
-            "default": Size("whisper-base", 2, _seq2seq(512, 6, 8)),
-            "large": Size("whisper-small", 4, _seq2seq(768, 12, 12)),
-        },
+        Size("whisper-tiny", 1, _seq2seq(384, 4, 6)),
+        Size("whisper-base", 2, _seq2seq(512, 6, 8)),
+        Size("whisper-small", 4, _seq2seq(768, 12, 12)),
         NO_CACHE,
         length=128,
     ),

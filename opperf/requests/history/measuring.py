@@ -29,7 +29,7 @@ from opperf.history.store.opening import display
 from opperf.machine.environment import comparability
 from opperf.model import Status
 from opperf.model.base import ID_LENGTH, digest
-from opperf.programs.environment import program_environment
+from opperf.programs.launching import program_environment
 from opperf.reports.model import Report
 from opperf.repository import (
     ALL,

@@ -22,9 +22,14 @@ from opperf.model import (
     Status,
 )
 from opperf.programs.observations import read_number
-from opperf.suite_results.observations import Observed, observe
-from opperf.suite_results.streams import Stream, is_stream, read_stream
-from opperf.suite_results.warmup import warmup_of
+from opperf.suite_results.streams import (
+    Observed,
+    Stream,
+    is_stream,
+    observe,
+    read_stream,
+    warmup_of,
+)
 
 DATA = ".data"
 

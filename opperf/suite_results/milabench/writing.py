@@ -21,12 +21,11 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
-from opperf.programs import events
-from opperf.programs.events import Event
-from opperf.programs.streams import encode_event
-from opperf.suite_results.environments import benches_of
+from opperf.programs import streams as events
+from opperf.programs.streams import Event, encode_event
 from opperf.suite_results.milabench.reading import DATA
 from opperf.suite_results.streams import read_stream
+from opperf.suite_results.suite_run import benches_of
 
 
 def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:

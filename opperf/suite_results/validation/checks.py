@@ -25,6 +25,9 @@ class Found(NamedTuple):
     text: str
     process: str = ""
     """Names of the processes it is about; empty for the bench."""
+    bench: str = ""
+    layer: str = ""
+    """Names of both, once it is known."""
 
 
 DRIFT_SHARE = 0.05

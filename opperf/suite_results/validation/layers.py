@@ -6,13 +6,72 @@ or that nobody can say whether it is one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from opperf.errors import unknown
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
-from opperf.suite_results.validation import checks, milabench
+from opperf.suite_results.validation import checks
+from opperf.suite_results.validation.checks import Found, differing, processes_of
+
+EXEMPT = "nolog"
+"""Tag of a benchmark that sends no rates."""
+
+LEAST_SUM = 30
+"""Sum of rates below which it warns."""
+
+
+def milabench_error(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields processes whose code is not 0, unless they were stopped early."""
+    for name, process in processes_of(bench):
+        seen = process.observed
+        if seen is not None and seen.exit_code and not seen.stopped:
+            said = f": {seen.errors[-1]}" if seen.errors else ""
+            yield Found("failure", f"exit code {seen.exit_code}{said}", name)
+
+
+def milabench_ensure_rate(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields processes without rates, by their sum."""
+    for name, process in processes_of(bench):
+        seen = process.observed
+        if seen is None or EXEMPT in seen.tags:
+            continue
+        total = sum(seen.all_rates)
+        if not total > 0:
+            yield Found("failure", "no rate", name)
+        elif total < LEAST_SUM:
+            yield Found("warning", f"the sum of its rates is {total:.4g}", name)
+
+
+def milabench_loss(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields processes with a NaN, and those whose loss grew after the first."""
+    for name, process in processes_of(bench):
+        losses = process.losses
+        if any(map(math.isnan, losses)):
+            yield Found("failure", "the loss is NaN", name)
+        elif any(later > first for first, later in zip(losses[1:], losses[2:], strict=False)):
+            yield Found("warning", "the loss grew", name)
+
+
+def milabench_planning(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields that other numbers of processes sent a loss than were planned."""
+    for attempt in bench.all:
+        sent = sum(bool(process.losses) for process in attempt.processes)
+        yield from differing("sent a loss", sent, bench.facts.processes)
+
+
+def milabench_version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
+    """Yields processes without the event meta, and those whose meta has no tag of milabench."""
+    for name, process in processes_of(bench):
+        seen = process.observed
+        if seen is None or seen.meta is None:
+            yield Found("failure", "no event meta", name)
+        elif not (
+            isinstance(seen.meta.get("milabench"), dict) and seen.meta["milabench"].get("tag")
+        ):
+            yield Found("warning", "the event meta has no tag of milabench", name)
 
 
 class Layer(NamedTuple):
@@ -20,7 +79,7 @@ class Layer(NamedTuple):
 
     name: str
     description: str
-    check: Callable[[BenchResults, SuiteRun], Iterable[checks.Found]]
+    check: Callable[[BenchResults, SuiteRun], Iterable[Found]]
     by_default: bool = True
 
 
@@ -41,27 +100,16 @@ OWN = (
 """Layers of opperf."""
 
 MILABENCH = (
-    Layer("error", "codes other than 0, unless stopped early", milabench.error),
-    Layer("ensure_rate", "no rate; a sum of rates below 30 (warning)", milabench.ensure_rate),
-    Layer("loss", "a NaN; a growing loss (warning)", milabench.loss, by_default=False),
+    Layer("error", "codes other than 0, unless stopped early", milabench_error),
+    Layer("ensure_rate", "no rate; a sum of rates below 30 (warning)", milabench_ensure_rate),
+    Layer("loss", "a NaN; a growing loss (warning)", milabench_loss, by_default=False),
     Layer("usage", "mean load and memory of GPUs", checks.usage, by_default=False),
-    Layer("planning", "processes that sent a loss", milabench.planning, by_default=False),
-    Layer("version", "no event meta", milabench.version),
+    Layer("planning", "processes that sent a loss", milabench_planning, by_default=False),
+    Layer("version", "no event meta", milabench_version),
 )
 """Layers of milabench, as it decides."""
 
 ALL = "all"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of a layer about a bench."""
-
-    bench: str
-    layer: str
-    level: checks.Level
-    text: str
-    process: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,24 +118,24 @@ class Validation:
 
     run: SuiteRun
     layers: tuple[Layer, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Found, ...]
 
-    def of(self, bench: str, level: checks.Level | None = None) -> tuple[Finding, ...]:
+    def of(self, bench: str, level: checks.Level | None = None) -> tuple[Found, ...]:
         return tuple(
             found
             for found in self.findings
             if found.bench == bench and level in (None, found.level)
         )
 
-    def at(self, level: checks.Level) -> tuple[Finding, ...]:
+    def at(self, level: checks.Level) -> tuple[Found, ...]:
         return tuple(found for found in self.findings if found.level == level)
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[Found, ...]:
         return self.at("failure")
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[Found, ...]:
         return self.at("warning")
 
     @property
@@ -119,10 +167,10 @@ def validate(run: SuiteRun, layers: Sequence[Layer]) -> Validation:
     return Validation(run, tuple(layers), tuple(_findings(run, layers)))
 
 
-def _findings(run: SuiteRun, layers: Sequence[Layer]) -> Iterator[Finding]:
+def _findings(run: SuiteRun, layers: Sequence[Layer]) -> Iterator[Found]:
     for bench in run.benches:
         if not bench.was_to_run:
             continue
         for layer in layers:
             for found in layer.check(bench, run):
-                yield Finding(bench.facts.name, layer.name, found.level, found.text, found.process)
+                yield found._replace(bench=bench.facts.name, layer=layer.name)

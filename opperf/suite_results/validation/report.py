@@ -8,7 +8,7 @@ from typing import Any, Literal
 from opperf.plurals import pluralize
 from opperf.reports.model import Cell, Report, Section, Table, Test, names, texts, words
 from opperf.suite_results.validation.checks import Level
-from opperf.suite_results.validation.layers import Finding, Validation
+from opperf.suite_results.validation.layers import Validation
 
 COMMAND = "suite validate"
 
@@ -40,9 +40,7 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
             }
             for bench in found.run.benches
         ],
-        "findings": [
-            dict(zip(COLUMNS, _values(finding), strict=True)) for finding in found.findings
-        ],
+        "findings": [{name: getattr(each, name) for name in COLUMNS} for each in found.findings],
         "warnings": list(found.run.warnings),
     }
     if as_milabench:
@@ -53,14 +51,10 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
         sections=[section for section in _sections(found, as_milabench) if section.has_content],
         data=data,
         header=COLUMNS,
-        rows=[_values(finding) for finding in found.findings],
+        rows=[[getattr(each, name) for name in COLUMNS] for each in found.findings],
         tests=list(_tests(found)),
         answer=(_summary(found, as_milabench),),
     )
-
-
-def _values(finding: Finding) -> list[str]:
-    return [finding.bench, finding.layer, finding.level, finding.process, finding.text]
 
 
 def _sections(found: Validation, as_milabench: bool) -> Iterator[Section]:

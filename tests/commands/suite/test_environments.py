@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.commands.suite.preparing import startup_file
+from opperf.commands.suite.files import startup_file
 from opperf.results.runfile import read_run
 
 

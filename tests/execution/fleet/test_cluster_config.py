@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from opperf.commands.suite.cluster import cluster
+from opperf.commands.suite.files import cluster
 from opperf.errors import UsageError
 from opperf.execution.fleet import cluster_config
 

@@ -4,13 +4,13 @@ import shlex
 
 import pytest
 
-from opperf.experiments.aggregation.failures_report import report_of
 from opperf.experiments.aggregation.outcomes import (
     NO_TIMES,
     Group,
     Outcome,
     outcome_of,
     outcomes_of,
+    report_of,
     week_of,
 )
 from opperf.experiments.repeating import command_of

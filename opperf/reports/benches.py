@@ -1,65 +1,112 @@
-"""Prints a bench: what it runs, and where its values are from."""
+"""Benches of suite files as text: their table, what they lack, and the values of one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from opperf.commands.suite.listing import bench_row, resolved
 from opperf.environments.building import installed
 from opperf.environments.specification import EnvironmentSpec
-from opperf.errors import UsageError, suggest
 from opperf.plurals import pluralize
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import terminal_width, wrap
+from opperf.results.text import terminal_width
 from opperf.suites.bench import Bench, Plan
-from opperf.suites.capabilities import obstacles
-from opperf.suites.environments import suite_environments
-from opperf.suites.pasting import commands_of
 from opperf.suites.resolving import Suite
+from opperf.suites.system import obstacles
 
 
-def show_command(options: Mapping[str, Any], name: str, in_json: bool) -> int:
-    """Prints a bench of a suite, or JSON; the exit code. Raises `UsageError` if there is none of
-    this name."""
-    suite = resolved(options)
-    bench = find_bench(suite, name)
-    environment = suite_environments(suite, [name])[name]
-    commands = commands_of(bench, suite.system, environment)
-    if in_json:
-        sources = {path: str(at) for path, at in bench.locations.items()}
-        row = {**bench_row(bench, suite), "commands": commands, "locations": sources}
-        print(msgspec.json.format(msgspec.json.encode(row), indent=2).decode())
-        return 0
-    print(f"{bench.name}: {_described(bench)}\n")
-    # Not wrapped: what a shell reads is pasted as it is.
-    print("\n".join(f"  {command}" for command in commands))
-    remarks = list(_remarks(bench, suite, environment))
-    if remarks:
-        width = terminal_width()
-        print()
-        for text in remarks:
-            print(text if width is None else wrap(text, width))
-    print()
-    print(table_text(_values(bench), terminal_width()))
-    return 0
+def enabled_text(suite: Suite) -> str:
+    """Returns how many benches a suite has, and how many of them are enabled."""
+    enabled = sum(bench.enabled for bench in suite.benches)
+    return f"{pluralize(len(suite.benches), 'bench')}, {enabled} enabled"
 
 
-def find_bench(suite: Suite, name: str) -> Bench:
-    """Returns the bench of a name. Raises `UsageError`, with near names, if there is none."""
-    for bench in suite.benches:
-        if bench.name == name:
-            return bench
-    if name in suite.templates:
-        raise UsageError(f"{name} is a template, from which benches inherit")
-    names = [bench.name for bench in suite.benches]
-    raise UsageError(f"no bench is called {name}{suggest(name, names)}; suite list has all")
+def notes_of(suite: Suite) -> list[str]:
+    """Returns what there is to know of a suite, and why benches cannot run on its system."""
+    unmet = [
+        (reason, bench.name) for bench in suite.benches for reason in obstacles(bench, suite.system)
+    ]
+    return [*suite.notes, *_by_text(unmet)]
 
 
-def _described(bench: Bench) -> str:
+def lacking_of(suite: Suite) -> list[str]:
+    """Returns which scripts and files of benches are not there."""
+    return _by_text((problem, name) for name, problem in suite.problems.items())
+
+
+def _by_text(found: Iterable[tuple[str, str]]) -> list[str]:
+    """Returns each text once, with the benches that it is about."""
+    benches: dict[str, list[str]] = {}
+    for text, name in found:
+        benches.setdefault(text, []).append(name)
+    return [f"{text} ({', '.join(names)})" for text, names in benches.items()]
+
+
+def bench_row(bench: Bench, suite: Suite) -> dict[str, Any]:
+    """Returns a bench as JSON has it: its fields, also those at their defaults, and why it cannot
+    run on this system."""
+    # A suite's paths of values are many, and `show` has them.
+    found = _whole(msgspec.structs.replace(bench, locations={}))
+    del found["locations"]
+    return {**found, "obstacles": obstacles(bench, suite.system)}
+
+
+def _whole(value: Any) -> Any:
+    """Returns a value with all fields of structures, which JSON omits at their defaults."""
+    if isinstance(value, msgspec.Struct):
+        return {field: _whole(getattr(value, field)) for field in value.__struct_fields__}
+    return value
+
+
+def _plan(bench: Bench) -> str:
+    """Returns how many processes a bench has, and on how many machines."""
+    if bench.workload != "script":
+        return ""
+    plan = bench.plan
+    processes = f"njobs {plan.n}" if plan.method == "njobs" else plan.method
+    return f"{processes} x {bench.num_machines}" if bench.num_machines > 1 else processes
+
+
+CELLS: dict[str, Callable[[Bench], str]] = {
+    "Bench": lambda bench: bench.name,
+    "Enabled": lambda bench: "yes" if bench.enabled else "no",
+    "Weight": lambda bench: f"{bench.weight:g}",
+    "Runs": lambda bench: f"{bench.workload}: {', '.join(map(_short, bench.content))}",
+    "Plan": _plan,
+    "Group": lambda bench: bench.group,
+    "Tags": lambda bench: ", ".join(bench.tags),
+    "Matrix": lambda bench: ", ".join(f"{key}={value}" for key, value in bench.point.items()),
+}
+"""Columns of the table; those that are empty for all benches are not shown."""
+
+
+def _short(word: str) -> str:
+    """Returns the last part of a path, and any other word as it is."""
+    return Path(word).name if word.startswith("/") else word
+
+
+def table_of(benches: Sequence[Bench]) -> str:
+    """Returns the table of benches."""
+    columns = [
+        Column(
+            title,
+            cells,
+            is_text=title != "Weight",
+            extra=int(title in ("Runs", "Plan")),
+            wraps=title == "Tags",
+            is_whole=title not in ("Runs", "Tags", "Matrix"),
+        )
+        for title, read in CELLS.items()
+        if any(cells := [read(bench) for bench in benches])
+    ]
+    return table_text(columns, terminal_width())
+
+
+def described(bench: Bench) -> str:
     """Returns what runs, and in how many processes."""
     what = "a script" if bench.workload == "script" else bench.workload
     if bench.workload != "script":
@@ -73,7 +120,8 @@ def _described(bench: Bench) -> str:
     return f"{what}, {processes}{machines}"
 
 
-def _remarks(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterator[str]:
+def remarks_on(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterator[str]:
+    """Yields what there is to know of a bench on this system."""
     if not environment.is_own:
         here = "" if installed(environment) else "; opperf suite install installs it"
         yield f"in an environment with {environment.text}{here}"
@@ -109,14 +157,14 @@ ALWAYS = ("content", "group", "enabled", "weight")
 """Fields that are shown also where no file has them."""
 
 
-def _values(bench: Bench) -> list[Column]:
+def values_of(bench: Bench) -> str:
     """Returns the table of a bench's values, each with the place that it is from."""
     rows = list(_rows(bench))
-    titles = ("Key", "Value", "From")
-    return [
+    columns = [
         Column(title, [row[index] for row in rows], wraps=title == "Value", is_whole=title == "Key")
-        for index, title in enumerate(titles)
+        for index, title in enumerate(("Key", "Value", "From"))
     ]
+    return table_text(columns, terminal_width())
 
 
 def _rows(bench: Bench) -> Iterator[tuple[str, str, str]]:

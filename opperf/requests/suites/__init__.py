@@ -1,0 +1,1 @@
+"""Requests about suites: their files, the environments of their benches, and their results."""

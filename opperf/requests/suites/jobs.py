@@ -1,0 +1,181 @@
+"""Writes what other schedulers run suite files by: the script of a Slurm array job, and the
+configuration of Ray's launcher."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.requests.declaring import CLUSTER, Option, Request, Say, argument
+from opperf.requests.fields import count_option, number_option
+from opperf.requests.outputs import Overwrite, file_option
+from opperf.requests.suites.files import SuiteFiles
+from opperf.results.output import check_output, replace, unwritable
+
+if TYPE_CHECKING:
+    from opperf.suites.job_script import Job
+    from opperf.suites.system import System
+
+# Help and completion do without the imports of what resolves files.
+
+
+class ScheduledSuite(NamedTuple):
+    """An array job whose script is written."""
+
+    job: Job
+    benches: int
+    """Number of those that are enabled."""
+    id: str
+    """That of the job where it was submitted; else empty."""
+
+
+class SlurmRequest(Request, frozen=True, kw_only=True):
+    """Writes the script of a Slurm array job that runs suite files, and submits it if asked."""
+
+    suite: SuiteFiles
+    parts: Annotated[
+        int, number_option("--parts", "Jobs of the array.", "N", CLUSTER, low=1, default=1)
+    ] = 1
+    gpus: Annotated[
+        int | None,
+        number_option(
+            "--gpus",
+            "GPUs of each node.  [default: those of the system, if a bench has a process for each]",
+            "N",
+            CLUSTER,
+        ),
+    ] = None
+    nodes: Annotated[
+        int | None,
+        count_option(
+            "--nodes", "Nodes of each job.  [default: the most that a bench needs]", CLUSTER
+        ),
+    ] = None
+    minutes: Annotated[
+        int | None,
+        count_option(
+            "--minutes",
+            "Time limit of each job.  [default: that of all benches one after the other]",
+            CLUSTER,
+        ),
+    ] = None
+    sbatch: Annotated[
+        tuple[str, ...],
+        Option(
+            "--sbatch",
+            "A further option of sbatch: --sbatch=--account=mine. Repeat it for several.",
+            metavar="OPTION",
+            section=CLUSTER,
+        ),
+    ] = ()
+    setup: Annotated[
+        tuple[str, ...],
+        Option(
+            "--setup",
+            "A line of shell before the suite: --setup 'module load cuda'. Repeat it for several.",
+            metavar="LINE",
+            section=CLUSTER,
+        ),
+    ] = ()
+    output: Annotated[
+        Path,
+        file_option(
+            "The script. Run files and logs are in the folder of its name without the extension."
+        ),
+    ]
+    overwrite: Overwrite = False
+    submit: Annotated[bool, Option("--submit", "Submit it too, by submitit.")] = False
+
+    def run(self, say: Say) -> ScheduledSuite:
+        """Writes the script, and submits it. Raises `OpperfError`."""
+        from opperf.suites.job_script import (
+            Job,
+            job_script,
+            minutes_of,
+            needs_gpus,
+            nodes_of,
+            submit,
+        )
+
+        suite = self.suite.resolved()
+        benches = [bench for bench in suite.benches if bench.enabled]
+        if not benches:
+            raise UsageError("no bench that is selected is enabled; `opperf suite list` has all")
+        check_output(self.output, self.overwrite, self.suite.files)
+        # Slurm starts jobs in the folder of `sbatch`, which need not be this one.
+        folder = self.output.resolve().with_suffix("")
+        if folder == self.output.resolve():
+            raise UsageError(
+                f"{self.output}: name the script with an extension, as {self.output}.sh"
+            )
+        gpus = self.gpus
+        if gpus is None:
+            gpus = suite.system.gpu_count if needs_gpus(benches) else 0
+        job = Job(
+            name=folder.name,
+            command=("opperf", "suite", "run", *self.suite.words()),
+            parts=self.parts,
+            folder=str(folder),
+            nodes=self.nodes or nodes_of(benches),
+            gpus=gpus,
+            minutes=self.minutes or minutes_of(benches),
+            options=self.sbatch,
+            setup=self.setup,
+        )
+        try:
+            # Slurm drops the output of jobs whose folder is not there.
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error) from error
+        replace(self.output, job_script(job).encode())
+        id = submit(job, self.output) if self.submit else ""
+        return ScheduledSuite(job, len(benches), id)
+
+
+class LaunchedNodes(NamedTuple):
+    """The nodes of a system as a cluster."""
+
+    system: System
+    by_hand: tuple[str, ...]
+    """Commands that start the nodes which Ray's launcher does not."""
+    unreachable: tuple[str, ...]
+    """A line for each node that does not answer; with any, nothing is written."""
+
+
+class ClusterRequest(Request, frozen=True, kw_only=True):
+    """Writes the configuration of Ray's launcher for the nodes of a system."""
+
+    file: Annotated[Path, argument("SYSTEM.yaml", Path)]
+    setup: Annotated[
+        tuple[str, ...],
+        Option(
+            "--setup",
+            "A line of shell that each node runs before it starts: --setup 'source "
+            "env/bin/activate'. Repeat it for several.",
+            metavar="LINE",
+        ),
+    ] = ()
+    no_check: Annotated[bool, Option("--no-check", "Do not look whether nodes answer here.")] = (
+        False
+    )
+    output: Annotated[Path, file_option("The configuration, for `ray up FILE`.")]
+    overwrite: Overwrite = False
+
+    def run(self, say: Say) -> LaunchedNodes:
+        """Writes the configuration, unless a node does not answer. Raises `OpperfError`."""
+        from opperf.execution.fleet.cluster_config import find_unreachable, make_cluster
+        from opperf.suites.system import read_system
+
+        check_output(self.output, self.overwrite, [self.file])
+        system = read_system(self.file, dict(os.environ), {})
+        made = make_cluster(system, self.file, self.setup)
+        unreachable = () if self.no_check else find_unreachable(system.nodes)
+        if not unreachable:
+            # JSON is YAML.
+            text = msgspec.json.format(msgspec.json.encode(made.config), indent=2)
+            replace(self.output, text + b"\n")
+        return LaunchedNodes(system, made.by_hand, unreachable)

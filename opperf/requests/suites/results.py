@@ -1,0 +1,254 @@
+"""Validates, reports and compares runs of suites."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from opperf.defaults import ASSUMED_SCATTER
+from opperf.errors import UsageError
+from opperf.requests.declaring import COMPARISON, Option, Say, argument
+from opperf.requests.operators import names_option
+from opperf.requests.outputs import ReportsRequest, format_option
+from opperf.requests.parsers import findings_among, locate_kept
+from opperf.results.output import check_output
+from opperf.shares import read_share
+
+if TYPE_CHECKING:
+    from opperf.comparison.statistics.data import Thresholds
+    from opperf.reports.model import Report
+    from opperf.suite_results.comparing import Comparison
+    from opperf.suite_results.suite_run import SuiteRun
+    from opperf.suite_results.validation.layers import Validation
+
+# Help and completion do without the imports of what reads runs.
+
+MILABENCH = "milabench"
+
+FINDINGS = ("regressed", "improved", "missing")
+"""Those that a comparison can fail on."""
+
+
+def locate_results(text: str) -> Path:
+    """Returns the path of a run file, of a folder in milabench's layout or of a stream, or that of
+    a kept run, as `@last`. Raises `ValueError` where there is none."""
+    path = Path(text)
+    found = path if path.exists() else locate_kept(text)
+    if not found.exists():
+        raise ValueError(f"{str(found)!r} does not exist")
+    return found
+
+
+Runs = Annotated[tuple[Path, ...], argument("RUN...", locate_results)]
+
+AsOther = Annotated[
+    Literal["opperf", "milabench"],
+    Option("--as", "Whose rules and figures; those of milabench have its faults, too."),
+]
+
+By = Annotated[
+    tuple[str, ...],
+    names_option(
+        "--by",
+        "Further tables of the benches by group, tag, env, or a key of their matrix; commas "
+        "separate several.",
+        COMPARISON,
+    ),
+]
+
+Scatter = Annotated[
+    float,
+    Option(
+        "--scatter",
+        "Standard deviation of a program's speed from one start to the next, which is assumed of "
+        "benches that were run once, and as much again of a single observation.  [default: 5%]",
+        read_share,
+        metavar="SHARE",
+    ),
+]
+
+
+def read_price(text: str) -> float:
+    """Returns a number above 0. Raises `ValueError`."""
+    try:
+        price = float(text)
+    except ValueError:
+        price = math.nan
+    if not 0 < price < math.inf:
+        raise ValueError(f"{text!r} is not a number above 0")
+    return price
+
+
+REPORT = "Format of the report; md suits a comment on a pull request."
+
+
+def _check_outputs(request: ReportsRequest, inputs: Sequence[Path]) -> None:
+    """Raises `OpperfError` for an output that is an input, or could not be written later."""
+    for path, _ in request.outputs:
+        check_output(path, request.overwrite, filter(Path.is_file, inputs))
+
+
+def _further_runs(spelling: str, help: str) -> Option:
+    return Option(spelling, help, locate_results, metavar="RUN", section=COMPARISON)
+
+
+def _share(spelling: str, help: str) -> Option:
+    return Option(spelling, help, read_share, metavar="SHARE", section=COMPARISON)
+
+
+class ValidateSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
+    """Validates stored runs of a suite, layer by layer."""
+
+    command = "suite validate"
+    runs: Runs
+    validations: Annotated[
+        tuple[str, ...],
+        names_option(
+            "--validations",
+            "Layers, or all: started, timeout, error, ensure_rate, loss, usage, samples, planning, "
+            "version, throttle, drift, environment.  [default: all; as milabench error, "
+            "ensure_rate, version]",
+        ),
+    ] = ()
+    as_: AsOther = "opperf"
+    strict: Annotated[bool, Option("--strict", "Warnings are failures.")] = False
+    output_format: Annotated[str, format_option(command, REPORT)] = ""
+
+    def run(self, say: Say) -> Validation:
+        """Returns what is wrong. Raises `OpperfError`, as the other requests of this module, for
+        files that cannot be read or are of no suite, and for an output that cannot be written."""
+        from opperf.suite_results.suite_run import load
+        from opperf.suite_results.validation.layers import choose_layers, validate
+
+        layers = choose_layers(self.validations, self.as_ == MILABENCH)
+        _check_outputs(self, self.runs)
+        return validate(load(self.runs), layers)
+
+
+class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
+    """Reports a run of a suite: a row for each bench, and the total against a machine."""
+
+    command = "suite report"
+    runs: Runs
+    baselines: Annotated[
+        tuple[Path, ...],
+        _further_runs(
+            "--baseline",
+            "Run of the machine that scores are ratios to. Repeat it for several runs of it.",
+        ),
+    ] = ()
+    by: By = ()
+    price: Annotated[
+        float | None,
+        Option(
+            "--price",
+            "Price of the machine: gives performance per money.",
+            read_price,
+            metavar="AMOUNT",
+        ),
+    ] = None
+    as_: AsOther = "opperf"
+    scatter: Scatter = ASSUMED_SCATTER
+    output_format: Annotated[str, format_option(command, REPORT)] = ""
+
+    def run(self, say: Say) -> Report:
+        """Returns the report."""
+        from opperf.suite_results import score_report
+        from opperf.suite_results.milabench.figures import figures_of, milabench_report
+        from opperf.suite_results.scores import scores_of
+        from opperf.suite_results.suite_run import load
+
+        as_milabench = self.as_ == MILABENCH
+        if as_milabench and (self.baselines or self.by):
+            raise UsageError(
+                "--as milabench has no baseline and no groups; omit --baseline and --by, or --as"
+            )
+        if self.price and not as_milabench and not self.baselines:
+            raise UsageError(
+                "--price is of the total, which is a ratio to a machine; name its run with "
+                "--baseline"
+            )
+        _check_outputs(self, (*self.runs, *self.baselines))
+        run = load(self.runs)
+        if as_milabench:
+            return milabench_report(figures_of(run), run.name, self.price)
+        baseline = load(self.baselines) if self.baselines else None
+        return score_report.report_of(scores_of(run, baseline, self.by, self.price, self.scatter))
+
+
+class CompareSuitesRequest(ReportsRequest, frozen=True, kw_only=True):
+    """Compares two runs of a suite, bench by bench."""
+
+    command = "suite compare"
+    base: Annotated[Path, argument("BASE", locate_results)]
+    new: Annotated[Path, argument("NEW", locate_results)]
+    repeat_a: Annotated[
+        tuple[Path, ...],
+        _further_runs(
+            "--repeat-a", "A further run of A on the same machine. Repeat it for several."
+        ),
+    ] = ()
+    repeat_b: Annotated[tuple[Path, ...], _further_runs("--repeat-b", "Likewise of B.")] = ()
+    env_a: Annotated[
+        str,
+        Option(
+            "--env-a",
+            "Compare the benches of A that were run in this environment, of several, e.g. `--env-a "
+            "torch==2.12 --env-b torch==2.13` of one run.",
+            metavar="LABEL",
+        ),
+    ] = ""
+    env_b: Annotated[str, Option("--env-b", "Likewise of B.", metavar="LABEL")] = ""
+    by: By = ()
+    threshold: Annotated[
+        float, _share("--threshold", "Smallest change of interest.  [default: 2%]")
+    ] = 0.02
+    same_within: Annotated[
+        float | None,
+        _share(
+            "--same-within",
+            "A bench is the same if its change is shown to be smaller.  [default: twice "
+            "--threshold]",
+        ),
+    ] = None
+    scatter: Scatter = ASSUMED_SCATTER
+    fail_on: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "--fail-on",
+            "Exit with 1 on any of these: regressed, improved, missing (worked in BASE and fails "
+            "in NEW); or none. Exit with 3 if the runs cannot decide.  [default: "
+            "regressed,missing]",
+            gather=findings_among(FINDINGS),
+            metavar="FINDINGS",
+        ),
+    ] = None
+    output_format: Annotated[str, format_option(command, REPORT)] = ""
+
+    def run(self, say: Say) -> Comparison:
+        """Returns the comparison."""
+        from opperf.suite_results.comparing import compare
+
+        a, b = (self.base, *self.repeat_a), (self.new, *self.repeat_b)
+        _check_outputs(self, (*a, *b))
+        base, new = _side(a, self.env_a), _side(b, self.env_b)
+        return compare(base, new, self.thresholds, self.by, self.scatter, self.fail_on)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The limits of verdicts. Raises `UsageError` for contradictory ones."""
+        from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
+
+        same_within = self.same_within or SAME_FACTOR * self.threshold
+        if same_within < self.threshold:
+            raise UsageError("--same-within is below --threshold; a bench would be both; raise it")
+        return Thresholds(threshold=self.threshold, same_within=same_within)
+
+
+def _side(paths: Sequence[Path], environment: str) -> SuiteRun:
+    from opperf.suite_results.suite_run import in_environment, load
+
+    run = load(tuple(dict.fromkeys(paths)))
+    return in_environment(run, environment) if environment else run
