@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a source."""
+    """The choice of cases that a source is asked for."""
 
     workers: Workers
     selection: Selection

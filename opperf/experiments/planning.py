@@ -96,7 +96,11 @@ class Models:
             of_files = asked.files if place.framework == matrix.frameworks[0] else ()
             candidates = list(_models(place, matrix, asked.say))
             names += (candidate.listed.name for candidate in candidates)
-            own = [one for one in candidates if one.is_missing or selected.selects(one)]
+            own = [
+                candidate
+                for candidate in candidates
+                if candidate.is_missing or selected.selects(candidate)
+            ]
             _check_users(workers, place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)
             for size in matrix.sizes if selection.patterns or of_files else ():

@@ -28,7 +28,7 @@ AS_PROFILES = "As --dump-pytorch-profiles."
 
 
 class Dumps(Group, frozen=True, kw_only=True):
-    """What is written of each case beside the records."""
+    """Traces, code and arrays of each case, which are written beside the records."""
 
     insides: Annotated[
         bool,

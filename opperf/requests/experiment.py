@@ -271,8 +271,8 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
 
     def _with_output(self) -> ExperimentRequest:
-        """Returns the request with the output file of the runner's options, which is resumed by
-        itself, as by the runner. The folder is made, as the runner makes it. Raises
+        """Returns the request with the output file of the runner's options, which is resumed
+        without --resume, like the runner's. The folder is made, as the runner makes it. Raises
         `OutputError`."""
         runner, resume = self.runner, self.resumption.resume
         if not (runner.output_dirname or runner.output_basename):

@@ -74,7 +74,7 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class Watch:
-    """What is told while a run is planned and measured."""
+    """Takes what a run says of itself while it is planned and measured."""
 
     say: Say
     """Is given what is chosen, and what takes time."""
@@ -93,7 +93,7 @@ class EndedRun:
     interpreters: tuple[Interpreter, ...]
     elapsed_s: float = 0.0
     run: Run | None = None
-    """What was measured; None if nothing was to be, or could be."""
+    """The records and their header; None if nothing was to be measured, or could be."""
     path: Path = STDOUT
     """The run file."""
     name: str = ""

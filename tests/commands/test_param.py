@@ -45,8 +45,8 @@ def called(*given):
 
 def test_the_defaults_are_those_of_param():
     assert words() == (
-        "--output-format=param --output-file=o.json --overwrite --ctx=cpu(0) --profiler=python "
-        "--threads=1 --warmup=1 --runs=1 --no-backward"
+        "--no-backward --ctx=cpu(0) --profiler=python --threads=1 --warmup=1 --runs=1 "
+        "--output-file=o.json --output-format=param --overwrite"
     )
 
 
