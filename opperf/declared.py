@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opperf.errors import UsageError, one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    import msgspec
+
 PREFIX = "opperf."
+
+Options = TypeVar("Options", bound="msgspec.Struct")
 
 
 def declared(group: str) -> tuple[EntryPoint, ...]:
@@ -40,3 +45,9 @@ def load_declared(entry: EntryPoint) -> Any:
             f"({one_line(f'{type(error).__name__}: {error}')}); fix or reinstall its package, or "
             "remove it"
         ) from error
+
+
+def options_among(kind: type[Options], added: Mapping[str, Any]) -> Options:
+    """Returns a package's own options, whose fields `kind` declares, among those that were set of
+    all packages."""
+    return kind(**{name: added[name] for name in kind.__struct_fields__ if name in added})

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -246,7 +247,20 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
         elif isinstance(hint, type) and issubclass(hint, Group):
             for name, inner in declared(hint).items():
                 found[name] = inner._replace(group=field.name)
+    _check_distinct(kind, found.values())
     return found
+
+
+def _check_distinct(kind: type[msgspec.Struct], fields: Iterable[Declared]) -> None:
+    """Raises `UsageError` for an option that two fields have, one of another package's."""
+    counts = Counter(name for field in fields for name in field.names)
+    for name, count in counts.items():
+        if count > 1:
+            raise UsageError(
+                f"{name} is declared twice for {kind.__name__}: a package whose entry point is of "
+                "the group opperf.options has an option of this name too; rename it, or remove the "
+                "package"
+            )
 
 
 Asked = TypeVar("Asked", bound=Request)

@@ -350,7 +350,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
         models, names = request._models()
         operators, paths = split_sources(names)
-        files = open_files(paths)
+        files = open_files(paths, request.added)
         words = request._words()
         request.dumps.check(request.axes.get("mode", ()), words, "jax" in frameworks)
         matrix = Matrix(

@@ -11,6 +11,7 @@ from opperf.execution.case_source import CaseSource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Settings, Status
 from opperf.model.declaring import integer_from
+from opperf.requests.added import AddedOptions
 from opperf.requests.declaring import ENDING, PRECISION, SETTINGS, Option, Request, Say
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
@@ -83,6 +84,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
     resumption: Resumption = Resumption()
+    added: Annotated[dict[str, Any], AddedOptions()] = {}
 
     def resolve(self, say: Say, command: str) -> ResolvedRun | None:
         """Opens files, installs environments and names the output; `command` is kept in the run
@@ -142,4 +144,5 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
             every_node=self.cluster.every_node,
             command="",
             columns=self.columns,
+            added=self.added,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class ResolvedRun:
     every_node: bool
     command: str
     columns: tuple[str, ...] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
+    """Options of other packages."""
     quick: bool = False
     lists_lines: bool = False
     """Whether the list is a run file, instead of a table."""

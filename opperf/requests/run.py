@@ -210,7 +210,9 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             return None
         names, paths = split_sources(changed.names)
         replay = self.replayed.target(given)
-        files = open_files(paths) if replay is None else open_replays(paths, replay, names)
+        files = (
+            open_files(paths, self.added) if replay is None else open_replays(paths, replay, names)
+        )
         operators = msgspec.structs.replace(changed, names=names)
         settled = msgspec.structs.replace(self.settled, operators=operators)
         selection = settled.selection

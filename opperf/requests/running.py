@@ -324,6 +324,7 @@ def measure_work(
         request.cpus,
         work.begun.records if isinstance(work.begun, Run) else (),
         watch.say,
+        request.added,
     )
     progress = watch.progress(len(work.remaining), pace=pace_of(work.remaining))
     folder = wrapped_profiles_of(run_file)

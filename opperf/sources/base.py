@@ -6,11 +6,13 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from opperf.declared import options_among
 from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Argument, Case, iter_tensors
@@ -80,7 +82,8 @@ class FileSource(Protocol):
 
     def open(self, path: Path) -> Source:
         """Returns the source in a file. Raises `RunFileError` or `UsageError` with the location of
-        an error."""
+        an error. A kind with an attribute `options`, the `Group` of its own options, is given one
+        after the path."""
         ...
 
 
@@ -163,9 +166,9 @@ def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
     return (kind, file, match["pattern"]) if isinstance(kind, NamedCases) else None
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path, added: Mapping[str, Any] = MappingProxyType({})) -> Source:
     """Returns the source in an existing file, recognized by its content, or in a path that `locate`
-    returned.
+    returned; `added` are the options of other packages that were set.
 
     Raises `UsageError` if it is of no known kind, and the errors of the kind's `open`.
     """
@@ -175,7 +178,8 @@ def open_source(path: Path) -> Source:
         return selecting.select(file, pattern)
     kind = _kind_of(path)
     if kind is not None:
-        return kind.open(path)
+        own = getattr(kind, "options", None)
+        return kind.open(path, *(() if own is None else (options_among(own, added),)))
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
@@ -192,7 +196,9 @@ class SourceFile(NamedTuple):
     source: Source
 
 
-def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
+def open_files(
+    paths: Iterable[Path], added: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[SourceFile, ...]:
     """Returns the files, opened; those that are one source as the first of them. Raises the errors
     of `open_source`."""
     groups: list[list[Path]] = []
@@ -205,12 +211,12 @@ def open_files(paths: Iterable[Path]) -> tuple[SourceFile, ...]:
         if not own:
             groups.append(own)
         own.append(path)
-    return tuple(SourceFile(group[0], _open_group(group)) for group in groups)
+    return tuple(SourceFile(group[0], _open_group(group, added)) for group in groups)
 
 
-def _open_group(paths: Sequence[Path]) -> Source:
+def _open_group(paths: Sequence[Path], added: Mapping[str, Any]) -> Source:
     kind = _kind_of(paths[0]) if len(paths) > 1 else None
-    return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0])
+    return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0], added)
 
 
 BASELINE = "float32"
