@@ -6,7 +6,7 @@ import shlex
 
 from opperf.commands.options import command
 from opperf.errors import INCONCLUSIVE, INTERRUPTED
-from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.results.messages import tell
 
 EXIT_CODES = {"found": 0, "range": 0, "inconclusive": INCONCLUSIVE, "same": INCONCLUSIVE}
@@ -46,11 +46,12 @@ def bisect(request: BisectRequest) -> int:
     # Help and completion do without the imports.
     from opperf.history.bisection.report import report_for
     from opperf.reports.writing import write_reports
+    from opperf.requests.bisecting.running import run
     from opperf.requests.bisecting.watching import watch_of
 
-    found = request.run(tell, watch_of)
-    if isinstance(found, Interrupted):
-        words = ["opperf", "bisect", "--resume", "--folder", str(found.folder)]
+    found = run(request, tell, watch_of)
+    if found is None:
+        words = ["opperf", "bisect", "--resume", "--folder", str(request.folder)]
         tell(f"interrupted; resume with: {shlex.join(words)}")
         return INTERRUPTED
     write_reports(report_for(found, request.folder), request.outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Thresholds
 from opperf.environments.requirements import BETWEEN
 from opperf.errors import UsageError
-from opperf.execution.progress import Pace, Progress
+from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.frameworks.mentioned import choose_framework as choose_among
 from opperf.instruments.instructions import CALLGRIND
@@ -75,6 +76,11 @@ class Work(NamedTuple):
 
 Watch = Callable[[int, Pace | None, Work], Progress]
 """Returns the progress of a number of visits."""
+
+
+def progress_of(quiet: bool) -> Watch:
+    """Returns what shows the progress on standard error."""
+    return lambda total, pace, work: make_progress(sys.stderr, total, quiet, pace)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,9 @@ class ResolvedAb:
 
 
 def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
-    """Does what `AbRequest.resolve` says."""
+    """Opens files, installs environments and reads the arms. `command` is kept in the session;
+    `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure. Raises
+    `UsageError` for contradictory fields, the errors of files of cases, and `InstallationError`."""
     located = locate_report(request)
     request, given, resumes = located.request, located.given, located.resumes
     choice = choose_framework(request)

@@ -30,7 +30,7 @@ from opperf.model import Settings
 from opperf.repository import Repository
 from opperf.requests.ab.resolving import Watch, chosen_profiler
 from opperf.requests.ab.sessions import unsaid
-from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.bisecting.steps import Sessions
 from opperf.requests.declaring import Say, declared
 from opperf.results.output import unwritable
@@ -42,8 +42,9 @@ OF_THIS_CALL = frozenset(
 """Fields that a resumed bisection is given anew; the others are as they were."""
 
 
-def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bisection | Interrupted:
-    """Does what `BisectRequest.run` says."""
+def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bisection | None:
+    """Bisects, and returns what is found; None if interrupted. Of a commit, by its hash, `watch`
+    returns what shows the progress. Raises `OpperfError`."""
     folder = request.folder
     _restore_earlier(folder)
     request.check_outputs(None)
@@ -56,7 +57,7 @@ def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bise
         with nullcontext() if request.resume else _new_folder(folder, state):
             return _bisect(state, asked, unsaid if request.quiet else say, watch)
     except KeyboardInterrupt:
-        return Interrupted(folder)
+        return None
 
 
 def _bisect(

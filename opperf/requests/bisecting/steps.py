@@ -40,6 +40,7 @@ from opperf.requests.ab.resolving import (
     Watch,
     Work,
     chosen_profiler,
+    resolve,
 )
 from opperf.requests.ab.sessions import measured, unsaid
 from opperf.requests.bisecting.request import BisectRequest
@@ -97,7 +98,7 @@ class Sessions:
         asked, watch = self._asked, self._watch(b.commit)
         if asked.quiet:
             watch = _unseen
-        resolved = self._step(a, b, ask, name, kind).resolve(unsaid, watch, "opperf bisect")
+        resolved = resolve(self._step(a, b, ask, name, kind), unsaid, watch, "opperf bisect")
         assert resolved is not None, "no operators of changed files"
         resolved = replace(
             resolved,
