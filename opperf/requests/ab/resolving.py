@@ -26,7 +26,6 @@ from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Thresholds
-from opperf.environments.requirements import BETWEEN
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.frameworks.mentioned import FrameworkChoice
@@ -207,15 +206,10 @@ def choose_framework(request: AbRequest) -> FrameworkChoice:
     """Returns the named framework, or else that which names, files and requirements mention, or
     else the preferred one."""
     arms = [arm_spec(own, option) for option, own in _named_arms(request).values()]
-    own = request.settings
-    words = (
-        *(*request.operators.names, *request.operators.ops, own.input_function, *own.imports),
-        *(name for arm in arms for name in arm.operators),
-    )
-    requirements = [
-        part for arm in arms for text in arm.requirements for part in BETWEEN.split(text)
-    ]
-    return choose_among(request.framework, filter(None, words), (), requirements)
+    named = request.operators
+    words = (*named.names, *named.ops, *(name for arm in arms for name in arm.operators))
+    requirements = [text for arm in arms for text in arm.requirements]
+    return choose_among(request.framework, words, request.settings, requirements=requirements)
 
 
 def _named_arms(request: AbRequest) -> dict[str, tuple[str, list[str]]]:
