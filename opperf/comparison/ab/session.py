@@ -64,6 +64,9 @@ class Gate(Struct, frozen=True):
     """Share of the cases with the same instructions that are timed all the same."""
 
 
+Fact = bool | int | float | str | None
+
+
 class SessionPlan(Struct, frozen=True):
     """How a session is measured and compared: `Header.session`."""
 
@@ -72,6 +75,8 @@ class SessionPlan(Struct, frozen=True):
     framework: str
     arms: tuple[ArmSpec, ...]
     groups: tuple[Group, ...]
+    asked: dict[str, Fact] = {}
+    """Values of the request, by field, that one which resumes the session has too."""
     compares: Literal["first", "all"] = "first"
     """Whether each other arm is compared with the first, or all with each other."""
     order: Order = "block"

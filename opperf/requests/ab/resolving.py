@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,7 +22,6 @@ from opperf.comparison.ab.arms import (
     read_threads,
 )
 from opperf.comparison.ab.deadline import Deadline
-from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Thresholds
@@ -124,19 +123,6 @@ class ResolvedAb:
     @property
     def framework(self) -> str:
         return self.choice.name
-
-    @property
-    def order(self) -> Order | None:
-        """None for that which suits the arms."""
-        return self.asked.order
-
-    @property
-    def compares(self) -> Literal["first", "all"]:
-        return self.asked.compares
-
-    @property
-    def reference_work(self) -> bool:
-        return not self.asked.no_pace
 
     @property
     def is_default_report(self) -> bool:
