@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opperf.comparison.ab.session import Session, key
+from opperf.comparison.ab.process import key
+from opperf.comparison.ab.session import Session
 from opperf.results.verifications import why_without_figures
 
 

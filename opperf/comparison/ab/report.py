@@ -16,7 +16,8 @@ from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.plausibility import doubts
-from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.process import metric_of, pair_of
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (

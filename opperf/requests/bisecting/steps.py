@@ -15,7 +15,9 @@ from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
-from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.process import metric_of, pair_of
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import session_of
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
@@ -148,7 +150,7 @@ class Sessions:
         where no profile was kept."""
         path = self._folder / step.file
         run, warnings = read_run(path)
-        session = Session.of(run)
+        session = session_of(path, run)
         pair = next(pair for pair in session.pairs if usual_id(pair.a) == pair_of(figure))
         measured_pass = "backward" if "backward" in metric_of(figure) else "forward"
         chosen = choose_dumps((path, path), (run, run), (pair.a, pair.b), measured_pass, warnings)
