@@ -12,12 +12,11 @@ from typing import Any
 import msgspec
 
 from opperf.comparison.ab.deadline import Deadline
-from opperf.comparison.ab.decided import decided_verdicts
-from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import session_of
+from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Decided(NamedTuple):
-    """What a bisection says of a change."""
+    """The bisection of a change, and the state that it gives it."""
 
     bisection: Bisection | None
     """None if it was interrupted."""
