@@ -60,8 +60,7 @@ def bisected(request: BisectRequest) -> Bisection | None:
     # Help and completion do without the imports.
     from opperf.history.bisection.report import report_for
     from opperf.reports.writing import write_reports
-    from opperf.requests.bisecting.running import run
-    from opperf.requests.bisecting.watching import watch_of
+    from opperf.requests.bisecting.running import run, watch_of
 
     found = run(request, tell, watch_of)
     if found is None:
