@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-from opperf.frameworks import PREFERENCE, default_framework
-from opperf.frameworks.mentioned import mentioned_framework
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.parsing import (
     FormatName,
@@ -80,28 +78,6 @@ def count_option(*declarations: str, help: str, **more: Any) -> Callable[[Comman
     return click.option(*declarations, type=click.IntRange(min=1), metavar="N", help=help, **more)
 
 
-def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
-    """Returns the named framework, or else the only one that names and files mention, or else the
-    preferred one that is installed or named with an interpreter."""
-    if value is not None:
-        return value
-    # click processes the options that the user set before those at their defaults.
-    mention = mentioned_framework(ctx.params)
-    if mention is not None:
-        return mention.framework
-    return default_framework(
-        [interpreter.framework for interpreter in ctx.params.get("python", ())]
-    )
-
-
-framework = click.option(
-    "--framework",
-    metavar="NAME",
-    callback=resolve_framework,
-    help="Framework to use, one of those that `opperf frameworks` lists.  [default: that which "
-    "names such as torch.mm are of or your files import, or else the first installed of "
-    f"{', '.join(PREFERENCE)}]",
-)
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 
 

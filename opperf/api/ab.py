@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +20,9 @@ from opperf.api.run_result import RunResult
 from opperf.comparison.ab.report import Report, Row
 from opperf.comparison.files.comparison import Comparison
 from opperf.errors import UsageError
-from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.reports import model
 from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.resolving import Work
+from opperf.requests.ab.resolving import progress_of, resolve
 from opperf.requests.ab.sessions import measured, unsaid
 from opperf.requests.declaring import from_keywords, words_of
 from opperf.requests.judging import judge_session
@@ -141,11 +139,9 @@ def _compare(request: AbRequest, path: Path, name: str) -> ArmComparison | FileC
     given = request.given | {"report"}
     request = msgspec.structs.replace(request, report=path, given=given)
 
-    def watch(total: int, pace: Pace | None, work: Work) -> Progress:
-        return make_progress(sys.stderr, total, request.quiet, pace)
-
+    watch = progress_of(request.quiet)
     say = unsaid if request.quiet else tell
-    resolved = request.resolve(say, watch, shlex.join(["opperf", "ab", *words_of(request)]))
+    resolved = resolve(request, say, watch, shlex.join(["opperf", "ab", *words_of(request)]))
     if resolved is None:
         raise UsageError(NOTHING_CHANGED)
     session = measured(resolved)

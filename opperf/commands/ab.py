@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +12,6 @@ from opperf.commands.compare import report
 from opperf.commands.options import command
 from opperf.requests.ab.request import AbRequest
 from opperf.results.messages import tell
-
-if TYPE_CHECKING:
-    from opperf.execution.progress import Pace, Progress
-    from opperf.requests.ab.resolving import Work
 
 ON_NODE = click.Option(["--on-node"], hidden=True, type=click.Path(path_type=Path))
 """The file of what a node of a cluster measures for its manager."""
@@ -50,15 +44,16 @@ def ab(request: AbRequest) -> int:
     `opperf compare`. All commands that read run files read FILE too.
     """
     asked: Path | None = click.get_current_context().params["on_node"]
-    watch = progress_of(request.quiet)
-    if asked is not None:
-        from opperf.requests.ab.node import measure_for_manager
-
-        return measure_for_manager(asked, tell, watch)
+    # Help and completion do without the imports.
+    from opperf.requests.ab.node import measure_for_manager, run
     from opperf.requests.ab.planning import Planned
+    from opperf.requests.ab.resolving import progress_of
     from opperf.requests.ab.sessions import Ended
 
-    found = request.run(tell, watch, shlex.join(["opperf", *sys.argv[1:]]))
+    watch = progress_of(request.quiet)
+    if asked is not None:
+        return measure_for_manager(asked, tell, watch)
+    found = run(request, tell, watch, shlex.join(["opperf", *sys.argv[1:]]))
     if isinstance(found, Planned):
         for line in found.lines:
             tell(line, sys.stdout)
@@ -73,11 +68,3 @@ def ab(request: AbRequest) -> int:
 
 
 ab.params.append(ON_NODE)
-
-
-def progress_of(quiet: bool) -> Callable[[int, Pace | None, Work], Progress]:
-    """Returns what shows the progress on standard error."""
-    # Help and completion do without the import.
-    from opperf.execution.progress import make_progress
-
-    return lambda total, pace, work: make_progress(sys.stderr, total, quiet, pace)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 from opperf.commands.options import command
 from opperf.errors import INCONCLUSIVE, INTERRUPTED
-from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.results.messages import tell
+
+if TYPE_CHECKING:
+    from opperf.history.bisection.results import Bisection
 
 EXIT_CODES = {"found": 0, "range": 0, "inconclusive": INCONCLUSIVE, "same": INCONCLUSIVE}
 """By outcome."""
@@ -43,15 +47,25 @@ def bisect(request: BisectRequest) -> int:
     The exit code is 0 if a commit was found, or a range of which all others do not build; 3 if GOOD
     and BAD do not differ, or no further step would tell.
     """
+    return exit_code(bisected(request))
+
+
+def exit_code(found: Bisection | None) -> int:
+    """Returns the exit code of a bisection; None is an interrupted one."""
+    return INTERRUPTED if found is None else EXIT_CODES[found.outcome]
+
+
+def bisected(request: BisectRequest) -> Bisection | None:
+    """Bisects, and writes the report; None, also said, if interrupted."""
     # Help and completion do without the imports.
     from opperf.history.bisection.report import report_for
     from opperf.reports.writing import write_reports
-    from opperf.requests.bisecting.watching import watch_of
+    from opperf.requests.bisecting.running import run, watch_of
 
-    found = request.run(tell, watch_of)
-    if isinstance(found, Interrupted):
-        words = ["opperf", "bisect", "--resume", "--folder", str(found.folder)]
+    found = run(request, tell, watch_of)
+    if found is None:
+        words = ["opperf", "bisect", "--resume", "--folder", str(request.folder)]
         tell(f"interrupted; resume with: {shlex.join(words)}")
-        return INTERRUPTED
+        return None
     write_reports(report_for(found, request.folder), request.outputs)
-    return EXIT_CODES[found.outcome]
+    return found

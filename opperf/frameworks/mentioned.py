@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
+from opperf.environments.requirements import BETWEEN
 from opperf.errors import FrameworkError
 from opperf.frameworks import (
     PREFERENCE,
@@ -17,12 +19,8 @@ from opperf.frameworks import (
     package_of,
 )
 from opperf.frameworks.installed import package_version
-from opperf.model import Interpreter
+from opperf.model import Interpreter, Settings
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
-
-WORDS = ("names", "name", "ops", "input_function", "imports")
-"""Parameters of commands whose values name operators, functions or files."""
-
 
 FILE = re.compile(r"(?P<file>.+\.py)(:.*)?")
 """A user's file, with or without what is meant in it."""
@@ -35,12 +33,6 @@ class Mention(NamedTuple):
 
     framework: str
     why: str
-
-
-def mentioned_framework(parameters: Mapping[str, Any]) -> Mention | None:
-    """Returns the framework that the names, files and requirements of a command's parameters
-    mention."""
-    return mentioned_among(_words(parameters), _requirements(parameters))
 
 
 def mentioned_among(words: Iterable[str], requirements: Iterable[str] = ()) -> Mention | None:
@@ -67,7 +59,7 @@ def _required_framework(requirements: Iterable[str]) -> Mention | None:
     """Returns the only framework of the requirements, NumPy aside, of environments that are yet to
     be installed."""
     found: dict[str, str] = {}
-    for requirement in requirements:
+    for requirement in chain.from_iterable(map(BETWEEN.split, requirements)):
         match = NAME.match(requirement)
         for name in _frameworks(match[0]) if match else ():
             found.setdefault(name, requirement)
@@ -81,18 +73,6 @@ def _required_framework(requirements: Iterable[str]) -> Mention | None:
 
 NAME = re.compile(r"[\w-]+")
 """The name at the beginning of a requirement."""
-
-
-def _requirements(parameters: Mapping[str, Any]) -> Iterable[str]:
-    """Yields the requirements of `--with`."""
-    for spec in parameters.get("requirements") or ():
-        yield from spec.requirements
-
-
-def _words(parameters: Mapping[str, Any]) -> Iterable[str]:
-    for parameter in WORDS:
-        given = parameters.get(parameter) or ()
-        yield from map(str, (given,) if isinstance(given, str) else given)
 
 
 def _roots(word: str) -> set[str]:
@@ -152,14 +132,18 @@ def report_choice(choice: FrameworkChoice, say: Callable[[str], None]) -> None:
 
 def choose_framework(
     named: str,
-    words: Iterable[str],
-    interpreters: Sequence[Interpreter],
+    words: Iterable[str] = (),
+    settings: Settings | None = None,
+    interpreters: Sequence[Interpreter] = (),
     requirements: Iterable[str] = (),
 ) -> FrameworkChoice:
-    """Returns the named framework, or else the only one that words or requirements mention, or else
-    the preferred one that is installed or named with an interpreter. Raises `FrameworkError`."""
-    if named:
-        return FrameworkChoice(named, True, bool(interpreters), None)
-    mention = mentioned_among(words, requirements)
-    name = mention.framework if mention else default_framework([i.framework for i in interpreters])
-    return FrameworkChoice(name, False, bool(interpreters), mention)
+    """Returns the named framework, or else the only one that words, the files of settings or
+    requirements mention, or else the preferred one that is installed or named with an interpreter.
+    Raises `FrameworkError`."""
+    mention = None
+    if not named:
+        own = () if settings is None else (settings.input_function, *settings.imports)
+        mention = mentioned_among((*words, *own), requirements)
+    preferred = mention.framework if mention else ""
+    name = named or preferred or default_framework([each.framework for each in interpreters])
+    return FrameworkChoice(name, bool(named), bool(interpreters), mention)

@@ -291,10 +291,8 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         """Returns the first framework: the named one, or else that which words and requirements
         mention, that of PyTorch/XLA's words, or the preferred one."""
         named = self.frameworks[0] if self.frameworks else ""
-        specs = self.environments.requirements
-        requirements = [each for spec in specs for each in spec.requirements]
-        words = (*self.names, *self.settings.imports)
-        choice = choose_framework(named, words, self.interpreters, requirements)
+        required = [spec.text for spec in self.environments.requirements]
+        choice = choose_framework(named, self.names, self.settings, self.interpreters, required)
         by_words = self.runner.words or self.runner.experiment_config
         if not named and by_words:
             return dataclasses.replace(choice, name="torch")

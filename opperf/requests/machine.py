@@ -50,7 +50,7 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the import.
         from opperf.machine.kernel import this_machine
 
-        choice = choose_framework(self.framework, (), ())
+        choice = choose_framework(self.framework)
         report_choice(choice, say)
         return examine_health(this_machine(variables_of(choice.name)), self.seconds, say)
 

@@ -168,9 +168,8 @@ class RecordRequest(Request, frozen=True, kw_only=True):
             dtype_given="dtype" in given,
             settings=Settings(**{**dict.fromkeys(OWN_DEFAULT, ""), **given}),
         )
-        own = self.settings
-        words = filter(None, (word, own.input_function, *own.imports))
-        return Inputs(choose_framework(self.framework, words, ()).name, selection, self.runs)
+        choice = choose_framework(self.framework, (word,), self.settings)
+        return Inputs(choice.name, selection, self.runs)
 
     def _run(self, script: Script, session: Session, say: Say) -> Outcome:
         """Runs a script, and returns how it ended."""

@@ -58,7 +58,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         for several interpreters, and `FrameworkError` without any framework."""
         if len({interpreter.label for interpreter in self.interpreters}) > 1:
             raise UsageError("--python: name one interpreter; only opperf run takes several")
-        choice = choose_framework(self.framework, words, self.interpreters)
+        choice = choose_framework(self.framework, words, interpreters=self.interpreters)
         report_choice(choice, say)
         return choice.name
 
@@ -213,7 +213,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
 
         asked = self.selection
         words = (self.name, self.settings.input_function, *self.settings.imports)
-        framework = self._choose(filter(None, words), say)
+        framework = self._choose(words, say)
         listed = self._only(framework, self._listing(framework, say))
         self.check_output()
         cases: tuple[Case, ...] = ()

@@ -180,13 +180,9 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def choose_framework(self) -> FrameworkChoice:
         """Returns the named framework, or else that which names, files and requirements mention, or
         else the preferred one."""
-        own, named = self.settings, self.operators
-        words = (*named.names, *named.ops, own.input_function, *own.imports)
-        specs = self.environments.requirements
-        requirements = [each for spec in specs for each in spec.requirements]
-        return choose_framework(
-            self.framework, filter(None, words), self.interpreters, requirements
-        )
+        words = (*self.operators.names, *self.operators.ops)
+        required = [spec.text for spec in self.environments.requirements]
+        return choose_framework(self.framework, words, self.settings, self.interpreters, required)
 
     def _with_changed(self, framework: str, say: Say) -> Operators | None:
         """Returns the operators, with those that changed; None where nothing is left."""

@@ -1,12 +1,10 @@
 """The framework that a command mentions."""
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from opperf.frameworks import PREFERENCE, is_available, mentioned
-from opperf.frameworks.mentioned import mentioned_framework
-from opperf.parameters import framework
+from opperf.frameworks.mentioned import choose_framework, mentioned_among
+from opperf.model import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +24,9 @@ def file(tmp_path, monkeypatch):
 
 
 def test_names_mention_their_package():
-    assert mentioned_framework({"names": ("torch.mm", "relu")}) == ("torch", "which torch.mm is of")
-    assert mentioned_framework({"name": "jax.numpy.add"}).framework == "jax"
-    assert mentioned_framework({"names": ("relu", "linalg.*"), "shape": "torch.x=3"}) is None
-    assert mentioned_framework({"names": ("torch.mm", "jax.numpy.add")}) is None
+    assert mentioned_among(("torch.mm", "relu")) == ("torch", "which torch.mm is of")
+    assert mentioned_among(("relu", "linalg.*", "")) is None
+    assert mentioned_among(("torch.mm", "jax.numpy.add")) is None
 
 
 @pytest.mark.parametrize(
@@ -46,37 +43,27 @@ def test_names_mention_their_package():
     ],
 )
 def test_a_file_mentions_what_it_imports(file, text, found):
-    mention = mentioned_framework(
-        {"names": ("k.py:f",), "input_function": file("k.py", text) + ":make"}
-    )
+    settings = Settings(input_function=file("k.py", text) + ":make")
+    mention = choose_framework("", ("k.py:f",), settings).mention
     assert mention == (found and (found, "which k.py imports"))
 
 
 def test_a_file_that_is_not_there_says_nothing(file):
-    assert mentioned_framework({"names": ("missing.py:f",)}) is None
+    assert mentioned_among(("missing.py:f",)) is None
 
 
 def test_files_of_one_framework_and_numpys_are_of_that_framework(file):
     words = (file("a.py", "import torch"), file("b.py", "import numpy"))
-    assert mentioned_framework({"names": words}).framework == "torch"
+    assert mentioned_among(words).framework == "torch"
 
 
 def test_one_that_is_not_installed_is_not_chosen(monkeypatch):
     monkeypatch.setattr(mentioned, "is_available", lambda name: False)
-    assert mentioned_framework({"names": ("torch.mm",)}) is None
+    assert mentioned_among(("torch.mm",)) is None
 
 
-def test_the_option_goes_before_and_the_first_installed_after_it(file):
-    @click.command()
-    @click.argument("names", nargs=-1)
-    @framework
-    def command(names, framework):
-        print(framework)
-
-    name = file("k.py", "import torch") + ":f"
+def test_a_named_one_goes_before_and_the_first_installed_after_it(file):
+    words = [file("k.py", "import torch") + ":f"]
     first = next(name for name in PREFERENCE if is_available(name))
-    chosen = [
-        CliRunner().invoke(command, words).output.strip()
-        for words in ([name], [name, "--framework", "jax"], ["relu"])
-    ]
+    chosen = [choose_framework(*asked).name for asked in (("", words), ("jax", words), ("",))]
     assert chosen == ["torch", "jax", first]

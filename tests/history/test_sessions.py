@@ -1,16 +1,16 @@
 """Sessions of `opperf ab` in a history: from the file to the state of a change."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from opperf.commands.bisect import bisect as bisecting_command
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import OpperfError
+from opperf.history.bisection.results import Bisection, State, Step
+from opperf.history.builds import Recipe
 from opperf.history.events import Event, Kind, Update
 from opperf.history.model import CommitsOf
 from opperf.history.store.adding import add_runs
@@ -19,6 +19,8 @@ from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_series
 from opperf.opperf import cli
 from opperf.reports.writing import write
+from opperf.repository import Commit
+from opperf.requests.bisecting import running
 from tests.comparison.ab.sessions import ENVIRONMENT
 from tests.history.sessions import CASES, COUNTED, KEY, write_counts, write_session
 from tests.history.submissions import entry, submission
@@ -157,23 +159,29 @@ def test_a_bisection_leaves_the_verdicts_that_it_ends_with(
 ):
     other = tmp_path / "open.jsonl"
     write_session(other, RATIOS, id="session2", closed=False)
-    report = {
-        "outcome": "found",
-        "repository": str(repository),
-        "first_bad": [{"sha": shas[3], "subject": "change 4"}],
-        "sessions": [
-            {"file": str(session), "a": shas[2], "b": shas[3]},
-            {"file": str(other), "a": shas[2], "b": shas[3]},
-        ],
-    }
-
-    def bisect(words, **_):
-        Path(words[words.index("--") - 1]).write_text(json.dumps(report))
-        return 0
-
-    monkeypatch.setattr(bisecting_command, "main", bisect)
+    step = Step(0, ())
+    found = Bisection(
+        outcome="found",
+        state=State(
+            version=1,
+            repository=str(repository),
+            commits=tuple(map(Commit, shas)),
+            recipe=Recipe(("make",)),
+            confirmed={str(session): step, str(other): step},
+        ),
+        ends=(),
+        before=2,
+        first=3,
+        last=3,
+    )
+    asked = []
+    monkeypatch.setattr(running, "run", lambda request, *_: asked.append(request) or found)
     number = verdict_event(opperf)
-    assert f"event {number} is confirmed" in opperf("bisect", number, "--", "make")
+    said = opperf("bisect", number, "--no-confirm", "--", "make", "-j")
+    assert f"event {number} is confirmed" in said and "Bisection of" in said
+    (request,) = asked
+    assert (request.good, request.bad) == (shas[2], shas[3])
+    assert (request.no_confirm, request.build) == (True, ("make", "-j"))
     found = json.loads(opperf("list", "--what", "verdicts", "-f", "json"))["verdicts"]
     assert {(one["operator"], one["a"], one["b"], one["session"]) for one in found} == {
         (name, shas[2], shas[3], "session1") for name in RATIOS

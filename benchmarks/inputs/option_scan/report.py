@@ -9,7 +9,7 @@ from typing import NamedTuple
 from benchmarks.inputs.option_scan.confirm import is_complete, verdicts
 from benchmarks.inputs.option_scan.results import Results
 from benchmarks.inputs.option_scan.screen import Screened, candidates
-from opperf.comparison.ab.session import metric_of, pair_of
+from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.model import Case, display_argument, iter_tensors
 from opperf.results.terminal import Column, table_text

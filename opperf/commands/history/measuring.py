@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.commands.options import Asked, RequestCommand
 from opperf.errors import INTERRUPTED, UsageError, one_line
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.history.bisecting import ChangeBisectRequest
 from opperf.requests.history.measuring import CommitsRequest
 from opperf.results.messages import tell
@@ -93,14 +94,15 @@ def _bisect(request: ChangeBisectRequest) -> int:
     Options of `opperf bisect` may follow EVENT, and the command that builds a commit follows
     `--`."""
     from opperf.commands.bisect import bisect as command
+    from opperf.commands.bisect import bisected, exit_code
 
-    def bisect_commits(words: list[str]) -> int:
-        return int(command.main(words, prog_name="opperf bisect", standalone_mode=False))
+    def read(words: list[str]) -> BisectRequest:
+        return command.request_of(command.make_context("opperf bisect", words))
 
-    found = request.run(tell, bisect_commits)
+    found = request.run(tell, read, bisected)
     if found.state is not None:
         print(f"event {request.event} is {found.state.value}: {found.why}")
-    return found.code
+    return exit_code(found.bisection)
 
 
 bisect: BuildingCommand[ChangeBisectRequest] = BuildingCommand(

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,7 +25,8 @@ import msgspec
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.forecast import Stage, block_of
 from opperf.comparison.ab.gate import timed_figures
-from opperf.comparison.ab.session import FATAL, Lost, Session, key
+from opperf.comparison.ab.process import FATAL, Lost, key
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.ab.timed_results import TimedResults
 from opperf.comparison.ab.visit_times import visit_times
@@ -49,10 +51,6 @@ ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
 that more than a few mean a machine or a build that cannot be measured."""
 
-NO_RESULTS: Mapping[str, KeptResults] = MappingProxyType({})
-
-ALL_CALLS: Mapping[str, FewCalls] = MappingProxyType({})
-
 Start = Callable[[str], Worker]
 """Makes a worker of an arm."""
 
@@ -70,7 +68,8 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self._worker: Worker | None = None
         self._launches = 0
         self._is_first = False
-        self._results, self._few = NO_RESULTS, ALL_CALLS
+        self._results: Mapping[str, KeptResults] = {}
+        self._few: Mapping[str, FewCalls] = {}
         self.records: Sequence[Record] = ()
         """Of what was measured last: one, or one of each arm where their calls alternate."""
 
@@ -97,8 +96,8 @@ class ArmProcesses(AbstractContextManager["ArmProcesses"]):
         self,
         place: Place,
         cases: Iterable[Case],
-        results: Mapping[str, KeptResults] = NO_RESULTS,
-        few: Mapping[str, FewCalls] = ALL_CALLS,
+        results: Mapping[str, KeptResults] = MappingProxyType({}),
+        few: Mapping[str, FewCalls] = MappingProxyType({}),
         is_first: bool = False,
     ) -> None:
         """Begins a process; `results` say where those of timed calls are kept, and `few` how slow
@@ -204,47 +203,42 @@ class Blocks:
         """Processes that remain; where the arms alternate, each arm of those."""
         self._now: Sequence[Place] = self.places[:1]
         """Those of the process that is measured."""
-        self._results: Mapping[str, KeptResults] = NO_RESULTS
+        self._results: Mapping[str, KeptResults] = {}
         self._planned: Sequence[Mapping[str, Case]] = ()
         self._group = ""
         """That of the case that was yielded last."""
+        self.n_processes = len(self._together())
         self.n_cases = len(cases_at(stage, session, session.arms[0]))
 
     def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
         """Yields the cases of each process. Raises `WorkerError` if none completes a replicate."""
-        with TimedResults(self._writer.session, self._stage.phase, self.places) as results:
-            yield from self._visits(results, extend)
-
-    def _visits(self, results: TimedResults, extend: Callable[[int], None]) -> Iterator[Case]:
         session = self._writer.session
-        for places in self._together():
-            started, begun = utc_now(), time.monotonic()
-            self._now = places
-            self._planned = [_planned(self._stage, session, place.arm) for place in places]
-            cases = [
-                results.begin(place, self._with_times(cases_at(self._stage, session, place.arm)))
-                for place in places
-            ]
-            if cases[0]:
-                self._processes.begin_block(
-                    block_of(places[0]),
-                    self._roles(places[0]),
-                    lambda arm: cases_at(self._stage, session, arm).values(),
-                )
-            self._writer.plan(planned[name] for planned in self._planned for name in cases[0])
-            records: dict[str, list[Record]] = {}
-            kept = [results.kept(place) for place in places]
-            self._results = {id: own for found in kept for id, own in found.items()}
-            yield from self._replicate(cases, records, extend)
-            wall_s = (time.monotonic() - begun) / len(places)
-            for number, place in enumerate(places):
-                checks = results.check(place, self._processes.observe)
-                line = ProcessLine(place, started, wall_s, checks)
-                self._writer.add(line, [found[number] for found in records.values()])
-
-    @property
-    def n_processes(self) -> int:
-        return len(self._together())
+        at = partial(cases_at, self._stage, session)
+        with TimedResults(session, self._stage.phase, self.places) as results:
+            for places in self._together():
+                started, begun = utc_now(), time.monotonic()
+                self._now = places
+                self._planned = [_planned(self._stage, session, place.arm) for place in places]
+                cases = [results.begin(place, self._with_times(at(place.arm))) for place in places]
+                if cases[0]:
+                    block = block_of(places[0])
+                    left = [place for place in self.places if block_of(place) == block]
+                    self._processes.begin_block(
+                        block,
+                        {place.role: place.arm for place in left},
+                        lambda arm: at(arm).values(),
+                    )
+                self._writer.plan(planned[name] for planned in self._planned for name in cases[0])
+                records: dict[str, list[Record]] = {}
+                self._results = {
+                    id: own for place in places for id, own in results.kept(place).items()
+                }
+                yield from self._replicate(cases, records, extend)
+                wall_s = (time.monotonic() - begun) / len(places)
+                for number, place in enumerate(places):
+                    checks = results.check(place, self._processes.observe)
+                    line = ProcessLine(place, started, wall_s, checks)
+                    self._writer.add(line, [found[number] for found in records.values()])
 
     def _together(self) -> list[list[Place]]:
         """Returns the places that one process has: one, or each arm's."""
@@ -259,16 +253,9 @@ class Blocks:
         """Returns the cases, by group, with the times that this stage has for them."""
         found = dict(cases)
         for name in self.times.keys() & found.keys():
-            settings = found[name].settings
-            changed = msgspec.structs.replace(settings, max_time_s=self.times[name])
-            found[name] = msgspec.structs.replace(found[name], settings=changed)
+            settings = msgspec.structs.replace(found[name].settings, max_time_s=self.times[name])
+            found[name] = msgspec.structs.replace(found[name], settings=settings)
         return found
-
-    def _roles(self, place: Place) -> dict[str, str]:
-        """Returns the arms by role of the processes that are left of a block."""
-        return {
-            other.role: other.arm for other in self.places if block_of(other) == block_of(place)
-        }
 
     def _replicate(
         self,
@@ -285,8 +272,7 @@ class Blocks:
         for _ in range(ATTEMPTS):
             left = [name for name in order if name not in records]
             if left:
-                done = {process.line.place.arm for process in session.processes}
-                is_first = place.arm not in done
+                is_first = all(done.line.place.arm != place.arm for done in session.processes)
                 slow = session.plan.slow
                 few = {
                     cases[name].id: slow[name].few_calls(place.arm)
@@ -339,12 +325,8 @@ class Blocks:
             record,
             case=msgspec.structs.replace(planned, passes=record.case.passes),
             id=planned.id,
-            summaries={
-                name: summary for name, summary in record.summaries.items() if name not in unasked
-            },
-            samples={
-                name: values for name, values in record.samples.items() if name not in unasked
-            },
+            summaries={name: own for name, own in record.summaries.items() if name not in unasked},
+            samples={name: own for name, own in record.samples.items() if name not in unasked},
             place=place,
             node=self._writer.node,
             environment=self._writer.environments.get(place.arm, ""),
@@ -354,16 +336,14 @@ class Blocks:
 def forks_of(cases: Sequence[Case]) -> ForkRequest:
     """Returns the request for a process of these cases, which were rehearsed."""
     devices = dict.fromkeys(case.settings.device for case in cases)
-    return ForkRequest(tuple(devices), rehearsed=all(map(_is_plain, cases)))
-
-
-def _is_plain(case: Case) -> bool:
-    """Whether a case calls an operator eagerly on dense tensors."""
-    return (
+    # Of cases that call operators eagerly on dense tensors.
+    rehearsed = all(
         isinstance(case.target, OperatorTarget)
         and case.settings.mode == DEFAULTS["mode"]
         and all(spec.layout == "dense" for _, spec in case.tensors())
+        for case in cases
     )
+    return ForkRequest(tuple(devices), rehearsed=rehearsed)
 
 
 def _planned(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
@@ -396,9 +376,8 @@ def select_cases(
 
 def cases_at(stage: Stage, session: Session, arm: str) -> dict[str, Case]:
     """Returns the cases of an arm in a stage, by group. The coarse look costs the verdicts none."""
-    cases, lost = session.cases_of(arm), session.lost
+    cases, lost = _planned(stage, session, arm), session.lost
     if stage.phase == "coarse":
-        cases = _planned(stage, session, arm)
         lost = {**session.coarse_lost, **{name: why for name, why in lost.items() if why.ended}}
     return select_cases(cases, stage.figures or timed_figures(session), lost)
 

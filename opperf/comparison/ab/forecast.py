@@ -20,8 +20,9 @@ import msgspec
 from opperf.comparison.ab.arms import coarse_time_s
 from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.order import Order, block_size
+from opperf.comparison.ab.process import Process, pair_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Process, Session, pair_of
+from opperf.comparison.ab.session import Session
 from opperf.comparison.statistics.blocks import by_block, is_complete
 from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.design import FEWEST_BLOCKS, block_order

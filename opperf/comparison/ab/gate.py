@@ -17,7 +17,8 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.session import Session, key, pair_of
+from opperf.comparison.ab.process import key, pair_of
+from opperf.comparison.ab.session import Session
 from opperf.frameworks.base import CPU
 from opperf.instruments.instructions import CALLGRIND
 from opperf.model import (

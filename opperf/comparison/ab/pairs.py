@@ -24,7 +24,6 @@ from opperf.model import (
     CallableTarget,
     Case,
     Pass,
-    Settings,
     Struct,
     TensorSpec,
     identity_of,
@@ -38,9 +37,6 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, with_settings
 from opperf.worker.client import Worker
 
-SESSION = {"threads": 1}
-"""Defaults of a session that are not those of a run."""
-
 
 def name_of(case: Case) -> str:
     """The name of a case's operator, or the whole path of a callable."""
@@ -49,9 +45,8 @@ def name_of(case: Case) -> str:
 
 def case_inputs(case: Case) -> str:
     """Returns the inputs of a case as text, with its phase if that is not the usual one."""
-    phase = case.settings.phase
-    usual = phase == DEFAULTS["phase"]
-    return inputs_text(case) if usual else f"{inputs_text(case)}, phase: {phase}"
+    text, phase = inputs_text(case), case.settings.phase
+    return text if phase == DEFAULTS["phase"] else f"{text}, phase: {phase}"
 
 
 class Pair(Struct, frozen=True):
@@ -94,8 +89,9 @@ class Pair(Struct, frozen=True):
         """The settings that both arms have and that are not at their defaults, as text."""
         ours, others = (identity_of(case.settings) for case in (self.a, self.b))
         shared = {name: value for name, value in ours.items() if value == others[name]}
-        # The inputs have the phase.
-        return changed_settings_text(shared, {**DEFAULTS, **SESSION, "phase": shared.get("phase")})
+        # The inputs have the phase, and a session has one thread unless others are named.
+        own = {"threads": 1, "phase": shared.get("phase")}
+        return changed_settings_text(shared, DEFAULTS | own)
 
     @property
     def each(self) -> tuple[Pair, ...]:
@@ -153,9 +149,9 @@ def plans_of(
     arm's has it, where there was no error."""
     if not operators:
         # Ids are those of pairs.
-        all_of_them = msgspec.structs.replace(selection, ids=())
+        whole = msgspec.structs.replace(selection, ids=())
         plan = partial(plan_cases, worker, framework, say=say)
-        return [_plan_known(plan, all_of_them) if is_second else plan(all_of_them)]
+        return [_plan_known(plan, whole) if is_second else plan(whole)]
     plans = []
     for name, partner in zip_longest(operators, partners):
         own = () if partner is None else (partner,)
@@ -252,10 +248,9 @@ def _match(
 
 
 def _pair(a: Case, b: Case) -> Pair:
-    if a.arguments.keys() == b.arguments.keys():
-        return Pair(a, b)
-    names = dict(zip(b.arguments, a.arguments, strict=True))
-    return Pair(a, b, {name: other for name, other in names.items() if name != other})
+    is_same = a.arguments.keys() == b.arguments.keys()
+    names = () if is_same else zip(b.arguments, a.arguments, strict=True)
+    return Pair(a, b, {name: other for name, other in names if name != other})
 
 
 def with_contents_of_a(pair: Pair) -> Case:
@@ -322,7 +317,6 @@ OF_THE_SESSION = frozenset(
 """Settings that the session decides for a file's cases too: those of the process, of which an arm
 has one, and how long a case is measured. Their contents are those of the file."""
 
-
 OF_THE_CALL = frozenset({"dtype", "phase", "memory_format", "input_function"})
 """Settings that a case of a recording or a configuration has of its own."""
 
@@ -380,9 +374,8 @@ def _check_framework(path: Path, cases: Iterable[Case], framework: str) -> None:
 
 def usual_id(case: Case) -> str:
     """Returns the id that the case has in `opperf run --list`: with the usual process."""
-    usual = Settings()
-    own = {name: getattr(usual, name) for name, setting in DECLARED.items() if setting.process}
-    return with_settings(case, own).id
+    usual = {name: DEFAULTS[name] for name, setting in DECLARED.items() if setting.process}
+    return with_settings(case, usual).id
 
 
 def choose_by_id(pairing: Pairing, ids: tuple[str, ...]) -> Pairing:

@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from opperf.comparison.ab.session import Session, key, metric_of, pair_of
+from opperf.comparison.ab.process import key, metric_of, pair_of
+from opperf.comparison.ab.session import Session
 from opperf.comparison.statistics.data import Analysis, Verdict
 from opperf.frameworks.base import CPU
 from opperf.instruments.times import BACKWARD, FORWARD

@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.decided import decided_verdicts
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
-from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.plausibility import doubts
-from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.process import metric_of, pair_of
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.totals import weigh_session
+from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
 from opperf.comparison.results import ResultsRow, row_fields
 from opperf.comparison.statistics.data import (
     Analysis,

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -20,14 +18,12 @@ from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
 from opperf.comparison.ab.order import Order, block_size
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.process import Lost, Process, key
 from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.comparison.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
 from opperf.comparison.statistics.verdicts import PHASES, analyse_together
-from opperf.errors import RunFileError
-from opperf.execution.run_header import read_selection
 from opperf.model import (
     DIFFERENT,
-    WITHOUT_FIGURE,
     Case,
     Check,
     Closing,
@@ -37,12 +33,9 @@ from opperf.model import (
     Place,
     ProcessLine,
     Record,
-    Run,
-    Status,
     Struct,
     Tolerance,
 )
-from opperf.results.verifications import why_without_figures
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
@@ -64,6 +57,9 @@ class Gate(Struct, frozen=True):
     """Share of the cases with the same instructions that are timed all the same."""
 
 
+Fact = bool | int | float | str | None
+
+
 class SessionPlan(Struct, frozen=True):
     """How a session is measured and compared: `Header.session`."""
 
@@ -72,6 +68,8 @@ class SessionPlan(Struct, frozen=True):
     framework: str
     arms: tuple[ArmSpec, ...]
     groups: tuple[Group, ...]
+    asked: dict[str, Fact] = {}
+    """Values of the request, by field, that one which resumes the session has too."""
     compares: Literal["first", "all"] = "first"
     """Whether each other arm is compared with the first, or all with each other."""
     order: Order = "block"
@@ -116,31 +114,6 @@ REPLICATED: dict[str, Phase] = {name: name for name in (*PHASES, "coarse")}
 COUNTS = "counts"
 """Phase of the place of a record of instructions."""
 
-FATAL = (Status.CRASHED, Status.TIMEOUT)
-"""Statuses of a case that has ended its process."""
-
-
-class Lost(Struct, frozen=True):
-    """Why a process has no figure of a pair."""
-
-    reason: str
-    ended: bool = False
-    """Whether it ended the process, and so is not tried again in this session."""
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process that has measured its cases."""
-
-    line: ProcessLine
-    records: tuple[Record, ...]
-    values: dict[str, float]
-    """By figure, the natural logarithm of the median."""
-    reference: dict[str, dict[str, float]]
-    lost: dict[str, Lost]
-    samples: dict[str, Sequence[float]] = field(default_factory=dict)
-    """By figure."""
-
 
 @dataclass
 class Session:
@@ -160,58 +133,8 @@ class Session:
     """Records of instructions, by the id of the counted case."""
     closing: Closing | None = None
 
-    @classmethod
-    def of(cls, run: Run) -> Session:
-        """Returns the session of a run file. Raises `RunFileError` for a run or an invalid plan."""
-        if not run.header.session:
-            raise RunFileError("it is a run, and no session of `opperf ab`")
-        try:
-            plan = msgspec.convert(run.header.session, SessionPlan)
-        except msgspec.ValidationError as error:
-            raise RunFileError(f"its plan is not valid: {error}") from error
-        for fault in _faults(plan, run):
-            raise RunFileError(f"its plan is not valid: {fault}")
-        session = cls(
-            run.header,
-            plan,
-            {case.id: case for case in run.cases},
-            {arm: run.environments[id] for arm, id in plan.environments.items()},
-            *read_selection(run),
-            closing=run.closing,
-        )
-        of_place: dict[Place, list[Record]] = {}
-        for record in run.records:
-            if record.place is not None and record.place.phase == COUNTS:
-                session.counts[record.id] = record
-            elif record.place is not None:
-                of_place.setdefault(record.place, []).append(record)
-        # One that was measured again, by another node, has two lines.
-        for line in {line.place: line for line in run.processes}.values():
-            records = of_place.get(line.place, [])
-            if not {record.id for record in records} <= session.group_of.keys():
-                raise RunFileError(f"a record of {line.place} is of a case that no group has")
-            session.add(line, records)
-        return session
-
     def add(self, line: ProcessLine, records: Iterable[Record]) -> None:
-        listed = tuple(records)
-        values: dict[str, float] = {}
-        reference: dict[str, dict[str, float]] = {}
-        lost: dict[str, Lost] = {}
-        samples: dict[str, Sequence[float]] = {}
-        for record in listed:
-            name = self.group_of[record.id]
-            found, reason = _values(name, record)
-            values |= found
-            own = record.samples.items()
-            samples |= {key(name, metric): taken for metric, taken in own}
-            for metric in record.case.passes:
-                if key(name, metric) in found and metric in record.reference:
-                    works = record.reference[metric].items()
-                    reference[key(name, metric)] = {work: math.log(ns) for work, ns in works}
-            if reason:
-                lost[name] = Lost(f"{line.place.arm}: {reason}", record.status in FATAL)
-        self.processes.append(Process(line, listed, values, reference, lost, samples))
+        self.processes.append(Process.of(line, records, self.group_of))
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -223,11 +146,11 @@ class Session:
         """Leaves out processes of other nodes in blocks that are not complete, and arms of a
         process that lacks one, which are then measured again: the arms of a block are measured in
         one place, as its difference has no part of two places in it."""
-        of_block = Counter(map(_block, self.processes))
+        of_block = Counter(process.block for process in self.processes)
         self.processes = [
             process
             for process in self.processes
-            if of_block[_block(process)]
+            if of_block[process.block]
             == block_size(process.line.place.phase, len(self.arms), self.plan.order)
             or (
                 self.plan.order == "block"
@@ -288,20 +211,18 @@ class Session:
         """How many processes have measured."""
         if self.plan.order == "block":
             return len(self.processes)
-        return len(set(map(_block, self.processes)))
+        return len({process.block for process in self.processes})
 
     def _ratios(self) -> dict[Place, dict[str, float]]:
         """Returns the values of the second arm, by place."""
         base, new = self.arms[:2]
         of_base = {
-            _block(process): process
-            for process in self.processes
-            if process.line.place.role == base
+            process.block: process for process in self.processes if process.line.place.role == base
         }
         return {
-            process.line.place: _with_ratios(process, of_base[_block(process)])
+            process.line.place: process.with_ratios(of_base[process.block])
             for process in self.processes
-            if process.line.place.role == new and _block(process) in of_base
+            if process.line.place.role == new and process.block in of_base
         }
 
     @functools.cached_property
@@ -442,76 +363,3 @@ class Session:
             if pair.id in gone
             for metric in pair.a.passes
         )
-
-
-def _with_ratios(process: Process, base: Process) -> dict[str, float]:
-    found = dict(process.values)
-    for name in process.values.keys() & base.values.keys():
-        ours, theirs = (own.samples.get(name, ()) for own in (process, base))
-        if ours and len(ours) == len(theirs) and min(*ours, *theirs) > 0:
-            logs = [math.log(new / old) for new, old in zip(ours, theirs, strict=True)]
-            found[name] = base.values[name] + statistics.median(logs)
-    return found
-
-
-def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
-    """Yields what a plan names, and its file does not have."""
-    arms = [arm.name for arm in plan.arms]
-    if len(arms) < 2:
-        yield "it has fewer than two arms"
-    for name in (name for name, number in Counter(arms).items() if number > 1):
-        yield f"it has several arms {name}"
-    for arm, id in plan.environments.items():
-        if id not in run.environments:
-            yield f"the environment of {arm} is {id}, which the file does not have"
-    if run.processes and plan.environments.keys() != set(arms):
-        yield f"it has environments of {', '.join(plan.environments) or 'no arm'}"
-    cases = {case.id for case in run.cases}
-    for group in plan.groups:
-        if len(group.cases) != len(arms):
-            yield f"the group {group.id} has not one case of each arm"
-        for id in set(group.cases) - cases:
-            yield f"the group {group.id} has the case {id}, which the file does not have"
-    for id, slow in plan.slow.items():
-        if slow.arms.keys() != set(arms):
-            yield f"the slow group {id} has not calls of each arm"
-    for place in (line.place for line in run.processes):
-        if place.phase not in (*PHASES, "coarse") or place.role not in arms:
-            yield f"a process is of the phase {place.phase!r} and the arm {place.role!r}"
-
-
-def _block(process: Process) -> tuple[str, int]:
-    return process.line.place.phase, process.line.place.block
-
-
-def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
-    """Returns the logarithms of a record's medians, by figure, and why others are missing."""
-    failed = why_without_figures(record)
-    if failed:
-        return {}, failed
-    values: dict[str, float] = {}
-    missing: list[str] = []
-    # A record has the passes that its stage measured.
-    for metric in record.case.passes:
-        summary = record.summaries.get(metric)
-        note = record.note(metric, *WITHOUT_FIGURE)
-        if summary is not None and summary.median > 0:
-            values[key(name, metric)] = math.log(summary.median)
-        elif summary is not None or note is not None:
-            missing.append(f"{metric}: {note.message if note else 'its median is zero'}")
-    return values, "; ".join(missing)
-
-
-def key(pair: str, metric: str) -> str:
-    """Returns the name of a figure among a replicate's values."""
-    return f"{pair} {metric}"
-
-
-def pair_of(name: str) -> str:
-    """Returns the pair of a figure."""
-    return name.partition(" ")[0]
-
-
-def metric_of(name: str) -> str:
-    """Returns the metric of a figure."""
-    return name.partition(" ")[2]

@@ -3,19 +3,22 @@ two runs that are compared, and whose profiles are explained."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 
-from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session import COUNTS, Session, SessionPlan
 from opperf.comparison.explaining.choosing import find_cases, listed
 from opperf.comparison.files.comparison import Change, ChangeKind, Side
 from opperf.comparison.files.reading import Measured, read_records
+from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
-from opperf.model import Case, Check, Closing, Environment, ProcessLine, Record, Run
+from opperf.execution.run_header import read_selection
+from opperf.model import Case, Check, Closing, Environment, Place, ProcessLine, Record, Run
 from opperf.results.kept import display
 from opperf.results.runfile import RunWriter, pool, read_visits
 
@@ -99,11 +102,62 @@ def read_session(path: Path) -> tuple[Session, list[str]]:
 
 
 def session_of(path: Path, run: Run) -> Session:
-    """Returns the session that a file has. Raises `RunFileError` for a run."""
+    """Returns the session that a file has. Raises `RunFileError` for a run or an invalid plan."""
+    if not run.header.session:
+        raise RunFileError(f"{path}: it is a run, and no session of `opperf ab`")
     try:
-        return Session.of(run)
-    except RunFileError as error:
-        raise RunFileError(f"{path}: {error}") from error
+        plan = msgspec.convert(run.header.session, SessionPlan)
+    except msgspec.ValidationError as error:
+        raise RunFileError(f"{path}: its plan is not valid: {error}") from error
+    for fault in _faults(plan, run):
+        raise RunFileError(f"{path}: its plan is not valid: {fault}")
+    session = Session(
+        run.header,
+        plan,
+        {case.id: case for case in run.cases},
+        {arm: run.environments[id] for arm, id in plan.environments.items()},
+        *read_selection(run),
+        closing=run.closing,
+    )
+    of_place: dict[Place, list[Record]] = {}
+    for record in run.records:
+        if record.place is not None and record.place.phase == COUNTS:
+            session.counts[record.id] = record
+        elif record.place is not None:
+            of_place.setdefault(record.place, []).append(record)
+    # One that was measured again, by another node, has two lines.
+    for line in {line.place: line for line in run.processes}.values():
+        records = of_place.get(line.place, [])
+        if not {record.id for record in records} <= session.group_of.keys():
+            raise RunFileError(f"{path}: a record of {line.place} is of a case that no group has")
+        session.add(line, records)
+    return session
+
+
+def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
+    """Yields what a plan names, and its file does not have."""
+    arms = [arm.name for arm in plan.arms]
+    if len(arms) < 2:
+        yield "it has fewer than two arms"
+    for name in (name for name, number in Counter(arms).items() if number > 1):
+        yield f"it has several arms {name}"
+    for arm, id in plan.environments.items():
+        if id not in run.environments:
+            yield f"the environment of {arm} is {id}, which the file does not have"
+    if run.processes and plan.environments.keys() != set(arms):
+        yield f"it has environments of {', '.join(plan.environments) or 'no arm'}"
+    cases = {case.id for case in run.cases}
+    for group in plan.groups:
+        if len(group.cases) != len(arms):
+            yield f"the group {group.id} has not one case of each arm"
+        for id in set(group.cases) - cases:
+            yield f"the group {group.id} has the case {id}, which the file does not have"
+    for id, slow in plan.slow.items():
+        if slow.arms.keys() != set(arms):
+            yield f"the slow group {id} has not calls of each arm"
+    for place in (line.place for line in run.processes):
+        if place.phase not in (*PHASES, "coarse") or place.role not in arms:
+            yield f"a process is of the phase {place.phase!r} and the arm {place.role!r}"
 
 
 def read_arms(path: Path) -> tuple[Measured, Measured]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.session import Session, key
+from opperf.comparison.ab.process import key
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.untimed import missing_figures
 from opperf.comparison.statistics.data import Analysis
 from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
 from opperf.model import PASSES

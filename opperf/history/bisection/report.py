@@ -348,9 +348,7 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
         ],
         "confirmed_against": None if found.before is None else state.commits[found.before].sha,
         "confirmed": [_figure(figure) for figure in found.confirmed],
-        "sessions": [
-            {"file": str(folder / file), "a": a, "b": b} for file, a, b in _sessions(found)
-        ],
+        "sessions": [{"file": str(folder / file), "a": a, "b": b} for file, a, b in found.sessions],
         "functions": found.functions,
         "notes": list(found.notes),
     }
@@ -358,18 +356,6 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
 
 def _commit(commit: Commit) -> dict[str, str]:
     return {name: getattr(commit, name) for name in ("sha", "author", "date", "subject")}
-
-
-def _sessions(found: Bisection) -> Iterator[tuple[str, str, str]]:
-    """Yields the files of the sessions that the answer rests on, with their commits: BAD against
-    GOOD, and the commit that was found against the one before it."""
-    state = found.state
-    ends = [step.file for step in state.steps if step.place == state.last and step.file]
-    if ends:
-        yield ends[-1], state.commits[0].sha, state.commits[-1].sha
-    if found.before is not None:
-        for file in state.confirmed:
-            yield file, state.commits[found.before].sha, state.commits[found.last].sha
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -251,3 +252,15 @@ class Bisection(Struct, frozen=True, omit_defaults=False):
     def end(self) -> Figure | None:
         """The figure that decided, of BAD against GOOD."""
         return next((figure for figure in self.ends if figure.id == self.figure), None)
+
+    @property
+    def sessions(self) -> Iterator[tuple[str, str, str]]:
+        """The files of the sessions that the answer rests on, with their commits: BAD against GOOD,
+        and the commit that was found against the one before it."""
+        state = self.state
+        ends = [step.file for step in state.steps if step.place == state.last and step.file]
+        if ends:
+            yield ends[-1], state.commits[0].sha, state.commits[-1].sha
+        if self.before is not None:
+            for file in state.confirmed:
+                yield file, state.commits[self.before].sha, state.commits[self.last].sha

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import msgspec
@@ -31,14 +31,14 @@ from opperf.comparison.ab.forecast import (
 )
 from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.loaded import are_builds, check_loaded
-from opperf.comparison.ab.order import choose_order
+from opperf.comparison.ab.order import Order, choose_order
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
-from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session import Fact, Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.errors import UsageError
 from opperf.metrics import counts, process_settings
-from opperf.model import DEFAULTS, Check, Difference, Environment, Settings
+from opperf.model import DECLARED, DEFAULTS, Check, Difference, Environment, Settings
 from opperf.plurals import pluralize
 from opperf.requests.ab.counting import announce, kind_of
 from opperf.requests.ab.keeping import make_room
@@ -51,10 +51,12 @@ from opperf.requests.ab.planning import (
     pair_plans,
     plan_arms,
 )
-from opperf.requests.ab.resolving import ResolvedAb, Work
+from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Work
+from opperf.requests.declaring import ARMS, CLUSTER, COMMITS, ENDING, OUTPUT, value_of
 from opperf.requests.installing import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
+from opperf.shares import share_text
 from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker
 
@@ -159,7 +161,7 @@ class _Beginning:
         plans = {name: arm.plans for name, arm in self.planned.items()}
         self.pairing = pair_plans(request, self.common, plans)
         self.omitted = omitted(plans)
-        self.order = choose_order(request.order, request.arms, self.common)
+        self.order = choose_order(request.asked.order, request.arms, self.common)
 
     def begin(self) -> SessionWriter | Planned:
         request, pairing = self.request, self.pairing
@@ -240,7 +242,9 @@ class _Beginning:
             allocates="case_time_s" not in request.given,
             slow=found.slow,
             # Different interpreters do not do the same reference work.
-            reference_work=request.reference_work and self.order == "block" and len(pythons) == 1,
+            reference_work=not request.asked.no_pace
+            and self.order == "block"
+            and len(pythons) == 1,
         )
 
     def _session(
@@ -277,11 +281,12 @@ class _Beginning:
                 }
                 for pair in pairs
             },
+            asked=facts(request, self.threads.threads, self.order),
             kind=self.kind,
             order=self.order,
             loaded={name: one.files for name, one in self.loaded.items()},
             same_files=self.same_files,
-            compares=request.compares,
+            compares=request.asked.compares,
             framework=request.framework,
             tolerance=request.tolerance,
             checks=with_lacking(checks, lacking),
@@ -314,6 +319,38 @@ class _Beginning:
         if self.kind == "counts" or request.gate is not None:
             profile_folder(request.report, is_new=True)
         return writer
+
+
+FREE = {
+    *(
+        name
+        for name, field in FIELDS.items()
+        if field.option.section in (ARMS, COMMITS, CLUSTER, OUTPUT, ENDING)
+    ),
+    *("locked", "executor", "cpus", "weight", "tolerances", "config", "budget_s"),
+}
+"""Fields that a resumed session may have another value of, or that are compared as arms."""
+
+
+def facts(request: ResolvedAb, threads: Threads, order: Order | None = None) -> dict[str, Fact]:
+    """Returns what a session is begun with, by field, and is resumed with too."""
+    thresholds, settings = request.thresholds, request.selection.settings
+    found: dict[str, Fact] = {}
+    for name in (name for name in FIELDS if name not in FREE):
+        value = value_of(request.asked, name)
+        if name in DECLARED:
+            value = request.axes.get(name) or getattr(settings, name)
+        is_plain = isinstance(value, (bool, int, float, str, NoneType))
+        found[name] = value if is_plain else ", ".join(FIELDS[name].texts(value))
+    return found | {
+        "framework": request.framework,
+        "order": order or request.asked.order,
+        "threads": str(threads),
+        "threshold": thresholds.threshold,
+        "same_within": thresholds.same_within,
+        **dict.fromkeys(("blocks", "until_settled"), thresholds.block_cap),
+        "gate_sample": share_text(request.asked.gate_sample),
+    }
 
 
 def every_arm(request: ResolvedAb) -> str:

@@ -6,7 +6,7 @@ import importlib
 import signal
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,17 +20,26 @@ from opperf.errors import INTERRUPTED, OpperfError, UsageError, WorkerError, one
 from opperf.execution.fleet.connecting import connected, list_nodes
 from opperf.execution.fleet.node_command import SESSION, NodeCommand, Written
 from opperf.execution.fleet.nodes import NAME, Node, choose
-from opperf.requests.ab.keeping import keep_interrupted, locate_report, say_kept
+from opperf.reading import open_file
+from opperf.requests.ab import sessions
+from opperf.requests.ab.keeping import (
+    can_make_room,
+    keep_interrupted,
+    locate_report,
+    make_room,
+    say_kept,
+)
 from opperf.requests.ab.planning import Planned
 from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.resolving import Watch
-from opperf.requests.ab.session_copy import SessionCopy
+from opperf.requests.ab.resolving import Watch, resolve
 from opperf.requests.ab.sessions import Ended, measured, resume_advice, unsaid
 from opperf.requests.declaring import Say
 from opperf.requests.installing import write_lock
 from opperf.requests.judging import Judged, judge_session
 from opperf.requests.places import ClusterNodes
-from opperf.results.output import STDOUT
+from opperf.results.lines import LineFile
+from opperf.results.output import STDOUT, check_output
+from opperf.results.runfile import kept_size
 from opperf.terminating import end_with_parent
 
 POLL_S = 1.0
@@ -52,8 +61,69 @@ class NodeSession(msgspec.Struct, frozen=True):
     """The manager's command line."""
 
 
+class SessionCopy(AbstractContextManager["SessionCopy"]):
+    """Appends what comes from the node. Until something does, a file that exists stays as it is.
+
+    Raises `UsageError` if there is no session to resume, `RunFileError` for any other file and for
+    one that another process writes to, and `OutputError` for one that may not be replaced.
+    """
+
+    def __init__(
+        self, path: Path, resumes: bool, overwrite: bool, is_default: bool, say: Say
+    ) -> None:
+        self.path, self._is_default, self._say = path, is_default, say
+        self._overwrite = overwrite
+        self.earlier: Session | None = None
+        """The session that is resumed."""
+        self.content = b""
+        """Its lines that the node is given."""
+        self._file: LineFile | None = None
+        if resumes:
+            if not path.exists():
+                raise UsageError(f"{path}: there is no session to resume; run without --resume")
+            self._file = LineFile.open(path)
+            self.earlier, _ = read_session(path)
+            with open_file(path) as file:
+                self.content = file.read(kept_size(path))
+        else:
+            check_output(path, overwrite or (is_default and can_make_room(path)))
+        self.size = len(self.content)
+        """Bytes that are here of the node's file."""
+        self.has_new = False
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def append(self, lines: bytes) -> None:
+        """Appends whole lines. Raises `OutputError`, with the file as before."""
+        if not lines:
+            return
+        if self._file is None:
+            self._file = self._create(lines)
+        else:
+            # Behind a closing line, or what an interruption left of a line.
+            self._file.cut(self.size)
+            self._file.append_encoded(lines)
+        self.size += len(lines)
+        self.has_new = True
+
+    def _create(self, lines: bytes) -> LineFile:
+        if self._is_default and not self._overwrite:
+            for line in make_room(self.path):
+                self._say(line)
+        return LineFile.create_encoded(self.path, lines, self._overwrite)
+
+
 def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
-    """Does what `AbRequest.run` says, on a node."""
+    """Measures a session here, or on a node of a cluster, keeps its file, and judges it; of a dry
+    run returns the plan. Raises `OpperfError`."""
+    request.cluster.options(request.executor, request.given)
+    run = sessions.run if request.executor == "local" else _run
+    return run(request, say, watch, command)
+
+
+def _run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Ended:
     if request.dry_run:
         raise UsageError("--dry-run plans on this machine: omit --executor ray")
     request, path, resumes, given = locate_report(request)
@@ -96,7 +166,7 @@ def measure_for_manager(file: Path, say: Say, watch: Watch) -> int:
         file.read_bytes(), type=NodeSession, dec_hook=lambda kind, value: kind(value)
     )
     request = msgspec.structs.replace(asked.request, report=file.with_name(SESSION))
-    resolved = request.resolve(unsaid if request.quiet else say, watch, asked.command)
+    resolved = resolve(request, unsaid if request.quiet else say, watch, asked.command)
     if resolved is None:
         return 0
     try:

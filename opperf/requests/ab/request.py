@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from opperf.comparison.statistics.design import FEWEST_BLOCKS
 from opperf.defaults import BLOCK_CAP, CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
@@ -26,20 +26,13 @@ from opperf.requests.declaring import (
     PRECISION,
     SETTINGS,
     Option,
-    Say,
 )
 from opperf.requests.fields import Framework, number_option
-from opperf.requests.judging import Judged
 from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
 from opperf.requests.places import ClusterNodes, Locked
 from opperf.requests.settings import Cpus, SettingFields
 from opperf.shares import read_share, share_text
-
-if TYPE_CHECKING:
-    from opperf.requests.ab.planning import Planned
-    from opperf.requests.ab.resolving import ResolvedAb, Watch
-    from opperf.requests.ab.sessions import Ended
 
 # Help and completion do without the imports of what measures.
 
@@ -355,21 +348,3 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = "local"
     cluster: ClusterNodes = ClusterNodes()
-
-    def resolve(self, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
-        """Opens files, installs environments and reads the arms. `command` is kept in the session;
-        `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure.
-        Raises `UsageError` for contradictory fields, the errors of files of cases, and
-        `InstallationError`."""
-        from opperf.requests.ab.resolving import resolve
-
-        return resolve(self, say, watch, command)
-
-    def run(self, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
-        """Measures the session, here or on a node of a cluster, keeps its file, and judges it; of a
-        dry run returns the plan. Raises `OpperfError`."""
-        from opperf.requests.ab import node, sessions
-
-        self.cluster.options(self.executor, self.given)
-        run = sessions.run if self.executor == "local" else node.run
-        return run(self, say, watch, command)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,13 +22,11 @@ from opperf.comparison.ab.arms import (
     read_threads,
 )
 from opperf.comparison.ab.deadline import Deadline
-from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Thresholds
-from opperf.environments.requirements import BETWEEN
 from opperf.errors import UsageError
-from opperf.execution.progress import Pace, Progress
+from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.frameworks.mentioned import choose_framework as choose_among
 from opperf.instruments.instructions import CALLGRIND
@@ -77,6 +76,11 @@ Watch = Callable[[int, Pace | None, Work], Progress]
 """Returns the progress of a number of visits."""
 
 
+def progress_of(quiet: bool) -> Watch:
+    """Returns what shows the progress on standard error."""
+    return lambda total, pace, work: make_progress(sys.stderr, total, quiet, pace)
+
+
 @dataclass(frozen=True)
 class ResolvedAb:
     """A session with its files, environments and arms."""
@@ -121,19 +125,6 @@ class ResolvedAb:
         return self.choice.name
 
     @property
-    def order(self) -> Order | None:
-        """None for that which suits the arms."""
-        return self.asked.order
-
-    @property
-    def compares(self) -> Literal["first", "all"]:
-        return self.asked.compares
-
-    @property
-    def reference_work(self) -> bool:
-        return not self.asked.no_pace
-
-    @property
     def is_default_report(self) -> bool:
         """Whether the user named no file for the session."""
         return "report" not in self.given
@@ -149,7 +140,9 @@ class ResolvedAb:
 
 
 def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
-    """Does what `AbRequest.resolve` says."""
+    """Opens files, installs environments and reads the arms. `command` is kept in the session;
+    `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure. Raises
+    `UsageError` for contradictory fields, the errors of files of cases, and `InstallationError`."""
     located = locate_report(request)
     request, given, resumes = located.request, located.given, located.resumes
     choice = choose_framework(request)
@@ -199,15 +192,10 @@ def choose_framework(request: AbRequest) -> FrameworkChoice:
     """Returns the named framework, or else that which names, files and requirements mention, or
     else the preferred one."""
     arms = [arm_spec(own, option) for option, own in _named_arms(request).values()]
-    own = request.settings
-    words = (
-        *(*request.operators.names, *request.operators.ops, own.input_function, *own.imports),
-        *(name for arm in arms for name in arm.operators),
-    )
-    requirements = [
-        part for arm in arms for text in arm.requirements for part in BETWEEN.split(text)
-    ]
-    return choose_among(request.framework, filter(None, words), (), requirements)
+    named = request.operators
+    words = (*named.names, *named.ops, *(name for arm in arms for name in arm.operators))
+    requirements = [text for arm in arms for text in arm.requirements]
+    return choose_among(request.framework, words, request.settings, requirements=requirements)
 
 
 def _named_arms(request: AbRequest) -> dict[str, tuple[str, list[str]]]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
-from opperf.comparison.ab.arms import Threads, option_of, plan_threads
+from opperf.comparison.ab.arms import option_of, plan_threads
 from opperf.comparison.ab.forecast import forecast_of, forecast_text, processes
 from opperf.comparison.ab.gate import left_to_count
-from opperf.comparison.ab.session import Session, SessionPlan
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.environments.restoring import restore
 from opperf.errors import RunFileError
 from opperf.execution.execute import check_comparable, check_environment
 from opperf.metrics import check_instruments
-from opperf.model import DECLARED, DIFFERENT, SESSION_AXES, Environment
+from opperf.model import DIFFERENT, Environment
 from opperf.plurals import pluralize
-from opperf.requests.ab.beginning import say_cores, starter
+from opperf.requests.ab.beginning import facts, say_cores, starter
 from opperf.requests.ab.counting import check_counting, check_options
 from opperf.requests.ab.planning import Planned, listed, name_arm_in_errors
 from opperf.requests.ab.resolving import FIELDS, ResolvedAb
 from opperf.requests.keeping import check_same
-from opperf.shares import share_text
-from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes
 
 
 def resume(request: ResolvedAb) -> SessionWriter | Planned:
@@ -88,46 +85,8 @@ def _environments(session: Session, request: ResolvedAb) -> dict[str, Environmen
     return found
 
 
-OF_SELECTION = {
-    "names": ("patterns",),
-    "ops": ("patterns",),
-    "shapes": ("shapes", "swept_shapes"),
-    "no_backward": ("backward",),
-    "fuzz_shapes": ("fuzz",),
-}
-"""Fields of a selection, by fields of the request of other names."""
-
-OF_COUNTS = frozenset({"profiler", "threshold", "gate", "gate_sample"})
-"""Fields of which a session of counts has no value to compare."""
-
-
-def _facts(
-    plan: SessionPlan | ResolvedAb, selection: Selection, axes: Axes, threads: Threads
-) -> Iterator[tuple[str, object]]:
-    """Yields the values, by the names of fields, that a session is begun with."""
-    for name in FIELDS:
-        if name in SESSION_AXES:
-            values = axes.get(name) or (getattr(selection.settings, name),)
-            yield name, ", ".join(map(str, values))
-        elif name in DECLARED and name != "threads":
-            yield name, getattr(selection.settings, name)
-        for field in OF_SELECTION.get(name, (name,)):
-            if field in Selection.__struct_fields__ and name not in DECLARED:
-                yield name, getattr(selection, field)
-    for name in ("order", "compares", "framework"):
-        yield name, getattr(plan, name)
-    for name in ("threshold", "same_within", "control_blocks"):
-        yield name, getattr(plan.thresholds, name)
-    yield "until_settled", plan.thresholds.block_cap
-    yield "blocks", plan.thresholds.block_cap
-    yield "case_time_s", selection.settings.max_time_s
-    yield "threads", str(threads)
-    yield "gate", plan.gate is not None
-    yield "gate_sample", plan.gate and share_text(plan.gate.sample)
-    yield "no_pace", not plan.reference_work
-    for name in ("rtol", "atol"):
-        yield name, getattr(plan.tolerance, name, None)
-    yield "no_check", plan.tolerance is None
+OF_COUNTS = frozenset({"profiler", "threshold"})
+"""Facts that a session of counts may differ in: arms set the one, and the other is judged by."""
 
 
 def _check_same(session: Session, request: ResolvedAb) -> None:
@@ -148,12 +107,10 @@ def _check_same(session: Session, request: ResolvedAb) -> None:
         request.environment,
         len(request.pinning.usable),
     )
-    before = _facts(plan, session.selection, session.axes, session.threads)
-    after = _facts(request, request.selection, request.axes, planned.threads)
     skipped = OF_COUNTS if plan.kind == "counts" else frozenset()
-    for (name, begun), (_, asked) in zip(before, after, strict=True):
+    for name, asked in facts(request, planned.threads).items():
         if name in request.given - skipped:
-            check_same(FIELDS[name].shown, begun, asked)
+            check_same(FIELDS[name].shown, plan.asked.get(name), asked)
     if plan.tolerance is None and DIFFERENT in (request.asked.fail_on or ()):
         raise RunFileError(
             f"--fail-on {DIFFERENT}: the session was made with --no-check; omit "

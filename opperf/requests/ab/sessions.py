@@ -40,7 +40,7 @@ from opperf.requests.ab.beginning import begin, starter
 from opperf.requests.ab.keeping import keep_interrupted, say_kept
 from opperf.requests.ab.planning import Planned
 from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.resolving import ResolvedAb, Watch, Work
+from opperf.requests.ab.resolving import ResolvedAb, Watch, Work, resolve
 from opperf.requests.ab.resuming import resume
 from opperf.requests.declaring import Say, value_of
 from opperf.requests.judging import Judged, judge_session
@@ -57,9 +57,10 @@ class Ended(NamedTuple):
 
 
 def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
-    """Does what `AbRequest.run` says, on this machine."""
+    """Measures a session on this machine, keeps its file, and judges it; of a dry run returns the
+    plan. Raises `OpperfError`."""
     quiet_say = unsaid if request.quiet else say
-    resolved = request.resolve(quiet_say, watch, command)
+    resolved = resolve(request, quiet_say, watch, command)
     if resolved is None:
         return Ended(0)
     with resolved.pinning:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from opperf.model.declaring import number_between
 from opperf.requests.ab.request import SessionRequest, threads_option
@@ -17,24 +15,12 @@ from opperf.requests.declaring import (
     OUTPUT,
     PRECISION,
     Option,
-    Say,
     argument,
 )
 from opperf.requests.fields import number_option
 from opperf.requests.operators import OperatorGroups, names_option
 
-if TYPE_CHECKING:
-    from opperf.history.bisection.results import Bisection
-    from opperf.requests.ab.resolving import Watch
-
 # Help and completion do without the imports of what bisects.
-
-
-@dataclass(frozen=True)
-class Interrupted:
-    """The folder of a bisection that was interrupted."""
-
-    folder: Path
 
 
 class BisectOperators(OperatorGroups, frozen=True, kw_only=True):
@@ -138,10 +124,3 @@ class BisectRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = False
     output_format: Annotated[str, reports_format("bisect")] = ""
-
-    def run(self, say: Say, watch: Callable[[str], Watch]) -> Bisection | Interrupted:
-        """Bisects, and returns what is found; of a commit, by its hash, `watch` returns what shows
-        the progress. Raises `OpperfError`."""
-        from opperf.requests.bisecting.running import run
-
-        return run(self, say, watch)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TextIO
 
 import msgspec
 
 from opperf.comparison.ab.arms import read_threads
 from opperf.errors import OpperfError, OutputError, UsageError
+from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
 from opperf.folders import part_folder
 from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
 from opperf.history.bisection.results import (
@@ -26,11 +30,11 @@ from opperf.history.bisection.results import (
 from opperf.history.builds import Builder
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.metrics import check_instruments, counts
-from opperf.model import Settings
-from opperf.repository import Repository
-from opperf.requests.ab.resolving import Watch, chosen_profiler
+from opperf.model import Record, Settings
+from opperf.repository import SHORT, Repository
+from opperf.requests.ab.resolving import Watch, Work, chosen_profiler
 from opperf.requests.ab.sessions import unsaid
-from opperf.requests.bisecting.request import BisectRequest, Interrupted
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.bisecting.steps import Sessions
 from opperf.requests.declaring import Say, declared
 from opperf.results.output import unwritable
@@ -42,8 +46,9 @@ OF_THIS_CALL = frozenset(
 """Fields that a resumed bisection is given anew; the others are as they were."""
 
 
-def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bisection | Interrupted:
-    """Does what `BisectRequest.run` says."""
+def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bisection | None:
+    """Bisects, and returns what is found; None if interrupted. Of a commit, by its hash, `watch`
+    returns what shows the progress. Raises `OpperfError`."""
     folder = request.folder
     _restore_earlier(folder)
     request.check_outputs(None)
@@ -56,7 +61,7 @@ def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bise
         with nullcontext() if request.resume else _new_folder(folder, state):
             return _bisect(state, asked, unsaid if request.quiet else say, watch)
     except KeyboardInterrupt:
-        return Interrupted(folder)
+        return None
 
 
 def _bisect(
@@ -229,3 +234,48 @@ def _confirmed(
         notes=(*found.notes, *notes),
         functions=functions,
     )
+
+
+def watch_of(commit: str) -> Watch:
+    """Returns what shows the progress of a commit, by its hash: on a terminal the line of every
+    measurement; elsewhere, where each line stays, none of a step that is quick."""
+
+    def watch(total: int, pace: Pace | None, work: Work) -> Progress:
+        if not total:
+            return Progress()
+        short, pace = commit[:SHORT], pace or Pace(total)
+        if sys.stderr.isatty():
+            return Live(sys.stderr, total, pace, f"{short} ")
+        return SlowSteps(sys.stderr, f"{short}: {work.name}", work.visits, pace)
+
+    return watch
+
+
+class SlowSteps(Progress):
+    """Prints a line once the one before, or the beginning, is some seconds old. `visits` are those
+    of a process."""
+
+    def __init__(
+        self,
+        stream: TextIO,
+        heading: str,
+        visits: int,
+        pace: Pace,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream, self._heading, self._visits = stream, heading, visits
+        self._pace, self._clock = pace, clock
+        self._last = clock()
+
+    def extend(self, number: int) -> None:
+        self._pace.extend(number)
+
+    def end(self, record: Record) -> None:
+        pace, now = self._pace, self._clock()
+        pace.end(record)
+        if now - self._last < PLAIN_EVERY_S:
+            return
+        self._last = now
+        done, total = (-(-number // self._visits) for number in (pace.done, pace.total))
+        line = f"{self._heading} {done} of {total}, {record.case.label}, {pace.text()}"
+        print(line, file=self._stream, flush=True)

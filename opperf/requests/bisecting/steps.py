@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from opperf.comparison.ab.deadline import Deadline
-from opperf.comparison.ab.decided import decided_verdicts
-from opperf.comparison.ab.missing import missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
-from opperf.comparison.ab.session import Session, metric_of, pair_of
+from opperf.comparison.ab.process import metric_of, pair_of
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import session_of
+from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
@@ -40,6 +41,7 @@ from opperf.requests.ab.resolving import (
     Watch,
     Work,
     chosen_profiler,
+    resolve,
 )
 from opperf.requests.ab.sessions import measured, unsaid
 from opperf.requests.bisecting.request import BisectRequest
@@ -97,7 +99,7 @@ class Sessions:
         asked, watch = self._asked, self._watch(b.commit)
         if asked.quiet:
             watch = _unseen
-        resolved = self._step(a, b, ask, name, kind).resolve(unsaid, watch, "opperf bisect")
+        resolved = resolve(self._step(a, b, ask, name, kind), unsaid, watch, "opperf bisect")
         assert resolved is not None, "no operators of changed files"
         resolved = replace(
             resolved,
@@ -147,7 +149,7 @@ class Sessions:
         where no profile was kept."""
         path = self._folder / step.file
         run, warnings = read_run(path)
-        session = Session.of(run)
+        session = session_of(path, run)
         pair = next(pair for pair in session.pairs if usual_id(pair.a) == pair_of(figure))
         measured_pass = "backward" if "backward" in metric_of(figure) else "forward"
         chosen = choose_dumps((path, path), (run, run), (pair.a, pair.b), measured_pass, warnings)

@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from opperf.decoding import read_as
 from opperf.errors import OpperfError, UsageError
-from opperf.model import Struct
-from opperf.repository import Commit, sha_text
+from opperf.repository import sha_text
+from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.declaring import Request, Say
 from opperf.requests.history.adding import destination, read_session
 from opperf.requests.history.fields import Event, Stored
 
 if TYPE_CHECKING:
+    from opperf.history.bisection.results import Bisection
     from opperf.history.events import Event as Change
     from opperf.history.events import State
     from opperf.history.store.opening import Store
     from opperf.history.store.rows import Project
 
 
-class Session(Struct, frozen=True):
-    """A session that an answer rests on, and its commits."""
-
-    file: str
-    a: str
-    b: str
-
-
-class Answer(Struct, frozen=True):
-    """The answer of a bisection, in its report as JSON."""
-
-    outcome: str
-    repository: str = ""
-    first_bad: tuple[Commit, ...] = ()
-    sessions: tuple[Session, ...] = ()
-    is_open: bool = False
-
-
 class Decided(NamedTuple):
-    """The exit code of a bisection, and what it says of the change."""
+    """The bisection of a change, and the state that it gives it."""
 
-    code: int
+    bisection: Bisection | None
+    """None if it was interrupted."""
     state: State | None = None
     """None where nothing was decided."""
     why: str = ""
@@ -60,29 +42,36 @@ class ChangeBisectRequest(Request, frozen=True, kw_only=True):
     build: tuple[str, ...] = ()
     """Those of the command that builds a commit."""
 
-    def run(self, say: Say, bisect: Callable[[list[str]], int]) -> Decided:
-        """Has `bisect` do what `opperf bisect` does with these words, and returns its exit code and
-        the state that the change has then. Raises `OpperfError`."""
+    def run(
+        self,
+        say: Say,
+        read: Callable[[list[str]], BisectRequest],
+        bisect: Callable[[BisectRequest], Bisection | None],
+    ) -> Decided:
+        """Has `bisect` do what `opperf bisect` does, with a request that `read` makes of words, and
+        returns the state that the change has then. Raises `OpperfError`."""
         with self.of.opened() as (store, project):
             from opperf.history.events import Kind
             from opperf.history.store.events import find_event, set_state
 
             found = find_event(store, project, self.event)
-            words = [found.last_good, found.first_bad, *_case_words(store, project, found)]
+            words = _case_words(store, project, found)
+            ends = (found.last_good, found.first_bad)
+            asked = read([*ends, *words, *self.words, *PRINTED, "--", *self.build])
             if found.kind is Kind.STOPPED:
                 say(f"event {self.event} is a failure: the first commit that fails is looked for")
-            with tempfile.TemporaryDirectory() as folder:
-                report = Path(folder) / "bisection.json"
-                outputs = ["-o", "-", "-o", str(report)]
-                code = bisect([*words, *self.words, *outputs, "--", *self.build])
-                if not report.exists():
-                    return Decided(code)
-                answer = read_as(report, Answer)
-            _add_verdicts(store, project, answer, say)
+            answer = bisect(asked)
+            if answer is None:
+                return Decided(answer)
+            _add_verdicts(store, project, asked.folder, answer, say)
             state, why = _decide(answer)
             if state is not None:
                 set_state(store, found, state, why, who="opperf history bisect")
-        return Decided(code, state, why)
+        return Decided(answer, state, why)
+
+
+PRINTED = ("-o", "-")
+"""The report is printed, whatever files it is written to as well."""
 
 
 def _case_words(store: Store, project: Project, event: Change) -> list[str]:
@@ -113,23 +102,24 @@ def _case_words(store: Store, project: Project, event: Change) -> list[str]:
     return ["--ops", *words[2:]]
 
 
-def _add_verdicts(store: Store, project: Project, answer: Answer, say: Say) -> None:
+def _add_verdicts(
+    store: Store, project: Project, folder: Path, answer: Bisection, say: Say
+) -> None:
     """Adds the verdicts of the sessions that the answer rests on; of what is no verdict says why
     not, as a bisection is not lost for that."""
     from opperf.history.store.verdicts import add_all
 
-    to = destination(store, project)
+    to, repository = destination(store, project), Path(answer.state.repository)
     sessions = []
-    for found in answer.sessions:
+    for file, *named in answer.sessions:
         try:
-            named = (found.a, found.b)
-            sessions.append(read_session(Path(found.file), to, named, Path(answer.repository), say))
+            sessions.append(read_session(folder / file, to, (named[0], named[1]), repository, say))
         except OpperfError as error:
             say(f"warning: its verdicts are not added: {error}")
     add_all(store, project.name, (), sessions, project.commits_of)
 
 
-def _decide(answer: Answer) -> tuple[State | None, str]:
+def _decide(answer: Bisection) -> tuple[State | None, str]:
     """Returns the state of an event after a bisection, and why; None where nothing was decided."""
     from opperf.history.events import State
 
@@ -137,4 +127,4 @@ def _decide(answer: Answer) -> tuple[State | None, str]:
         return State.NOISE, "measured again in turn: both commits are the same"
     if answer.outcome not in ("found", "range"):
         return None, ""
-    return State.CONFIRMED, f"measured again in turn: {', '.join(map(str, answer.first_bad))}"
+    return State.CONFIRMED, f"measured again in turn: {', '.join(map(str, answer.candidates))}"

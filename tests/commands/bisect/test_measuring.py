@@ -13,8 +13,8 @@ from opperf.history.bisection.bisecting import Ask
 from opperf.history.builds import Build
 from opperf.model import DIFFERENT, Check, Difference
 from opperf.requests.ab.resolving import Work
+from opperf.requests.bisecting.running import watch_of
 from opperf.requests.bisecting.steps import Sessions, _timed, _without_passes
-from opperf.requests.bisecting.watching import watch_of
 from tests.comparison.ab.sessions import case, session_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
 from opperf.model import Record, Status
 from opperf.requests.ab.resolving import Work
-from opperf.requests.bisecting.watching import SlowSteps, watch_of
+from opperf.requests.bisecting.running import SlowSteps, watch_of
 
 COMMIT = "0123456789abcdef"
 

@@ -14,7 +14,7 @@ from opperf.comparison.ab.blocks import (
     select_cases,
 )
 from opperf.comparison.ab.forecast import Stage
-from opperf.comparison.ab.session import Lost
+from opperf.comparison.ab.process import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.statistics.blocks import cases_of, effects

@@ -9,7 +9,7 @@ import pytest
 from opperf.commands.ab import ab as command
 from opperf.errors import UsageError
 from opperf.model import DIFFERENT
-from opperf.requests.ab.resolving import FIELDS, OF_FIGURES
+from opperf.requests.ab.resolving import FIELDS, OF_FIGURES, resolve
 
 FUNCTIONS = """
 import os
@@ -80,7 +80,7 @@ def test_results_that_cannot_be_compared_decide_nothing(check):
 def resolved(*words):
     words = ["--framework", "numpy", "--b", "env:X=1", "--check", *words]
     asked = command.request_of(command.make_context("ab", words))
-    return asked.resolve(print, None, "opperf ab")
+    return resolve(asked, print, None, "opperf ab")
 
 
 VALUES = {

@@ -16,7 +16,7 @@ import pytest
 from moments import signal_at_record
 
 from opperf.commands.compare import compare
-from opperf.comparison.ab.session import key
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError

@@ -14,8 +14,8 @@ from opperf.comparison.ab.forecast import (
     parts_of,
     spent,
 )
+from opperf.comparison.ab.process import Process
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Process
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL

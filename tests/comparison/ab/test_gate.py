@@ -25,9 +25,10 @@ from opperf.comparison.ab.gate import (
     why_not_counted,
 )
 from opperf.comparison.ab.outcome import outcome_of
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.reports import report_for
-from opperf.comparison.ab.session import Gate, key
+from opperf.comparison.ab.session import Gate
 from opperf.comparison.ab.session_file import read_session
 from opperf.comparison.statistics.data import Replicate, Verdict
 from opperf.comparison.statistics.verdicts import analyse

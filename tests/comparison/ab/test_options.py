@@ -5,12 +5,12 @@ import pytest
 from opperf.commands.ab import ab as command
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
-from opperf.requests.ab.resolving import choose_framework
+from opperf.requests.ab.resolving import choose_framework, resolve
 
 
 def resolved(*words):
     asked = command.request_of(command.make_context("ab", ["--framework", "numpy", *words]))
-    return asked.resolve(print, None, "opperf ab")
+    return resolve(asked, print, None, "opperf ab")
 
 
 def thresholds(*words):

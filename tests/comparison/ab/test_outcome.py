@@ -10,8 +10,8 @@ import pytest
 
 from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.outcome import EXIT_CODES, outcome_of
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.report import ResultsRow, report_of
-from opperf.comparison.ab.session import key
 from opperf.comparison.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.defaults import FAIL_ON

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.plausibility import implausible_gains, moved_by_gains
-from opperf.comparison.ab.session import key
+from opperf.comparison.ab.process import key
 from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.model import Closing, Place, ProcessLine
 from tests.comparison.ab.sessions import at, case, ok, session_of

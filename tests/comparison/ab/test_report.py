@@ -11,6 +11,7 @@ from collections import Counter
 import msgspec
 import pytest
 
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.report import (
     CoarseReport,
     CoarseRow,
@@ -20,7 +21,6 @@ from opperf.comparison.ab.report import (
     report_of,
 )
 from opperf.comparison.ab.reports import INTERVAL, MAX_ROWS, MAX_SAME
-from opperf.comparison.ab.session import key
 from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse

@@ -8,8 +8,8 @@ import pytest
 
 from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import with_all_threads
+from opperf.comparison.ab.process import Lost
 from opperf.comparison.ab.reports.changes import measured_of
-from opperf.comparison.ab.session import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import OutputError, RunFileError

@@ -5,7 +5,7 @@ import pytest
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.model import Closing
-from opperf.requests.ab.session_copy import SessionCopy
+from opperf.requests.ab.node import SessionCopy
 from tests.comparison.ab.sessions import case, session_of
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from opperf.comparison.ab.forecast import Stage
-from opperf.comparison.ab.session import key
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.design import block_order

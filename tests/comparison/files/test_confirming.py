@@ -15,6 +15,7 @@ from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FrameworkError
 from opperf.machine.environment import Difference
 from opperf.model import DECLARED, DEFAULTS
+from opperf.requests.ab.resolving import resolve
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ def test_the_command_line_reads_the_command(
     asked = ab.request_of(ab.make_context("ab", shlex.split(printed)[2:]))
     # A function of the inputs has no use for the size, which the command has all the same.
     given = asked.given - {"size"}
-    request = msgspec.structs.replace(asked, given=given).resolve(print, None, printed)
+    request = resolve(msgspec.structs.replace(asked, given=given), print, None, printed)
     for arm, is_new in zip(request.arms.values(), (False, True), strict=True):
         selection = selection_of(arm, request.selection)
         for name, value in {**settings, **effort}.items():

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from opperf.comparison.ab.process import key
 from opperf.comparison.ab.report import Report, Row
-from opperf.comparison.ab.session import Session, key
+from opperf.comparison.ab.session import Session
 from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import machine_text
