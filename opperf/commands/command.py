@@ -53,7 +53,7 @@ SECTIONS: dict[str, str] = {
     ),
     "History": "",
     "Output": (
-        "output_files output_file output_formats output_format output_dirname output_basename "
+        "output_files output_file output_format output_dirname output_basename "
         "overwrite columns json "
         "report save_output title fig_width fig_height timestamp labels progress_bar quiet "
         "folder keep"

@@ -12,11 +12,9 @@ from click.shell_completion import CompletionItem
 
 from opperf.commands.command import Command
 from opperf.errors import UsageError
-from opperf.requests.declaring import Declared, Group, Request, build, declared
+from opperf.requests.declaring import Declared, Request, build, declared
 
 Asked = TypeVar("Asked", bound=Request)
-Taken = TypeVar("Taken", bound=Group)
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 LONGEST_LIST = 60
 """Most characters of a list of words beside an option in its command's help."""
@@ -136,26 +134,6 @@ def repeat_options(args: Sequence[str], taking: Collection[str]) -> list[str]:
         count += 1
         words.append(word)
     return words
-
-
-def group_options(kind: type[Group], *names: str) -> Callable[[Function], Function]:
-    """Returns a decorator that gives a command the options of a group's fields, or of some."""
-
-    def decorate(function: Function) -> Function:
-        fields = declared(kind)
-        made = [parameter_of(fields[name]) for name in names or fields]
-        given = getattr(function, "__click_params__", [])
-        # Click has them in the reverse order.
-        function.__click_params__ = [*given, *reversed(made)]  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-def take(kind: type[Taken], options: Mapping[str, Any]) -> Taken:
-    """Returns the group of a command's options; None is the default of its field."""
-    own = {name: options.get(name) for name in declared(kind)}
-    return kind(**{name: value for name, value in own.items() if value is not None})
 
 
 class RequestCommand(Command, Generic[Asked]):

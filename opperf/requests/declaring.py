@@ -91,6 +91,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     no_keywords: ClassVar[tuple[str, ...]] = ()
     """Fields that are no keywords of Python, where they have no meaning or another form."""
+    omitted: ClassVar[tuple[str, ...]] = ()
+    """Inherited fields that cannot be set, declared ones of groups among them."""
     given: frozenset[str] = frozenset()
     """Names of the fields that were set, whatever to."""
 
@@ -246,7 +248,8 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
         elif isinstance(hint, type) and issubclass(hint, Group):
             for name, inner in declared(hint).items():
                 found[name] = inner._replace(group=field.name)
-    return found
+    omitted = getattr(kind, "omitted", ())
+    return {name: field for name, field in found.items() if name not in omitted}
 
 
 Asked = TypeVar("Asked", bound=Request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from opperf.execution.case_source import CaseSource
 from opperf.frameworks.mentioned import FrameworkChoice
-from opperf.model import Settings, Status
+from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
 from opperf.requests.declaring import ENDING, PRECISION, SETTINGS, Option, Request, Say
 from opperf.requests.fields import Columns
@@ -97,6 +97,11 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         resolved = self.resolve(watch.say, command)
         return None if resolved is None else perform(resolved, watch, keeps)
 
+    def installed(self, say: Say) -> tuple[Interpreter, ...]:
+        """Returns the interpreters of the workers, whose environments are installed; none for
+        opperf's own. Raises `UsageError` and `InstallationError`."""
+        return self.environments.installed(self.interpreters, say)
+
     def resolved(
         self,
         source: CaseSource,
@@ -108,7 +113,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     ) -> ResolvedRun:
         """Returns the run of a source, without files, whose environments are installed; `given` are
         further names of what the user set. Raises `UsageError` and `InstallationError`."""
-        interpreters = self.environments.installed(self.interpreters, say)
+        interpreters = self.installed(say)
         axes, explicit, resumption = dict(self.axes), {*self.given, *given}, self.resumption
         if interpreters:
             axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))

@@ -1,12 +1,9 @@
 """The framework that a command mentions."""
 
-import click
 import pytest
-from click.testing import CliRunner
 
-from opperf.frameworks import PREFERENCE, is_available, mentioned
+from opperf.frameworks import mentioned
 from opperf.frameworks.mentioned import mentioned_framework
-from opperf.parameters import framework
 
 
 @pytest.fixture(autouse=True)
@@ -64,19 +61,3 @@ def test_files_of_one_framework_and_numpys_are_of_that_framework(file):
 def test_one_that_is_not_installed_is_not_chosen(monkeypatch):
     monkeypatch.setattr(mentioned, "is_available", lambda name: False)
     assert mentioned_framework({"names": ("torch.mm",)}) is None
-
-
-def test_the_option_goes_before_and_the_first_installed_after_it(file):
-    @click.command()
-    @click.argument("names", nargs=-1)
-    @framework
-    def command(names, framework):
-        print(framework)
-
-    name = file("k.py", "import torch") + ":f"
-    first = next(name for name in PREFERENCE if is_available(name))
-    chosen = [
-        CliRunner().invoke(command, words).output.strip()
-        for words in ([name], [name, "--framework", "jax"], ["relu"])
-    ]
-    assert chosen == ["torch", "jax", first]
