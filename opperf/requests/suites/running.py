@@ -69,7 +69,7 @@ class EndedSuite(NamedTuple):
 
     results: SuiteRun
     saved: str
-    """What is said of the table of sizes; empty if none is written."""
+    """A line on the table of sizes; empty if none is written."""
 
 
 class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
