@@ -40,6 +40,10 @@ INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
 OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
 """Titles of the sections of a command's help."""
 
+FREE = frozenset({COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
+"""Sections of fields that a run may be resumed with other values of: its file has the cases, and
+says under which programs they are profiled."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -67,6 +71,9 @@ class Option:
     """Writes a whole value as `gather` reads it, where that is not each element for itself."""
     flag: Any = True
     """The value that an option without one sets."""
+    may_differ: bool = False
+    """Whether a run may be resumed with another value, which its cases do not depend on, or which
+    is compared otherwise."""
     excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Fields that cannot be set with it, each with the reason and what to do."""
 
@@ -131,6 +138,12 @@ class Declared(NamedTuple):
         """Whether its option takes no value."""
         has_parser = self.option.read is not None or self.option.gather is not None
         return bool(self.names) and self.kind is bool and not has_parser
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a resumed run has to have the same value; those of axes have several names."""
+        free = self.option.may_differ or self.option.section in FREE or self.group == "axes"
+        return not free
 
     @property
     def is_required(self) -> bool:
@@ -295,6 +308,20 @@ def value_of(request: Request, name: str) -> Any:
     field = declared(type(request))[name]
     owner = getattr(request, field.group) if field.group else request
     return owner.get(name, field.default) if isinstance(owner, Mapping) else getattr(owner, name)
+
+
+def fixed_values(request: Request) -> dict[str, tuple[Any, Any]]:
+    """Returns the value and the default of each field in which a resumed run may not differ, as
+    JSON has them, by name."""
+    return {
+        name: (_as_json(value_of(request, name)), _as_json(field.default))
+        for name, field in declared(type(request)).items()
+        if field.is_fixed and not field.is_required
+    }
+
+
+def _as_json(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))
 
 
 def from_keywords(

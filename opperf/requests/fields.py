@@ -78,6 +78,7 @@ Framework = Annotated[
         f"{', '.join(PREFERENCE)}]",
         metavar="NAME",
         section=OTHER,
+        may_differ=True,
     ),
 ]
 """Its name; empty for the default."""

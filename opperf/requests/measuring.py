@@ -11,14 +11,14 @@ from opperf.execution.case_source import CaseSource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
-from opperf.requests.declaring import ENDING, PRECISION, SETTINGS, Option, Request, Say
+from opperf.requests.declaring import ENDING, PRECISION, Option, Request, Say
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
 from opperf.requests.outputs import Overwrite
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.resuming import Labels, NamedOutput, Resumption
-from opperf.requests.settings import Interpreters
+from opperf.requests.settings import Cpus, Interpreters
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import check_combinations
 
@@ -39,16 +39,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     columns: Columns = ()
     interpreters: Interpreters = ()
     environments: Environments = Environments()
-    cpus: Annotated[
-        str,
-        Option(
-            "--cpus",
-            "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
-            "threads; opperf itself runs on others. none: workers are not pinned.",
-            metavar="auto|none|LIST",
-            section=SETTINGS,
-        ),
-    ] = "auto"
+    cpus: Cpus = "auto"
     cluster: Cluster = Cluster()
     ids: Ids = ()
     partition: Partition = Partition()
@@ -121,6 +112,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         check_combinations(axes.values())
         resume = resumption.run_file()
         return ResolvedRun(
+            asked=self,
             source=source,
             framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
             selection=selection,

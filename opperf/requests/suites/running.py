@@ -116,6 +116,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
             "What measures the benches: local, isolated, ray, or another package's.",
             metavar="NAME",
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = "local"
     list_only: Annotated[
