@@ -187,7 +187,7 @@ def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection
         if name in explicit:
             both = begun.get(name, default), asked
             # As Python shows the values of an option that may be repeated.
-            shown = (tuple(one) if isinstance(one, list) else one for one in both)
+            shown = (tuple(own) if isinstance(own, list) else own for own in both)
             check_same(fields[name].shown, *shown)
     # Of files and models they are kept as they were set, of operators under canonical names.
     others = {
