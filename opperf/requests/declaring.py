@@ -33,12 +33,14 @@ Say = Callable[[str], None]
 Gather = Callable[[tuple[str, ...]], Any]
 """Parses all texts of an option that may be repeated; raises as a `Read` does."""
 
-CASES, ARMS, COMMITS, INPUTS = "Cases", "Arms", "Commits", "Inputs"
-AXES, SETTINGS, CLUSTER = "Axes", "Settings", "Cluster"
-PRECISION, PROFILING, REPLAY = "Time and precision", "Profiling", "Replay"
-INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
-OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
-"""Titles of the sections of a command's help."""
+SECTIONS = (
+    *(CASES := "Cases", ARMS := "Arms", COMMITS := "Commits", INPUTS := "Inputs"),
+    *(AXES := "Axes", SETTINGS := "Settings", CLUSTER := "Cluster"),
+    *(PRECISION := "Time and precision", PROFILING := "Profiling", REPLAY := "Replay"),
+    *(INSIDES := "Insides", COMPARISON := "Comparison", HISTORY := "History"),
+    *(OUTPUT := "Output", ENDING := "Plan, resumption and exit code", OTHER := "Other options"),
+)
+"""Titles of the sections of a command's help, in their order."""
 
 FREE = frozenset({COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
 """Sections of fields that a run may be resumed with other values of: its file has the cases, and
