@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -10,16 +12,18 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from opperf.commands.command import Command
+from opperf.commands.command import Context
 from opperf.errors import UsageError
-from opperf.requests.declaring import Declared, Group, Request, build, declared
+from opperf.requests.declaring import OTHER, SECTIONS, Declared, Request, build, declared
 
 Asked = TypeVar("Asked", bound=Request)
-Taken = TypeVar("Taken", bound=Group)
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 LONGEST_LIST = 60
 """Most characters of a list of words beside an option in its command's help."""
+
+
+FIRST_COLUMN = 34
+"""Most characters of an option beside its help; longer ones are above it."""
 
 
 class ReadType(click.ParamType):  # type: ignore[type-arg]
@@ -138,39 +142,72 @@ def repeat_options(args: Sequence[str], taking: Collection[str]) -> list[str]:
     return words
 
 
-def group_options(kind: type[Group], *names: str) -> Callable[[Function], Function]:
-    """Returns a decorator that gives a command the options of a group's fields, or of some."""
-
-    def decorate(function: Function) -> Function:
-        fields = declared(kind)
-        made = [parameter_of(fields[name]) for name in names or fields]
-        given = getattr(function, "__click_params__", [])
-        # Click has them in the reverse order.
-        function.__click_params__ = [*given, *reversed(made)]  # type: ignore[attr-defined]
-        return function
-
-    return decorate
-
-
-def take(kind: type[Taken], options: Mapping[str, Any]) -> Taken:
-    """Returns the group of a command's options; None is the default of its field."""
-    own = {name: options.get(name) for name in declared(kind)}
-    return kind(**{name: value for name, value in own.items() if value is not None})
-
-
-class RequestCommand(Command, Generic[Asked]):
+class RequestCommand(click.Command, Generic[Asked]):
     """A command whose options and arguments are the fields of a request; its function is given the
-    request and returns the exit code."""
+    request and returns the exit code. It refuses options of one value that are set several times,
+    of which click would use the last. One with `examples`, commands by what they are for, has its
+    options in sections."""
 
-    def __init__(self, kind: type[Asked], function: Callable[[Asked], int], **more: Any) -> None:
-        self.kind = kind
+    context_class = Context
+
+    def __init__(
+        self,
+        kind: type[Asked],
+        function: Callable[[Asked], int],
+        examples: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        self.kind, self.examples = kind, dict(examples or {})
         parameters = [*map(parameter_of, declared(kind).values()), DEBUG]
         super().__init__(params=parameters, help=function.__doc__, **more)
         self.callback = lambda **values: self._call(function)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if not self.examples:
+            super().format_options(ctx, formatter)
+            return
+        with formatter.section("Examples"):
+            for purpose, line in self.examples.items():
+                formatter.write_text(f"{purpose}:")
+                indent = formatter.current_indent + 2
+                for part in continued(line, formatter.width - indent):
+                    formatter.write(f"{'':{indent}}{part}\n")
+        for title, params in self.sections(ctx):
+            with formatter.section(title):
+                formatter.write_dl(
+                    [param.get_help_record(ctx) or ("", "") for param in params],
+                    col_max=FIRST_COLUMN,
+                )
+
+    def sections(self, ctx: click.Context) -> Iterator[tuple[str, list[click.Option]]]:
+        """Yields the sections of options that help shows, by their titles; one without examples has
+        a single section."""
+        shown = [
+            param
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option) and param.get_help_record(ctx) is not None
+        ]
+        if not self.examples:
+            yield "Options", shown
+            return
+        for title in SECTIONS:
+            found = [param for param in shown if getattr(param, "section", OTHER) == title]
+            if found:
+                yield title, found
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         taking = {n for f in declared(self.kind).values() if f.option.takes_words for n in f.names}
-        return super().parse_args(ctx, repeat_options(args, taking) if taking else args)
+        args = repeat_options(args, taking) if taking else args
+        _, _, occurrences = self.make_parser(ctx).parse_args(list(args))
+        # Help is shown whatever else is wrong.
+        counts = {} if self.get_help_option(ctx) in occurrences else Counter(occurrences)
+        for param, number in counts.items():
+            if number > 1 and has_one_value(param):
+                raise click.UsageError(
+                    f"{option_name(param)} takes one value and is set {number} times; set it once",
+                    ctx,
+                )
+        return super().parse_args(ctx, args)
 
     def _call(self, function: Callable[[Asked], int]) -> None:
         ctx = click.get_current_context()
@@ -187,6 +224,30 @@ class RequestCommand(Command, Generic[Asked]):
             if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
         }
         return build(self.kind, given)
+
+
+def continued(line: str, width: int) -> list[str]:
+    """Returns a command as lines that a shell takes as one, split before options."""
+    first, *options = re.split(r" (?=-)", line)
+    lines = [first]
+    for option in options:
+        # Behind a line that goes on there is a backslash.
+        if len(lines[-1]) + 1 + len(option) + 2 > width:
+            lines[-1] += " \\"
+            lines.append(f"  {option}")
+        else:
+            lines[-1] += f" {option}"
+    return lines
+
+
+def has_one_value(param: click.Parameter) -> bool:
+    """Whether a parameter is an option that takes one value: no flag, and none of several."""
+    return isinstance(param, click.Option) and not (param.is_flag or param.multiple or param.count)
+
+
+def option_name(param: click.Parameter) -> str:
+    """Returns the long name of an option, of several the last."""
+    return max(reversed(param.opts), key=len)
 
 
 def command(

@@ -34,11 +34,12 @@ def run(request: RunRequest) -> int:
     --autocast, --memory-format, --phase, --threads, --env, --set, --python, --node and --with give
     a case for every combination."""
     if any(name.endswith(SUFFIXES) for name in request.operators.names):
-        from opperf.commands.suite.running import options_of_run, run_suite
+        from opperf.commands.suite.run import run_suite
+        from opperf.requests.suites.running import suite_run_of
 
-        of_suite = options_of_run(request)
+        of_suite = suite_run_of(request)
         if of_suite is not None:
-            return run_suite(of_suite, dict.fromkeys(request.given))
+            return run_suite(of_suite)
     from opperf.commands.running import run_command
 
     say = (lambda text: None) if request.resumption.quiet else tell

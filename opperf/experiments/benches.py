@@ -78,6 +78,8 @@ class Benches:
     """Nodes of the cluster that runs them; none for this machine."""
     at_nodes: Mapping[str, Mapping[str, Bench]] = field(default_factory=dict)
     """By the name of a node, the benches with what placeholders are there, by name."""
+    table: str = ""
+    """The file that sizes of batches are saved to; empty for none."""
     program = "suite run"
     groups = False
     compiles_ahead = False

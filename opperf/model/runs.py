@@ -72,8 +72,9 @@ class Interpreter(Struct, frozen=True):
         return f"{label}{framework}{self.path}"
 
 
-SELECTION, AXES = "selection", "axes"
-"""Keys of a header's options: the selection, and its axes."""
+SELECTION, AXES, REQUEST = "selection", "axes", "request"
+"""Keys of a header's options: the selection, its axes, and the values of the request, unless they
+are the usual ones, in which a run that resumes it may not differ."""
 
 
 class CompiledProgram(Struct, frozen=True):

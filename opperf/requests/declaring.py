@@ -34,12 +34,18 @@ Say = Callable[[str], None]
 Gather = Callable[[tuple[str, ...]], Any]
 """Parses all texts of an option that may be repeated; raises as a `Read` does."""
 
-CASES, ARMS, COMMITS, INPUTS = "Cases", "Arms", "Commits", "Inputs"
-AXES, SETTINGS, CLUSTER = "Axes", "Settings", "Cluster"
-PRECISION, PROFILING, REPLAY = "Time and precision", "Profiling", "Replay"
-INSIDES, COMPARISON, HISTORY = "Insides", "Comparison", "History"
-OUTPUT, ENDING, OTHER = "Output", "Plan, resumption and exit code", "Other options"
-"""Titles of the sections of a command's help."""
+SECTIONS = (
+    *(CASES := "Cases", ARMS := "Arms", COMMITS := "Commits", INPUTS := "Inputs"),
+    *(AXES := "Axes", SETTINGS := "Settings", CLUSTER := "Cluster"),
+    *(PRECISION := "Time and precision", PROFILING := "Profiling", REPLAY := "Replay"),
+    *(INSIDES := "Insides", COMPARISON := "Comparison", HISTORY := "History"),
+    *(OUTPUT := "Output", ENDING := "Plan, resumption and exit code", OTHER := "Other options"),
+)
+"""Titles of the sections of a command's help, in their order."""
+
+FREE = frozenset({COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
+"""Sections of fields that a run may be resumed with other values of: its file has the cases, and
+says under which programs they are profiled."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,9 @@ class Option:
     """Writes a whole value as `gather` reads it, where that is not each element for itself."""
     flag: Any = True
     """The value that an option without one sets."""
+    may_differ: bool = False
+    """Whether a run may be resumed with another value, which its cases do not depend on, or which
+    is compared otherwise."""
     excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Fields that cannot be set with it, each with the reason and what to do."""
 
@@ -92,6 +101,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     no_keywords: ClassVar[tuple[str, ...]] = ()
     """Fields that are no keywords of Python, where they have no meaning or another form."""
+    omitted: ClassVar[tuple[str, ...]] = ()
+    """Inherited fields that cannot be set, declared ones of groups among them."""
     given: frozenset[str] = frozenset()
     """Names of the fields that were set, whatever to."""
 
@@ -130,6 +141,12 @@ class Declared(NamedTuple):
         """Whether its option takes no value."""
         has_parser = self.option.read is not None or self.option.gather is not None
         return bool(self.names) and self.kind is bool and not has_parser
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a resumed run has to have the same value; those of axes have several names."""
+        free = self.option.may_differ or self.option.section in FREE or self.group == "axes"
+        return not free
 
     @property
     def is_required(self) -> bool:
@@ -247,8 +264,10 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
         elif isinstance(hint, type) and issubclass(hint, Group):
             for name, inner in declared(hint).items():
                 found[name] = inner._replace(group=field.name)
-    _check_distinct(kind, found.values())
-    return found
+    omitted = getattr(kind, "omitted", ())
+    kept = {name: field for name, field in found.items() if name not in omitted}
+    _check_distinct(kind, kept.values())
+    return kept
 
 
 def _check_distinct(kind: type[msgspec.Struct], fields: Iterable[Declared]) -> None:
@@ -306,6 +325,20 @@ def value_of(request: Request, name: str) -> Any:
     field = declared(type(request))[name]
     owner = getattr(request, field.group) if field.group else request
     return owner.get(name, field.default) if isinstance(owner, Mapping) else getattr(owner, name)
+
+
+def fixed_values(request: Request) -> dict[str, tuple[Any, Any]]:
+    """Returns the value and the default of each field in which a resumed run may not differ, as
+    JSON has them, by name."""
+    return {
+        name: (_as_json(value_of(request, name)), _as_json(field.default))
+        for name, field in declared(type(request)).items()
+        if field.is_fixed and not field.is_required
+    }
+
+
+def _as_json(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))
 
 
 def from_keywords(

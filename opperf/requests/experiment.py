@@ -135,6 +135,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             "eager,compile, which overrides it.",
             metavar="FILE",
             section=AXES,
+            may_differ=True,
         ),
     ] = None
     batch_sizes: Annotated[
@@ -203,6 +204,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             "share; ray, the nodes of a cluster; or another package's.",
             metavar="NAME",
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = "isolated"
     frameworks: Annotated[
@@ -267,7 +269,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             axes=axes,
             labels=labels,
             settings=msgspec.structs.replace(self.settings, **settings),
-            given=self.given | set(settings),
+            given=(self.given | set(settings)) - ALIASES.keys(),
         )
 
     def _with_output(self) -> ExperimentRequest:
@@ -338,6 +340,8 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         request = self.settled
         choice = request.choose_framework()
         frameworks = tuple(dict.fromkeys(request.frameworks)) or (choice.name,)
+        sizes = request.sizes or ("default",)
+        request = msgspec.structs.replace(request, frameworks=frameworks, sizes=sizes)
         output = named_output(
             request.output_file,
             request.output_format,
@@ -358,7 +362,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             exclude=request.exclude,
             filter_by_tier=request.filter_by_tier,
             exclude_by_tier=request.exclude_by_tier,
-            sizes=request.sizes or ("default",),
+            sizes=sizes,
             batch_sizes=request.batch_sizes or (None,),
             folders=request._folders(),
             words=words,

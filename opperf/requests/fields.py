@@ -6,7 +6,7 @@ import math
 from typing import Annotated
 
 from opperf.frameworks import PREFERENCE
-from opperf.requests.declaring import COMPARISON, HISTORY, OTHER, OUTPUT, Option
+from opperf.requests.declaring import CASES, COMPARISON, HISTORY, OTHER, OUTPUT, Option
 from opperf.requests.parsers import number_within, parse_columns, split_dimensions
 
 Columns = Annotated[
@@ -77,7 +77,8 @@ Framework = Annotated[
         "names such as torch.mm are of or your files import, or else the first installed of "
         f"{', '.join(PREFERENCE)}]",
         metavar="NAME",
-        section=OTHER,
+        section=CASES,
+        may_differ=True,
     ),
 ]
 """Its name; empty for the default."""

@@ -3,24 +3,21 @@ reads and checks the file of a run to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-
-import msgspec
 
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.planning import framework_axes, process_of
 from opperf.execution.run_header import cached_path, read_selection, run_file_path
 from opperf.execution.workers import Workers
-from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import MATRIX, Models
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
+from opperf.model.runs import REQUEST
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import check_folder
-from opperf.requests.declaring import declared
+from opperf.requests.declaring import declared, fixed_values
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.run import RunRequest
 from opperf.results import output, run_files
 from opperf.results.kept import (
     BESIDE,
@@ -39,7 +36,6 @@ from opperf.results.output import STDOUT
 from opperf.results.run_files import check_is_run
 from opperf.results.runfile import is_run_file, read_run
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes
 
 
 def choose_run_file(request: ResolvedRun) -> Path:
@@ -155,82 +151,6 @@ def read_unfinished(run_file: Path, request: ResolvedRun) -> tuple[Run, list[str
     return read_run(run_file)
 
 
-OF_SELECTION = (
-    *("names", "ops", "exclude", "categories", "namespaces", "tags", "variants", "size"),
-    *("int64_tensor", "shapes", "values", "sweeps", "no_backward", "configurations", "shuffle"),
-    *("rounds", "batch_factor", "skip_views", "fuzz_shapes", "ids"),
-)
-"""Parameters of the command that set fields of the selection."""
-
-FIELDS = {
-    "names": ("patterns",),
-    "ops": ("patterns",),
-    "shapes": ("shapes", "swept_shapes"),
-    "no_backward": ("backward",),
-    "fuzz_shapes": ("fuzz",),
-}
-"""The fields that parameters of other names set."""
-
-SPELLINGS = {
-    "names": "OPERATOR",
-    "frameworks": "--framework",
-    "sizes": "--size",
-    "batch_sizes": "--batch-size",
-    "categories": "--category",
-    "namespaces": "--namespace",
-    "tags": "--tag",
-    "shapes": "--shape",
-    "values": "--arg",
-    "sweeps": "--sweep",
-    "configurations": "--max-configs",
-    "batch_factor": "--scale-batch",
-    "ids": "--id",
-    "least_elements": "--min-elements",
-    "most_elements": "--max-elements",
-    "batch_size": "--run-batch-size",
-    "cuda_device": "--batch-cuda-device",
-}
-"""Options whose parameter has another name, by that."""
-
-
-def spelling(parameter: str) -> str:
-    """Returns the option of a parameter, as users write it."""
-    if parameter in DECLARED:
-        return DECLARED[parameter].option
-    return SPELLINGS.get(parameter, f"--{parameter.replace('_', '-')}")
-
-
-SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
-
-
-def check_selection(
-    earlier: Selection,
-    asked: Selection,
-    explicit: Container[str],
-    settings: Mapping[str, str] = SINGLE_VALUED,
-) -> Selection:
-    """Returns the earlier run's selection. `settings` are those to compare, each with its option.
-    Raises `RunFileError` if an option that the user set contradicts it."""
-    fields = declared(RunRequest)
-    for parameter in OF_SELECTION:
-        for name in FIELDS.get(parameter, (parameter,)) if parameter in explicit else ():
-            check_same(fields[parameter].shown, getattr(earlier, name), getattr(asked, name))
-    for name, option in settings.items():
-        if name in explicit:
-            check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))
-    return earlier
-
-
-def check_axes(earlier: Axes, asked: Axes, explicit: Container[str]) -> Axes:
-    """Returns the earlier run's axes. Raises `RunFileError` if an option that the user set has
-    other values."""
-    for name, values in asked.items():
-        if name in explicit:
-            before, after = (", ".join(map(str, some)) for some in (earlier.get(name, ()), values))
-            check_same(DECLARED[name].option, before, after)
-    return earlier
-
-
 def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
     """Raises `RunFileError` if the cases of the run to resume are profiled in another way."""
     if before != asked:
@@ -250,57 +170,37 @@ def check_same(option: str, before: object, after: object) -> None:
         )
 
 
-OF_MATRIX = {
-    "names": "models",
-    "filter": "filter",
-    "exclude": "exclude",
-    "filter_by_tier": "filter_by_tier",
-    "exclude_by_tier": "exclude_by_tier",
-    "sizes": "sizes",
-    "batch_sizes": "batch_sizes",
-    "frameworks": "frameworks",
-    **dict.fromkeys(("accelerator", "xla", "dynamo", "test", "xla_flags"), "words"),
-}
-"""Parameters of the command that set fields of the matrix."""
-
-
-def check_matrix(run: Run, asked: Matrix, explicit: Collection[str]) -> None:
-    """Raises `RunFileError` if an option that the user set contradicts the experiments of the run
-    to resume, or if it is a run of none."""
-    try:
-        before = msgspec.convert(run.header.options.get(MATRIX), Matrix)
-    except msgspec.ValidationError as error:
-        raise RunFileError(
-            "the run to resume is not of experiments; resume it with opperf run"
-        ) from error
-    for parameter, field in OF_MATRIX.items():
-        if parameter in explicit:
-            check_same(spelling(parameter), getattr(before, field), getattr(asked, field))
-
-
 def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection:
-    """Returns the selection of the run to resume. Raises `RunFileError` if an option that the user
+    """Returns the selection of the run to resume. Raises `RunFileError` if a field that the user
     set contradicts it."""
-    explicit, source = request.explicit, request.source
+    explicit, options = request.explicit, run.header.options
     frameworks = dict.fromkeys(case.target.framework for case in run.cases)
-    if request.framework.is_named and not isinstance(source, Models):
+    if isinstance(request.source, Models):
+        if MATRIX not in options:
+            raise RunFileError("the run to resume is not of experiments; resume it with opperf run")
+    elif request.framework.is_named:
         for framework in frameworks:
             check_same("--framework", framework, request.framework.name)
-    before, axes_before = read_selection(run)
-    check_selection(before, request.selection, explicit)
-    if isinstance(source, Models):
-        check_matrix(run, source.matrix, explicit)
+    selection, axes = read_selection(run)
+    begun, fields = options.get(REQUEST, {}), declared(type(request.asked))
+    for name, (asked, default) in fixed_values(request.asked).items():
+        if name in explicit:
+            both = begun.get(name, default), asked
+            # As Python shows the values of an option that may be repeated.
+            shown = (tuple(own) if isinstance(own, list) else own for own in both)
+            check_same(fields[name].shown, *shown)
     # Of files and models they are kept as they were set, of operators under canonical names.
     others = {
         name: values
         for name, values in request.axes.items()
-        if name in explicit and axes_before.get(name) != values
+        if name in explicit and axes.get(name) != values
     }
     if others:
-        process = process_of(axes_before, before.settings.imports)
+        process = process_of(axes, selection.settings.imports)
         found = workers.of(next(iter(frameworks)), process).resolve(framework_axes(others)).axes
-        asked = {name: found.get(name, values) for name, values in others.items()}
-        check_axes(axes_before, asked, explicit)
+        for name, values in others.items():
+            both = axes.get(name, ()), found.get(name, values)
+            check_same(DECLARED[name].option, *(", ".join(map(str, some)) for some in both))
     if request.wrapping is not None:
         check_same_programs(run.header.wrapping, request.wrapping)
-    return before
+    return selection

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from opperf.execution.case_source import CaseSource
 from opperf.frameworks.mentioned import FrameworkChoice
-from opperf.model import Settings, Status
+from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
 from opperf.requests.added import AddedOptions
-from opperf.requests.declaring import ENDING, PRECISION, SETTINGS, Option, Request, Say
+from opperf.requests.declaring import ENDING, PRECISION, Option, Request, Say
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
 from opperf.requests.outputs import Overwrite
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.resuming import Labels, NamedOutput, Resumption
-from opperf.requests.settings import Interpreters
+from opperf.requests.settings import Cpus, Interpreters
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import check_combinations
 
@@ -40,16 +40,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     columns: Columns = ()
     interpreters: Interpreters = ()
     environments: Environments = Environments()
-    cpus: Annotated[
-        str,
-        Option(
-            "--cpus",
-            "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
-            "threads; opperf itself runs on others. none: workers are not pinned.",
-            metavar="auto|none|LIST",
-            section=SETTINGS,
-        ),
-    ] = "auto"
+    cpus: Cpus = "auto"
     cluster: Cluster = Cluster()
     ids: Ids = ()
     partition: Partition = Partition()
@@ -99,6 +90,11 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         resolved = self.resolve(watch.say, command)
         return None if resolved is None else perform(resolved, watch, keeps)
 
+    def installed(self, say: Say) -> tuple[Interpreter, ...]:
+        """Returns the interpreters of the workers, whose environments are installed; none for
+        opperf's own. Raises `UsageError` and `InstallationError`."""
+        return self.environments.installed(self.interpreters, say)
+
     def resolved(
         self,
         source: CaseSource,
@@ -110,7 +106,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     ) -> ResolvedRun:
         """Returns the run of a source, without files, whose environments are installed; `given` are
         further names of what the user set. Raises `UsageError` and `InstallationError`."""
-        interpreters = self.environments.installed(self.interpreters, say)
+        interpreters = self.installed(say)
         axes, explicit, resumption = dict(self.axes), {*self.given, *given}, self.resumption
         if interpreters:
             axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))
@@ -118,6 +114,7 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         check_combinations(axes.values())
         resume = resumption.run_file()
         return ResolvedRun(
+            asked=self,
             source=source,
             framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
             selection=selection,

@@ -39,6 +39,7 @@ def timestamp_option(default: str) -> Option:
         "--timestamp",
         f"Time of the records that have none{default}",
         "SECONDS",
+        OUTPUT,
         high=YEAR_10000_S - 1,
         kind=float,
     )

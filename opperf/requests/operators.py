@@ -258,6 +258,7 @@ class Partition(Group, frozen=True, kw_only=True):
             integer_from(1),
             metavar="NUMBER",
             section=CASES,
+            may_differ=True,
         ),
     ] = None
     partition_id: Annotated[
@@ -268,6 +269,7 @@ class Partition(Group, frozen=True, kw_only=True):
             integer_from(0),
             metavar="ID",
             section=CASES,
+            may_differ=True,
         ),
     ] = None
 

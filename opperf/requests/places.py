@@ -115,6 +115,7 @@ Locked = Annotated[
         "beside its results (NAME.lock.json).",
         metavar="FILE",
         section=SETTINGS,
+        may_differ=True,
     ),
 ]
 """The lock file of environments."""
@@ -134,6 +135,7 @@ class Environments(Group, frozen=True, kw_only=True):
             metavar="REQUIREMENTS",
             text=environment_text,
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = ()
     locked: Locked = None

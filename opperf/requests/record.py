@@ -12,7 +12,16 @@ from opperf.errors import INTERRUPTED, OpperfError, UsageError, one_line
 from opperf.frameworks.mentioned import choose_framework
 from opperf.model import Settings
 from opperf.recording.steps import StepRange, read_steps
-from opperf.requests.declaring import OUTPUT, Option, Request, Say, argument, declared
+from opperf.requests.declaring import (
+    OUTPUT,
+    PRECISION,
+    REPLAY,
+    Option,
+    Request,
+    Say,
+    argument,
+    declared,
+)
 from opperf.requests.fields import Framework, number_option
 from opperf.requests.operators import NoBackward, Shapes, Values
 from opperf.requests.outputs import file_option
@@ -58,6 +67,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
             "opperf.step().  [default: the whole program]",
             read_steps,
             metavar="A:B",
+            section=REPLAY,
         ),
     ] = None
     trace: Annotated[
@@ -78,6 +88,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
             "-r --runs",
             "Calls of a function or model that are recorded, after as many that are only timed.",
             "N",
+            PRECISION,
             low=1,
             default=3,
         ),

@@ -14,6 +14,7 @@ from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, Interpreter, Status, Wrapping
+from opperf.requests.declaring import Request
 from opperf.requests.replays import WrittenTraces
 from opperf.sources.base import SourceFile
 from opperf.sources.selecting import Selection
@@ -24,6 +25,8 @@ from opperf.sources.varying import Axes
 class ResolvedRun:
     """A run with its files, environments and output."""
 
+    asked: Request
+    """The request, with the values that others of its fields and files decide."""
     source: CaseSource
     framework: FrameworkChoice
     selection: Selection

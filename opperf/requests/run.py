@@ -93,6 +93,7 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs "
             "override it.",
             section=CASES,
+            may_differ=True,
         ),
     ] = False
     inputs: Inputs = Inputs()
@@ -106,6 +107,7 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             "programs on disk, as JAX's. Times of compilation are then longer than alone.  "
             "[default: compile ahead, unless --columns has one of these times]",
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = True
     executor: Annotated[
@@ -116,6 +118,7 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             "each; ray, the nodes of a cluster; or another package's executor.",
             metavar="NAME",
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = "local"
     no_backward: NoBackward = False
@@ -212,6 +215,8 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         operators = msgspec.structs.replace(changed, names=names)
         settled = msgspec.structs.replace(self.settled, operators=operators)
         selection = settled.selection
+        patterns = selection.patterns
+        both = msgspec.structs.replace(operators, names=patterns, ops=patterns)
         resumption = self.resumption
         output = named_output(
             self.output_file,
@@ -220,9 +225,11 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             output_framework(choice.name, operators, files),
         )
         check_sweeps(selection)
-        resolved = self.resolved(RegistrySource(choice.name), choice, selection, output, say)
+        resolved = settled.resolved(RegistrySource(choice.name), choice, selection, output, say)
         resolved = dataclasses.replace(
             resolved,
+            # Names are operators, whichever option has them.
+            asked=msgspec.structs.replace(settled, operators=both),
             paths=paths,
             files=files,
             command=command,

@@ -34,9 +34,10 @@ from opperf.machine.core_use import read_gauge
 from opperf.machine.pinning import Pinning, cpus_arguments
 from opperf.metrics import metrics_by_name, process_settings
 from opperf.model import PROGRAM, Case, Closing, Header, Interpreter, Run, Status, Wrapping
+from opperf.model.runs import REQUEST
 from opperf.reports import writing
 from opperf.reports.run_plans import announcement, profiled_text
-from opperf.requests.declaring import Say
+from opperf.requests.declaring import Say, fixed_values
 from opperf.requests.installing import write_lock
 from opperf.requests.keeping import (
     check_output,
@@ -198,7 +199,7 @@ def plan_work(workers: Workers, request: ResolvedRun, say: Say) -> Work:
     """Returns the plan of a new run. Raises as `plan_source` does."""
     selection = request.selection
     asked = Asked(workers, selection, request.axes, request.files, request.overriding, say)
-    found = plan_source(request.source, asked)
+    found, values = plan_source(request.source, asked), fixed_values(request.asked)
     head = make_header(
         found.plan,
         selection,
@@ -207,10 +208,9 @@ def plan_work(workers: Workers, request: ResolvedRun, say: Say) -> Work:
         request.labels,
         workers.interpreters,
         request.wrapping,
-        found.options,
+        {**found.options, REQUEST: {n: own for n, (own, usual) in values.items() if own != usual}},
     )
-    together = request.executor != ISOLATED
-    seed = selection.settings.seed
+    together, seed = request.executor != ISOLATED, selection.settings.seed
     remaining = plan_visits(found.plan.cases, selection.rounds, seed, together=together)
     begun = msgspec.structs.replace(head, benches=found.benches)
     return Work(found.plan, remaining, selection.rounds, begun)

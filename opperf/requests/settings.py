@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
@@ -97,9 +97,11 @@ def gather_axis(setting: Setting) -> Gather:
 
 Interpreters = Annotated[
     tuple[Interpreter, ...],
-    option_of(DECLARED["python"], parse_interpreters, text=interpreter_text),
+    replace(
+        option_of(DECLARED["python"], parse_interpreters, text=interpreter_text), may_differ=True
+    ),
 ]
-"""The interpreters of the workers; empty for opperf's own."""
+"""The interpreters of the workers; empty for opperf's own. Their labels are an axis."""
 
 Cpus = Annotated[
     str,
@@ -109,5 +111,6 @@ Cpus = Annotated[
         "threads; opperf itself runs on others. none: workers are not pinned.",
         metavar="auto|none|LIST",
         section=SETTINGS,
+        may_differ=True,
     ),
 ]

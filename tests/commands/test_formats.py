@@ -4,14 +4,16 @@ import click
 import pytest
 
 from opperf import commands
-from opperf.commands.options import RequestCommand
 from opperf.errors import UsageError
 from opperf.opperf import load_command
 from opperf.reports.formats import BUILT_IN, RUN, extensions_of, formats_of
+from opperf.requests.outputs import output_of
 
 COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
 BY_NAME = {command.name: command for command in COMMANDS}
+
+REFUSED = (click.BadParameter, UsageError)
 
 FAKE = ("--framework", "fake")
 
@@ -44,11 +46,16 @@ def format_of(params):
 def options(name, *words):
     command = BY_NAME[name]
     context = command.make_context(name, [*ARGUMENTS.get(name, ()), *words])
-    if not isinstance(command, RequestCommand):
-        return context.params
     request = command.request_of(context)
-    output = getattr(request, "output", None)
-    return {**context.params, "output_format": output and output.format}
+    outputs = getattr(request, "outputs", ())
+    output = None if outputs else getattr(request, "output", None)
+    if name == "experiment":
+        output = output_of(request.output_file, request.output_format, RUN)
+    return {
+        **context.params,
+        "output_format": output and output.format,
+        "output_formats": tuple(one.format for one in outputs),
+    }
 
 
 EXTENSIONS = extensions_of({format.name: format for format in BUILT_IN})
@@ -87,7 +94,7 @@ def test_an_extension_is_that_of_a_format_or_refused(command, extension):
         made = format_of(options(name, *words))
         assert made in (None, written[extension].name)
         return
-    with pytest.raises((click.BadParameter, UsageError)) as refused:
+    with pytest.raises(REFUSED) as refused:
         options(name, *words)
     message = str(refused.value)
     assert f"'out{extension}': {extension} is not an extension of what is written here" in message
@@ -96,7 +103,7 @@ def test_an_extension_is_that_of_a_format_or_refused(command, extension):
 
 @pytest.mark.parametrize("words", [("-o", "x.md", "-f", "csv"), ("-f", "csv", "-o", "x.md")])
 def test_a_format_contradicts_an_extension_in_any_order(words):
-    with pytest.raises(click.BadParameter, match=r"csv contradicts .* file 'x\.md'"):
+    with pytest.raises(REFUSED, match=r"csv contradicts .* file 'x\.md'"):
         options("compare", *words)
 
 
@@ -115,15 +122,15 @@ def test_each_of_several_files_has_the_format_of_its_extension():
             "md",
             "csv",
         )
-        with pytest.raises(click.BadParameter, match=r"csv contradicts .* file 'a\.md'"):
+        with pytest.raises(REFUSED, match=r"csv contradicts .* file 'a\.md'"):
             options(name, "-o", "a.md", "-o", "b.csv", "-f", "csv")
-        with pytest.raises(click.BadParameter, match="'a.md' is named twice"):
+        with pytest.raises(REFUSED, match=r"a\.md'? is named twice"):
             options(name, "-o", "a.md", "-o", "a.md")
 
 
 def test_the_report_of_a_session_is_a_run_file():
     assert options("ab", "--report", "s")["report"].name == "s"
-    with pytest.raises(click.BadParameter, match=r"use \.jsonl, or a name without an extension"):
+    with pytest.raises(REFUSED, match=r"use \.jsonl, or a name without an extension"):
         options("ab", "--report", "s.md")
 
 
@@ -135,9 +142,9 @@ def test_the_option_knows_every_format():
 
 
 def test_an_unknown_format_names_near_ones():
-    with pytest.raises(click.BadParameter, match="'htm-fragment' is not .*did you mean html-frag"):
+    with pytest.raises(REFUSED, match="'htm-fragment' is not .*did you mean html-frag"):
         options("compare", "-f", "htm-fragment")
-    with pytest.raises(click.BadParameter, match="'junit' is not one of 'text', 'json', 'md'"):
+    with pytest.raises(REFUSED, match="'junit' is not one of 'text', 'json', 'md'"):
         options("explain", "-f", "junit")
 
 

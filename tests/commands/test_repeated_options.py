@@ -4,8 +4,7 @@ import click
 import pytest
 
 from opperf import commands
-from opperf.commands.command import Command, has_one_value
-from opperf.commands.options import RequestCommand
+from opperf.commands.options import RequestCommand, has_one_value
 from opperf.model import DECLARED
 from opperf.opperf import load_command
 from opperf.requests.declaring import declared
@@ -30,7 +29,7 @@ def parse(command, *words):
 
 
 def test_every_command_refuses_repeated_options():
-    assert all(isinstance(command, Command) for command in COMMANDS)
+    assert all(isinstance(command, RequestCommand) for command in COMMANDS)
 
 
 def refused(command, *words):

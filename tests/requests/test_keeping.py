@@ -1,5 +1,6 @@
 """Whether a run that is gone on with is the same run."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,42 +10,59 @@ import pytest
 from opperf.errors import RunFileError
 from opperf.execution.execute import Environments
 from opperf.machine.environment import environment
-from opperf.model import Settings
-from opperf.requests.keeping import check_axes, check_selection, read_unfinished
+from opperf.requests.declaring import build, fixed_values
+from opperf.requests.keeping import check_resumed, read_unfinished
+from opperf.requests.run import RunRequest
 from opperf.sources.selecting import Selection
 
-EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
+BEGUN = {"names": ("relu",), "size": "small", "runs": 3, "dtype": ("float32", "int8")}
+AXES = {"dtype": ("float32", "int8"), "device": ("cpu(0)",)}
 
 
-def test_what_is_not_said_again_stays_as_it_was():
-    assert check_selection(EARLIER, Selection(), {}) == EARLIER
+def resumed(**values):
+    """Checks a run of BEGUN that is resumed with these values."""
+    begun, asked = build(RunRequest, BEGUN), build(RunRequest, values)
+    kept = {name: own for name, (own, usual) in fixed_values(begun).items() if own != usual}
+    assert kept == {"names": ["relu"], "size": "small", "runs": 3}
+    options = {"selection": Selection(rounds=2), "axes": AXES, "request": kept}
+    case = SimpleNamespace(target=SimpleNamespace(framework="fake"))
+    run = SimpleNamespace(header=SimpleNamespace(options=options, wrapping=None), cases=[case])
+    worker = SimpleNamespace(resolve=lambda axes: SimpleNamespace(axes={**axes, **CANONICAL}))
+    request = SimpleNamespace(
+        asked=asked,
+        explicit=asked.given,
+        source=None,
+        axes=asked.axes,
+        framework=SimpleNamespace(is_named=False),
+        wrapping=None,
+    )
+    return check_resumed(run, SimpleNamespace(of=lambda *_: worker), request)
+
+
+CANONICAL = {"device": ("cpu(0)",)}
 
 
 @pytest.mark.parametrize(
-    "changed, option, asked",
+    ("asked", "said"),
     [
-        ("size", "--size", Selection(size="large")),
-        ("names", "OPERATOR", Selection(patterns=("exp",))),
-        ("shuffle", "--shuffle", Selection(shuffle=True)),
-        ("memory", "--no-memory", Selection(settings=Settings(memory=False))),
-        ("runs", "--runs", Selection(settings=Settings(runs=4))),
+        ({"size": "large"}, "--size 'small', not 'large'"),
+        ({"names": ("exp",)}, "OPERATOR ('relu',), not ('exp',)"),
+        ({"shuffle": True}, "--shuffle False, not True"),
+        ({"memory": False}, "--no-memory True, not False"),
+        ({"runs": 4}, "--runs 3, not 4"),
+        ({"dtype": ("int8",)}, "--dtype 'float32, int8', not 'int8'"),
     ],
 )
-def test_another_value_is_refused_with_both(changed, option, asked):
-    with pytest.raises(RunFileError, match=f"made with {option} .*, not "):
-        check_selection(EARLIER, asked, {changed: True})
+def test_another_value_is_refused_with_both(asked, said):
+    with pytest.raises(RunFileError, match=re.escape(f"made with {said};")):
+        resumed(**asked)
 
 
-def test_the_same_value_is_not(fake):
-    assert check_selection(EARLIER, EARLIER, dict.fromkeys(("size", "names", "runs"))) == EARLIER
-
-
-def test_other_values_of_an_axis_are_refused_and_the_same_are_not():
-    before = {"dtype": ("float32", "int8"), "device": ("cpu(0)",)}
-    assert check_axes(before, before, {"dtype": True}) == before
-    assert check_axes(before, {"dtype": ("int8",)}, {}) == before
-    with pytest.raises(RunFileError, match="--dtype 'float32, int8', not 'int8'"):
-        check_axes(before, {"dtype": ("int8",)}, {"dtype": True})
+@pytest.mark.parametrize(
+    "asked", [{}, BEGUN, {"cpus": "none", "columns": ("p50",)}, {"device": ("cpu",)}]
+)
+def test_the_same_values_and_those_of_no_case_are_not(asked):
+    assert resumed(**asked).rounds == 2
 
 
 def test_another_environment_is_refused_with_what_differs(fake, make_case):

@@ -15,8 +15,8 @@ import opperf
 from opperf import errors, jax_operations, snippets, torch_operations
 from opperf.commands import COMMANDS
 from opperf.commands.ab import ab
-from opperf.commands.command import Command, Context, continued
-from opperf.commands.options import DeclaredOption, RequestCommand
+from opperf.commands.command import Context
+from opperf.commands.options import DeclaredOption, RequestCommand, continued
 from opperf.commands.run import run
 from opperf.frameworks.numpy import registry as numpy_registry
 from opperf.machine.health.examine import PROBES
@@ -64,7 +64,7 @@ def _command(command: click.Command, name: str, level: int, parent: click.Contex
     yield from (f"{escape(part)}\n" for part in inspect.cleandoc(command.help or "").split("\n\n"))
     usage = " ".join([name, *command.collect_usage_pieces(context)])
     yield fence("text", usage)
-    if isinstance(command, Command):
+    if isinstance(command, RequestCommand):
         for purpose, line in command.examples.items():
             yield f"{escape(purpose)}:\n"
             yield fence("sh", "\n".join(continued(line, WIDTH)))

@@ -16,7 +16,7 @@ SUITE_COMMANDS: dict[str, tuple[str, str]] = {
     "slurm": ("files:slurm", "Write the script of a Slurm array job that runs suite files."),
     "cluster": ("files:cluster", "Write Ray's configuration of a system's nodes."),
     "run": ("run:run", "Run the benches of suite files."),
-    "multirun": ("multirun:multirun", "Run suite files once for each matrix of a system."),
+    "multirun": ("run:multirun", "Run suite files once for each matrix of a system."),
     "validate": ("results:validate", "Validate stored runs: what failed, which figures to doubt."),
     "report": ("results:report", "Report a run: a row for each bench, and the total."),
     "compare": ("results:compare", "Compare two runs bench by bench."),

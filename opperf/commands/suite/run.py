@@ -1,89 +1,29 @@
-"""The command `suite run`: its arguments and options."""
+"""The commands `suite run` and `suite multirun`."""
 
 from __future__ import annotations
 
-import click
+import shlex
+import sys
+from pathlib import Path
 
-from opperf.commands.command import command
-from opperf.commands.options import group_options
-from opperf.parameters import (
-    case_ids,
-    combine,
-    count_option,
-    cpus,
-    debug,
-    explicit_options,
-    labels,
-    output_format,
-    output_options,
-    setting_options,
-)
-from opperf.reports.formats import RUN
-from opperf.requests.operators import Partition
-from opperf.requests.places import Cluster, Environments
-from opperf.requests.resuming import Resumption
-from opperf.requests.suites.files import SuiteFiles
-
-bench_options = combine(
-    group_options(SuiteFiles),
-    group_options(Environments),
-    click.option(
-        "--use-current-env",
-        is_flag=True,
-        help="Run all benches in opperf's own environment, and install none.",
-    ),
-    count_option("--repeat", default=1, show_default=True, help="Runs of each bench, in rounds."),
-    setting_options("warmup", "seed"),
-)
-"""Benches that are run, and how often."""
-
-measuring_options = combine(
-    cpus,
-    click.option(
-        "--executor",
-        default="local",
-        show_default=True,
-        metavar="NAME",
-        help="What measures the benches: local, isolated, ray, or another package's.",
-    ),
-    group_options(Cluster),
-    setting_options("node"),
-    labels,
-    click.option("--list", "list_only", is_flag=True, help="Print the cases, and measure nothing."),
-    click.option("--dry-run", is_flag=True, help="Check all, and measure nothing."),
-)
-"""Where it is run."""
+from opperf.commands.options import command
+from opperf.errors import FOUND
+from opperf.requests.suites.running import MultirunRequest, SuiteRunRequest
+from opperf.results.messages import tell
+from opperf.results.output import STDOUT, Output
 
 
 @command(
+    SuiteRunRequest,
     examples={
         "A first look at a machine": "opperf suite run standard -o standard.jsonl",
         "Some benches of a file, twice each": (
             "opperf suite run suite.yaml --select vision,nlp --repeat 2 -o suite.jsonl"
         ),
         "Another run against it": "opperf suite compare standard.jsonl other.jsonl",
-    }
+    },
 )
-@bench_options
-@output_format(
-    "--output-format",
-    RUN,
-    "jsonl, the run file with every sample; milabench, a folder in its layout; json; md; csv; or "
-    "another package's.",
-    default="jsonl",
-)
-@output_options(
-    "Output file; - prints the output, and messages go to standard error.  "
-    "[default: ./suite.<format>]",
-    RUN,
-)
-@measuring_options
-@group_options(Resumption)
-@case_ids
-@group_options(Partition)
-@debug
-@click.pass_context
-def run(ctx: click.Context, /, **options: object) -> None:
+def run(request: SuiteRunRequest) -> int:
     """Run the benches of suite files: programs, operators, models, recordings and snippets.
 
     `standard` is the suite that comes with opperf. Benches that are not enabled are run where
@@ -92,6 +32,64 @@ def run(ctx: click.Context, /, **options: object) -> None:
 
     Exit codes: 0 all benches ran and are valid, 1 a bench failed, 2 a file that does not resolve,
     130 interrupted."""
-    from opperf.commands.suite.running import run_suite
+    return run_suite(request)
 
-    ctx.exit(run_suite(options, explicit_options(ctx, options)))
+
+@command(
+    MultirunRequest,
+    examples={
+        "The runs of a system's file": (
+            "opperf suite multirun suite.yaml --system system.yaml -o runs"
+        ),
+    },
+)
+def multirun(request: MultirunRequest) -> int:
+    """Run suite files several times, each time with other options of the system: those of the key
+    `multirun` of --system FILE, a list of runs with a name and a matrix, as milabench has them.
+
+    Exit codes: 0 all benches ran and are valid, 1 a bench failed, 2 a file that does not resolve,
+    130 interrupted."""
+    from opperf.reports.writing import write_reports
+    from opperf.suite_results.score_report import runs_report_of
+    from opperf.suite_results.suite_run import load
+
+    quiet, runs, codes = request.resumption.quiet, request.runs(), [0]
+    for number, (name, each) in enumerate(runs.items(), start=1):
+        if not quiet:
+            tell(f"run {number} of {len(runs)}: {name}")
+        codes.append(run_suite(each))
+        if codes[-1] not in (0, FOUND):
+            return codes[-1]
+    if not (quiet or request.list_only or request.dry_run):
+        print()
+        files = {name: each.output_file for name, each in runs.items() if each.output_file}
+        report = runs_report_of({name: load((path,)) for name, path in files.items()})
+        write_reports(report, [Output(STDOUT, "text")])
+    return max(codes)
+
+
+def run_suite(request: SuiteRunRequest) -> int:
+    """Runs a suite, and prints its scores and what its validation found; the exit code. Raises
+    `OpperfError` if it cannot start."""
+    from opperf.commands.running import nothing, run_command
+    from opperf.reports.writing import write_reports
+    from opperf.suite_results import score_report
+    from opperf.suite_results.scores import scores_of
+    from opperf.suite_results.validation import report as validation_report
+    from opperf.suite_results.validation.layers import choose_layers, validate
+
+    say = nothing if request.resumption.quiet else tell
+    resolved = request.resolve(say, shlex.join(["opperf", *sys.argv[1:]]))
+
+    def finished(path: Path) -> int:
+        results, saved = request.ended(path, resolved)
+        if saved:
+            tell(saved)
+        found = validate(results, choose_layers((), False))
+        reports = score_report.report_of(scores_of(results)), validation_report.report_of(found)
+        for report in () if resolved.quiet or resolved.output == STDOUT else reports:
+            print()
+            write_reports(report, [Output(STDOUT, "text")])
+        return FOUND if found.failures else 0
+
+    return run_command(resolved, finished)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.commands.suite.multirun import multirun
+from opperf.commands.suite.run import multirun
 from opperf.errors import OpperfError
 from opperf.results.runfile import read_run
 

@@ -10,7 +10,6 @@ import pytest
 
 from opperf.commands.run import run as run_command
 from opperf.commands.suite.run import run
-from opperf.commands.suite.running import benches_at
 from opperf.errors import OpperfError, UsageError
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.workers import Workers
@@ -18,6 +17,8 @@ from opperf.experiments.benches import Benches
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
 from opperf.requests.running import resume_advice
+from opperf.requests.suites.files import SuiteFiles
+from opperf.requests.suites.running import benches_at
 from opperf.results.runfile import read_run
 from tests.conftest import InProcess
 
@@ -181,10 +182,9 @@ def test_bad_input_is_one_line(suite_run):
 def test_each_node_has_the_values_of_its_own_and_equal_ones_are_resolved_once(tmp_path):
     sized = "b: {definition: b.py, argv: ['{cpu_count}', '{gpu_count}', 'auto_batch(64)']}"
     (tmp_path / "sized.yaml").write_text(sized)
-    options = dict.fromkeys(("select", "exclude", "overrides", "capabilities"), ())
-    options |= {"files": [tmp_path / "sized.yaml"], "system": None, "base": None}
+    files = SuiteFiles(files=(tmp_path / "sized.yaml",))
     nodes = [NodeCounts("a", 64, 32, 8, 80 * 2**30), NodeCounts("b", 16, 9, 4)]
-    found = benches_at([*nodes, nodes[0]._replace(name="c")], options)
+    found = benches_at([*nodes, nodes[0]._replace(name="c")], files)
     assert {name: benches["b"].argv for name, benches in found.items()} == {
         "a": ("64", "8", "64"),
         "b": ("16", "4", "64"),
