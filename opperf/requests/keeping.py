@@ -12,8 +12,8 @@ from opperf.errors import OutputError, RunFileError
 from opperf.execution.planning import framework_axes, process_of
 from opperf.execution.run_header import cached_path, read_selection, run_file_path
 from opperf.execution.workers import Workers
-from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import MATRIX, Models
+from opperf.experiments.selection import Matrix
 from opperf.folders import DATA, unfinished_folder
 from opperf.model import DECLARED, Run, Wrapping
 from opperf.reports.formats import RUN, format_named

@@ -126,7 +126,7 @@ def test_bad_input_is_one_line(opperf, words, expected):
 def test_the_framework_may_be_one_that_is_required(opperf):
     code, _, err = opperf("run", "add", "--with", "torch==0.0.1")
     assert code == 2 and "torch==0.0.1 is not installed here" in err
-    from opperf.environments.requirements import read_requirements
+    from opperf.environments.specification import read_requirements
     from opperf.frameworks.mentioned import mentioned_framework
 
     both = {"requirements": (read_requirements("numpy<2,jax"),)}

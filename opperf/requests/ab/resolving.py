@@ -25,7 +25,7 @@ from opperf.comparison.ab.order import Order
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits
 from opperf.comparison.statistics.data import Thresholds
-from opperf.environments.requirements import BETWEEN
+from opperf.environments.specification import BETWEEN
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress
 from opperf.frameworks.mentioned import FrameworkChoice
