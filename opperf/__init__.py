@@ -36,7 +36,7 @@ MODULES = {
     "compare": "opperf.api.compare",
     "export": "opperf.reports.writing",
     "read": "opperf.api.run",
-    "record": "opperf.api.record",
+    "record": "opperf.api.run",
     "run": "opperf.api.run",
     "step": "opperf.recording.session",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",

@@ -13,9 +13,8 @@ from opperf.instruments.compilation import COMPILER
 from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.instrument import ALWAYS, BESIDE_TIMES, GROUP, Instrument, Launcher, Needs
 from opperf.instruments.memory import MEMORY_PEAKS
-from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS
+from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS, STEPS
 from opperf.instruments.replays import REPLAYS
-from opperf.instruments.steps import STEPS
 from opperf.instruments.times import RECORDED_TIMES, TIMES
 from opperf.instruments.verification.instrument import VERIFICATION
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED

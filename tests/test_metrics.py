@@ -17,9 +17,8 @@ from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.program_metrics import PROGRAM_METRICS
+from opperf.instruments.program_metrics import PROGRAM_METRICS, STEPS
 from opperf.instruments.replays import REPLAYS
-from opperf.instruments.steps import STEPS
 from opperf.instruments.times import FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.metrics import (
@@ -58,7 +57,7 @@ from opperf.model import (
 from opperf.reports.formats import formats_of
 from opperf.reports.run_tables import run_text
 from opperf.reports.writing import write
-from opperf.results.csv_file import csv_text
+from opperf.results.columns import csv_text
 from opperf.results.exports import bencher, github_action
 from opperf.sources.choices import CHOICES, refusal
 from tests.environments import make_environment

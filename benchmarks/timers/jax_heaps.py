@@ -19,7 +19,7 @@ import time
 from tabulate import tabulate
 
 from opperf.instruments.profilers.summary import median_interval
-from opperf.worker.allocator import configure_heap
+from opperf.worker.pristine import configure_heap
 
 TURNS = 9
 """The interval of the median is then that of the second to the eighth."""

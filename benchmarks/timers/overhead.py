@@ -28,7 +28,7 @@ from opperf.instruments.profilers import profiler
 from opperf.instruments.profilers.python import PythonTimer
 from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.worker.allocator import configure_heap
+from opperf.worker.pristine import configure_heap
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
 TURNS = 150

@@ -33,7 +33,7 @@ from opperf.frameworks.timing import Profiler
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
 from opperf.model import Argument, Case, Fill, Settings, TensorSpec
-from opperf.worker.allocator import configure_heap
+from opperf.worker.pristine import configure_heap
 
 DEVICE = "cpu(0)"
 

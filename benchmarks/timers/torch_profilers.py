@@ -23,7 +23,7 @@ from torch.nn import functional
 from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.kineto import NativeProfiler, event_ns
 from opperf.instruments.profilers.python import PythonTimer
-from opperf.worker.allocator import configure_heap
+from opperf.worker.pristine import configure_heap
 
 TURNS = 7
 WARM_CALLS = 10

@@ -24,7 +24,7 @@ from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
 from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.worker.allocator import configure_heap
+from opperf.worker.pristine import configure_heap
 
 PRODUCT, SORT, SUM = "mm.out", "sort.values", "sum.IntList_out"
 SIDE = 256

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from opperf.comparison.ab.blocks import IMPORTS
 from opperf.comparison.statistics.blocks import Effects
-from opperf.comparison.statistics.control import fault
+from opperf.comparison.statistics.common_shift import fault
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.paired_t import estimate

@@ -16,8 +16,8 @@ import sys
 import numpy as np
 from tabulate import tabulate
 
-from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.comparison.statistics.decisions import coarse_looks
 from opperf.comparison.statistics.design import block_order
 
 SCATTER = 0.13

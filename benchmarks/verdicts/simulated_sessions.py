@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opperf.comparison.statistics.blocks import BLOCK, SIGNS, Effects
-from opperf.comparison.statistics.common_shift import median_effects
-from opperf.comparison.statistics.control import fault
+from opperf.comparison.statistics.common_shift import fault, median_effects
 from opperf.comparison.statistics.data import Phase, Thresholds
 from opperf.comparison.statistics.decisions import Decisions, look
 from opperf.comparison.statistics.design import block_order

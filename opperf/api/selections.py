@@ -33,8 +33,7 @@ from opperf.model import Case, Record, Status
 from opperf.results.opperf_json import results_by_operator
 from opperf.sources.registry import Plan, plan
 from opperf.sources.selecting import Selection
-from opperf.worker.allocator import configure_heap
-from opperf.worker.pristine import is_self_contained
+from opperf.worker.pristine import configure_heap, is_self_contained
 
 LOG = logging.getLogger("opperf")
 

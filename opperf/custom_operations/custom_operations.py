@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.frameworks.mxnet.custom_operator import (
-    NAME,
-    CustomAddOne,
-    CustomAddOneProp,
-)
+from opperf.frameworks.mxnet.user_operators import NAME, CustomAddOne, CustomAddOneProp
 
 __all__ = [
     "NAME",

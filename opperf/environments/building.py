@@ -1,5 +1,8 @@
 """Environments in opperf's cache folder: found by what is asked for, else installed, each once for
-all processes that ask for it at the same time."""
+all processes that ask for it at the same time.
+
+Environments of an earlier run, or of another machine's, installed here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,9 +30,10 @@ from opperf.environments.builders import (
     has_no_network,
     uv_reason,
 )
-from opperf.environments.specification import EnvironmentSpec, Installed
+from opperf.environments.specification import EnvironmentSpec, Installed, read_requirements
 from opperf.errors import InstallationError
 from opperf.folders import cache_folder
+from opperf.model import Interpreter
 from opperf.model.base import ID_LENGTH, digest
 from opperf.plurals import pluralize
 from opperf.processes.commands import find_program, run_command
@@ -297,3 +301,23 @@ def version_of(python: str | Path) -> str:
     code = "import platform; print(platform.python_version())"
     # Isolated: neither the user's variables nor the working directory count.
     return run_command([str(python), "-I", "-c", code]).output.strip()
+
+
+def restore(interpreters: Iterable[Interpreter], say: Say) -> tuple[Interpreter, ...]:
+    """Returns the interpreters, of which an environment that opperf installed, and that is not here
+    now, is installed again with the same versions. Raises `InstallationError`."""
+    return tuple(_restored(interpreter, say) for interpreter in interpreters)
+
+
+def _restored(interpreter: Interpreter, say: Say) -> Interpreter:
+    if not interpreter.requirements or Path(interpreter.path).exists():
+        return interpreter
+    try:
+        spec = read_requirements(interpreter.requirements)
+    except ValueError as error:
+        raise InstallationError(
+            f"{interpreter.path}, an environment of {interpreter.requirements}, is not here; "
+            "install the environments of its suite again: opperf suite install FILE.yaml"
+        ) from error
+    built = build_environment(spec, say, interpreter.packages)
+    return msgspec.structs.replace(interpreter, path=str(built.python))

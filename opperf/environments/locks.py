@@ -9,8 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.decoding import read_as
-from opperf.environments.requirements import read_requirements
-from opperf.environments.specification import EnvironmentSpec
+from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import UsageError
 from opperf.model import Interpreter, Struct
 from opperf.plurals import pluralize

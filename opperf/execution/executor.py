@@ -23,9 +23,8 @@ from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.pinning import AUTO, Pinning
 from opperf.model import Case, Environment, Interpreter, Record, ScriptTarget, Status
-from opperf.worker.allocator import configure_heap
 from opperf.worker.measure import measure
-from opperf.worker.pristine import PristineMeter
+from opperf.worker.pristine import PristineMeter, configure_heap
 
 GROUP = "opperf.executors"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.environments.restoring import restore
+from opperf.environments.building import restore
 from opperf.errors import UsageError
 from opperf.execution.case_source import Asked, Planned, Say, filter_by_id
 from opperf.execution.refitting import fit_cases, with_random_shapes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.execution.cache import cache_file, load, store
+from opperf.execution.paces import cache_file, load, store
 from opperf.model import Case, Operator, Settings, Struct
 from opperf.rules.engine import with_dtype
 from opperf.rules.search import SearchResult, Tries, scale, search

@@ -14,7 +14,7 @@ from typing import Any
 from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, failure_of, is_number
 from opperf.experiments.runner_csv import numbered_rows
-from opperf.results.csv_file import rows_text
+from opperf.results.columns import rows_text
 
 FAILED = (
     *("median_total_time", "median_per_iter_time", "xla_median_trace_per_iter_time"),

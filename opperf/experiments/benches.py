@@ -14,9 +14,9 @@ from opperf.errors import OpperfError, UsageError, one_line, unknown
 from opperf.execution.case_source import Asked, CaseSource, Planned, plan_source
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.planning import RegistrySource
-from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import Models
 from opperf.experiments.repeating import PROFILER
+from opperf.experiments.selection import Matrix
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus
 from opperf.model import (

@@ -20,7 +20,7 @@ from opperf.experiments.runner_csv import is_runner_csv, read_rows
 from opperf.frameworks import pause_garbage_collection
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.memory import MEMORY
-from opperf.instruments.steps import STEP
+from opperf.instruments.program_metrics import STEP
 from opperf.instruments.times import FORWARD, TOTAL
 from opperf.model import (
     DECLARED,

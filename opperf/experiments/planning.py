@@ -20,8 +20,8 @@ from opperf.errors import (
 from opperf.execution.case_source import Asked, Planned, Say
 from opperf.execution.planning import RegistrySource, framework_axes
 from opperf.execution.workers import Workers
-from opperf.experiments.matrix import Filter, Matrix, Settled, experiments
 from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
+from opperf.experiments.selection import Filter, Matrix, Settled, experiments
 from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.models.base import SIZES, SuiteModel, available, find_suite

@@ -15,7 +15,7 @@ import msgspec
 
 from opperf.decoding import EqualKeysError, are_distinct, read_json
 from opperf.errors import RunFileError
-from opperf.model.verification import WRONG
+from opperf.model.metrics import WRONG
 
 INCOMPATIBLE = "SKIP"
 """The error of what the runner omits, as the model does not support it."""

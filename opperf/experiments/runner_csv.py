@@ -14,7 +14,7 @@ from opperf.errors import RunFileError
 from opperf.experiments.records import ModelRecord, is_number, is_wrong
 from opperf.experiments.selection import TESTS
 from opperf.experiments.times import backend_of, compile_time, steady_time
-from opperf.results.csv_file import rows_text
+from opperf.results.columns import rows_text
 
 COLUMNS = (
     "dev",

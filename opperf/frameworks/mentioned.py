@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from opperf.environments.requirements import BETWEEN
+from opperf.environments.specification import BETWEEN
 from opperf.errors import FrameworkError
 from opperf.frameworks import (
     PREFERENCE,

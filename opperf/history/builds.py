@@ -19,8 +19,7 @@ from msgspec import field
 
 from opperf.decoding import read_as
 from opperf.environments.building import build_environment, one_builder
-from opperf.environments.requirements import read_requirements
-from opperf.environments.specification import EnvironmentSpec
+from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import OpperfError, UsageError, with_last_output
 from opperf.folders import cache_folder
 from opperf.model import Struct

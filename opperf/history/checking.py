@@ -24,9 +24,8 @@ from opperf.history.detection import (
     series_of,
 )
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
-from opperf.history.impossible import possible
 from opperf.history.stopped import find_stopped
-from opperf.history.timelines import Array, History, Outcome, Timeline
+from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 from opperf.model import Metric
 from opperf.plurals import pluralize
 

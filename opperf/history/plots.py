@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.history.events import Event, Kind, State
-from opperf.history.reports.values import change_text, commit_date
+from opperf.history.reports.verdicts import change_text, commit_date
 from opperf.history.timelines import History, Timeline
 from opperf.metrics import metric_named
 from opperf.results.plots.data import Line, Panel, Plot, Point

@@ -19,9 +19,8 @@ import numpy as np
 
 from opperf.history import detection
 from opperf.history.events import Event, Found, Kind, State
-from opperf.history.impossible import possible
 from opperf.history.model import WHOLE, SeriesFacts, SeriesKey
-from opperf.history.timelines import Array, History, Outcome, Timeline
+from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 
 MISSING_AFTER = 2
 """Commits in a row that lack a series, until it is missing: one run may have been interrupted."""

@@ -1,9 +1,22 @@
 """Metrics of programs, which are observed in processes of their own: no instrument of a prepared
-case has them."""
+case has them.
+
+The instrument of models: a training step, its update apart, and its operations.
+"""
 
 from __future__ import annotations
 
-from opperf.model import Metric, MetricKind
+from typing import TYPE_CHECKING
+
+from opperf.frameworks.models import RunnableModel
+from opperf.instruments.compilation import keep_flops
+from opperf.instruments.instrument import Instrument, Needs
+from opperf.instruments.times import BACKWARD
+from opperf.model import Case, Metric, MetricKind, ModelTarget
+
+if TYPE_CHECKING:
+    from opperf.instruments.visit import Visit
+
 
 PROGRAM_METRICS: list[Metric] = []
 """In the order of tables, which is that in which they are declared."""
@@ -112,3 +125,55 @@ ENERGY_PER_ITEM = _metric(
 
 EXPECTED = (RATE.name,)
 """Metrics that a record of a program has, or a reason."""
+
+
+STEP = Metric(
+    "step",
+    "ns",
+    MetricKind.WALL,
+    title="Step",
+    description="time of a training step: forward pass, loss, backward pass and update",
+    # Of models alone: results of operators have no column of it.
+    on_request=True,
+)
+
+OPTIMIZER = Metric(
+    "optimizer",
+    "ns",
+    MetricKind.WALL,
+    title="Optimizer",
+    description="time of the update of a training step's parameters",
+    on_request=True,
+)
+
+
+class Steps(Instrument):
+    """Times a model's training steps, and counts the operations of one, or of a forward pass."""
+
+    name = "steps"
+    metrics = (STEP, OPTIMIZER)
+    needs = Needs(steady_clocks=True)
+
+    def expected(self, case: Case) -> tuple[str, ...]:
+        trained = isinstance(case.target, ModelTarget) and BACKWARD.name in case.passes
+        return (STEP.name, OPTIMIZER.name) if trained else ()
+
+    def measure(self, visit: Visit) -> None:
+        model = visit.prepared.called
+        if not isinstance(model, RunnableModel):
+            return
+        flops = model.flops(of_step=BACKWARD.name in visit.summaries)
+        if flops is not None:
+            keep_flops(visit, flops)
+        if BACKWARD.name not in visit.case.passes:
+            return
+        from opperf.instruments.sampled_passes import SampledPasses
+
+        passes = SampledPasses(visit)
+        model.reset()
+        passes.measure_phases(STEP, [model.step])
+        passes.measure_phases(OPTIMIZER, [model.begin_update, model.update])
+        model.reset()
+
+
+STEPS = Steps()

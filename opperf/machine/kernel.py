@@ -1,16 +1,22 @@
 """The kernel's files, the cores, the variables that probes read, and limits of the control
-group; and how often it has killed for memory."""
+group; and how often it has killed for memory.
+
+Also the resolution of the clock that times samples.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count, groupby
+from itertools import count, groupby, pairwise
 from pathlib import Path, PurePosixPath
+from statistics import median
+from time import perf_counter_ns
 from typing import NamedTuple
 
 import psutil
@@ -253,3 +259,17 @@ def memory_advice(number: int, before: int | None) -> str:
     if before is None or now is None:
         return "perhaps out of memory"
     return "out of memory" if now > before else ""
+
+
+READINGS = 1000
+"""Number of clock readings whose median is the cost of one: enough that interruptions of a few do
+not count, in a fraction of a millisecond."""
+
+
+@functools.cache
+def resolution_ns() -> float:
+    """Returns the clock's step: the median difference between consecutive readings that differ,
+    which on most machines is the duration of a reading."""
+    readings = [perf_counter_ns() for _ in range(READINGS)]
+    steps = [after - before for before, after in pairwise(readings)]
+    return float(median(step for step in steps if step > 0))

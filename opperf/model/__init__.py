@@ -25,10 +25,13 @@ from opperf.model.metrics import (
     REMOVED,
     UNRELIABLE,
     WITHOUT_FIGURE,
+    Method,
     Metric,
     MetricKind,
     Note,
     NoteCode,
+    Verification,
+    VerificationCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
 from opperf.model.records import (
@@ -103,4 +106,3 @@ from opperf.model.values import (
     iter_tensors,
     map_tensors,
 )
-from opperf.model.verification import Method, Verification, VerificationCode

@@ -8,8 +8,7 @@ from typing import Final, Literal
 
 from opperf.model.base import Struct
 from opperf.model.cases import Case
-from opperf.model.metrics import MetricKind, Note, NoteCode
-from opperf.model.verification import Verification
+from opperf.model.metrics import MetricKind, Note, NoteCode, Verification
 
 
 class Summary(Struct, frozen=True):

@@ -1,10 +1,14 @@
-"""Commands of other programs that are run to their end."""
+"""Commands of other programs that are run to their end.
+
+Also finds free ports of this machine.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,3 +89,14 @@ def _kill_tree(process: int) -> None:
         for each in (*root.children(recursive=True), root):
             with contextlib.suppress(psutil.Error):
                 each.kill()
+
+
+HOST = "127.0.0.1"
+"""This machine's own address."""
+
+
+def free_port(address: str = HOST) -> int:
+    """Returns a port of an address of this machine that nothing listens on."""
+    with socket.socket() as listening:
+        listening.bind((address, 0))
+        return int(listening.getsockname()[1])

@@ -25,9 +25,8 @@ from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.processes.children import Mark
 from opperf.programs.launching import HookOptions, Part, ProcessPlan, ServerPlan, read_versions
-from opperf.programs.process import ProgramProcess
+from opperf.programs.process import ProgramProcess, Server
 from opperf.programs.samples import Sampler
-from opperf.programs.server import Server
 from opperf.programs.streams import PHASES, LineReader, new_path
 
 STOP_GRACE_S = 3.0

@@ -20,7 +20,6 @@ from opperf.machine.environment import environment
 from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
-from opperf.machine.ports import HOST, free_port
 from opperf.machine.topology import physical_cores
 from opperf.matching import BoundedPattern
 from opperf.model import (
@@ -34,7 +33,7 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.processes.children import Child, Mark
-from opperf.processes.commands import run_command
+from opperf.processes.commands import HOST, free_port, run_command
 
 Kind = Literal["loader", "optimizer", "function", "line"]
 

@@ -1,11 +1,18 @@
-"""One process of a program: what it writes becomes events of its stream, and observations."""
+"""One process of a program: what it writes becomes events of its stream, and observations.
+
+The server of a program: started before its processes, awaited until it answers, ended after
+them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import re
 import signal
+import socket
+import subprocess
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -17,11 +24,12 @@ from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
 from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
-from opperf.processes.children import Child, Mark
+from opperf.processes.children import Child, Log, Mark
 from opperf.programs import streams as events
-from opperf.programs.launching import HookOptions, ProcessPlan, start_process
+from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan, start_process
 from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
 from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
+from opperf.terminating import ending_with_parent
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""
@@ -291,3 +299,92 @@ def _number(text: str) -> float | None:
         with contextlib.suppress(ValueError):
             return float(form)
     return None
+
+
+ANSWER_S = 5.0
+"""Limit on one answer of a server that is about to be ready, which may be busy."""
+
+SUCCESSFUL = range(200, 300)
+"""Codes of HTTP."""
+
+
+class Server:
+    """The server of a plan. On a node that does not start it, it is only awaited. Its output goes
+    to a file `log`; without one it is kept until it has ended."""
+
+    def __init__(self, plan: ServerPlan, log: Path | None, mark: Mark) -> None:
+        self.plan, self._path, self._mark = plan, log, mark
+        self._log: Log | None = None
+        self._process: Child | None = None
+
+    @property
+    def id(self) -> int | None:
+        """The id of its process; None on another node."""
+        return None if self._process is None else self._process.pid
+
+    def start(self) -> str:
+        """Starts it, and returns why that fails; empty if it does not."""
+        plan = self.plan
+        if not plan.starts:
+            return ""
+        try:
+            if self._path is not None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._log = Log(self._path)
+        except OSError as error:
+            return f"{self._path}: cannot be written ({error.strerror})"
+        try:
+            self._process = Child(
+                plan.words,
+                self._mark.variables(plan.variables),
+                stdout=self._log,
+                stderr=self._log,
+                cwd=plan.folder,
+                preexec_fn=ending_with_parent(),
+            )
+        except OSError as error:
+            return f"the server cannot be started: {error.filename}: {error.strerror}"
+        return ""
+
+    def is_ready(self) -> bool:
+        """Whether it answers: accepts connections, and says on its path of health that it is
+        well."""
+        address, health = (self.plan.host, self.plan.port), self.plan.health
+        try:
+            if not health:
+                socket.create_connection(address, ANSWER_S).close()
+                return True
+            connection = http.client.HTTPConnection(*address, timeout=ANSWER_S)
+            try:
+                connection.request("GET", health)
+                return connection.getresponse().status in SUCCESSFUL
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def why_ended(self, within_s: float = 0.0) -> str:
+        """Returns how it has ended, or does within a time, with its last lines; empty while it
+        runs."""
+        if self._process is None:
+            return ""
+        try:
+            self._process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            return ""
+        code = self._process.returncode
+        how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        return self.with_output(f"the server has ended {how}")
+
+    def with_output(self, reason: str) -> str:
+        """Returns a reason with the last lines of its output."""
+        if self._log is None:
+            return reason
+        return one_line(with_last_output(reason, self._log.tail.splitlines()))
+
+    def close(self) -> None:
+        """Ends it, with its group."""
+        if self._process is not None:
+            self._process.end()
+        if self._log is not None:
+            self._log.close()

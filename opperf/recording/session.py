@@ -1,22 +1,26 @@
-"""A recording while it is made: the frameworks that this process uses, their calls and steps."""
+"""A recording while it is made: the frameworks that this process uses, their calls and steps.
+
+The file of a recording: what is checked before it, and what is said of it.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from opperf.errors import FrameworkError, UnsupportedError, UsageError
+from opperf.errors import FrameworkError, OutputError, UnsupportedError, UsageError
 from opperf.frameworks import available, load, package_of
 from opperf.frameworks.calls import Calls, Recorder
 from opperf.frameworks.importing import after_import
-from opperf.model import Program
+from opperf.model import CompiledProgram, Program
 from opperf.plurals import pluralize
 from opperf.recording.steps import MARKED, StepRange, Steps
-from opperf.recording.writing import Recorded, summarise_steps
+from opperf.recording.writing import Recorded, summarise_steps, write
+from opperf.results.output import check_output
 
 _present: list[Session] = []
 """The recording of this process, while there is one."""
@@ -242,3 +246,50 @@ def _modules() -> dict[str, str]:
         if package is not None:
             found[name] = package.name
     return found
+
+
+EXTENSION = ".jsonl"
+"""That of run files."""
+
+
+def check_files(file: Path, trace: Path | None, overwrite: bool) -> None:
+    """Raises `UsageError` for a recording that is no run file by its name, and `OutputError` for a
+    file that exists, unless it may be replaced, or that cannot be written."""
+    if file.suffix != EXTENSION:
+        raise UsageError(
+            f"{file}: a recording is a run file, whose name ends with {EXTENSION}; `opperf export` "
+            "writes other formats"
+        )
+    if trace is not None and trace.resolve() == file.resolve():
+        raise UsageError(f"{trace}: the execution trace needs a file other than the recording's")
+    for output in filter(None, (file, trace)):
+        if output.is_file() and not overwrite:
+            raise OutputError(f"{output} exists; add --overwrite to replace it, or choose another")
+        check_output(output, overwrite)
+
+
+def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
+    """Writes what a session has recorded, and returns lines about it: how many calls there are, and
+    what a reader must know. Raises the errors of `write`."""
+    recorded = session.recorded()
+    cases, notes = write(recorded, file, overwrite)
+    made = session.steps.recorded
+    steps = f" in {pluralize(made, 'step')}" if made else ""
+    return (
+        f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
+        f"measure them with: opperf run {file}",
+        *_compiled(recorded.program.compiled),
+        *(f"note: {note}" for note in notes),
+    )
+
+
+def _compiled(programs: Sequence[CompiledProgram]) -> Iterator[str]:
+    """Yields how often compiled programs ran, if there are any."""
+    if programs:
+        times = [found.time_ns for found in programs if found.time_ns is not None]
+        took = f", for {sum(times) / 1e6:,.1f} ms in all" if times else ""
+        yield (
+            f"{pluralize(len(programs), 'compiled program')} ran "
+            f"{pluralize(sum(found.runs for found in programs), 'time')}{took}; `opperf report` "
+            "has each by its name"
+        )

@@ -8,7 +8,7 @@ from collections import Counter
 
 from opperf.reports.formats import json_of
 from opperf.reports.model import Report, Test
-from opperf.results.csv_file import rows_text
+from opperf.results.columns import rows_text
 from opperf.results.web_page import xml_text
 
 

@@ -149,7 +149,7 @@ BUILT_IN = (
         "csv",
         ".csv",
         "a row for each record or figure, with every digit",
-        run="opperf.results.csv_file:csv_text",
+        run="opperf.results.columns:csv_text",
         environment="opperf.reports.writing:environment_of",
         report="opperf.reports.data:write_csv",
         commands=REPORTS - {"explain"},

@@ -10,9 +10,9 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.execution.run_header import make_folder
-from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import Models
 from opperf.experiments.repeating import PROFILER
+from opperf.experiments.selection import Matrix
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
 from opperf.models.base import SIZES, find_suite

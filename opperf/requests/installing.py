@@ -39,7 +39,7 @@ def install_arm(arm: ArmSpec, locked: Locked | None, say: Say) -> ArmSpec:
     `install` does."""
     if not arm.requirements:
         return arm
-    from opperf.environments.requirements import read_requirements
+    from opperf.environments.specification import read_requirements
 
     built = install(read_requirements(",".join(arm.requirements)), locked, say)
     return msgspec.structs.replace(arm, python=str(built.python), packages=built.packages)

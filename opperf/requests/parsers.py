@@ -362,7 +362,7 @@ def read_existing_folder(text: str) -> Path:
 
 def parse_requirements(values: tuple[str, ...]) -> tuple[EnvironmentSpec, ...]:
     """Parses `torch==2.12,numpy<2` into an environment, and several values into several."""
-    from opperf.environments.requirements import read_requirements
+    from opperf.environments.specification import read_requirements
 
     return tuple({spec.text: spec for spec in map(read_requirements, values)}.values())
 

@@ -118,7 +118,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         """The file of the recording, after the program if none is named."""
         if self.output_file is not None:
             return self.output_file
-        from opperf.recording.output import EXTENSION
+        from opperf.recording.session import EXTENSION
 
         file, _, name = self.names[0].partition(":")
         stem = Path(file).stem if file.endswith(".py") else file.rpartition(".")[2]
@@ -127,8 +127,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     def session(self, command: str, wanted: StepRange | None) -> Session:
         """Returns a session of a command; None for all of its steps. Raises `OpperfError` for files
         that exist or cannot be written."""
-        from opperf.recording.output import check_files
-        from opperf.recording.session import Session
+        from opperf.recording.session import Session, check_files
 
         check_files(self.output, self.trace, self.overwrite)
         # The program may go to another folder before it is written.
@@ -203,7 +202,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     def _finish(self, session: Session, outcome: Outcome, say: Say) -> int:
         """Writes the recording, says what is in it, and returns the exit code. Raises `UsageError`
         if there is nothing in it."""
-        from opperf.recording.output import written
+        from opperf.recording.session import written
 
         session.stop()
         if outcome.why:
@@ -221,7 +220,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     def recorded(self, command: str) -> Iterator[None]:
         """Records what is called inside of it, and writes that as the recording of a command; after
         an error, too. Raises `OpperfError` as `run` does."""
-        from opperf.recording.output import written
+        from opperf.recording.session import written
 
         session, file = self.session(command, self.steps), self.output.absolute()
         session.start()

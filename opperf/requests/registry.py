@@ -78,7 +78,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
     def _listing(self, framework: str, say: Say) -> Listing:
         """Returns the registry, from the cache if it is without modules of the user's."""
         # Help and completion do without the import.
-        from opperf.execution.cache import load_listing
+        from opperf.execution.paces import load_listing
 
         def ask() -> Listing:
             with self._worker(framework) as worker:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.environments.restoring import restore
+from opperf.environments.building import restore
 from opperf.errors import OutputError
 from opperf.execution.ahead import compile_ahead
 from opperf.execution.case_source import Asked, plan_source

@@ -27,10 +27,12 @@ from opperf.results.output import replace, unwritable
 from opperf.results.web_page import embedded
 from opperf.serving import answers
 from opperf.serving.assets import ASSETS, PUBLISHED, published_page
-from opperf.serving.contents import Content, read_content, read_latest
 from opperf.serving.values import (
+    Content,
     event_value,
     project_value,
+    read_content,
+    read_latest,
     run_value,
     series_value,
     state_value,

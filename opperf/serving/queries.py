@@ -13,11 +13,14 @@ from opperf.history.store.opening import Store
 from opperf.history.store.rows import StoredSeries
 from opperf.history.timelines import join_history
 from opperf.serving import answers
-from opperf.serving.contents import Content, Latest, read_content, read_latest
 from opperf.serving.values import (
+    Content,
+    Latest,
     event_value,
     point_value,
     project_value,
+    read_content,
+    read_latest,
     run_value,
     series_value,
     state_value,

@@ -46,8 +46,7 @@ from opperf.sources.overrides import (
     with_tensors,
     with_values,
 )
-from opperf.sources.partners import with_names_of
-from opperf.sources.plain import plain_forms
+from opperf.sources.plain import plain_forms, with_names_of
 from opperf.sources.resolving import check_settings
 from opperf.sources.selecting import Selection, callable_at, select, split_paths
 from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes

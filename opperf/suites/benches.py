@@ -11,11 +11,20 @@ from typing import Any, NamedTuple, get_args
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
-from opperf.suites.arguments import address_values, arguments_of, read_server, words_of
-from opperf.suites.bench import Bench, Location, Method, Plan, Usage, Voir
-from opperf.suites.definitions import Definition, read_definition
+from opperf.suites.bench import (
+    Bench,
+    Definition,
+    Location,
+    Method,
+    Plan,
+    Usage,
+    Voir,
+    read_definition,
+)
 from opperf.suites.expressions import check
 from opperf.suites.fields import (
+    address_values,
+    arguments_of,
     check_keys,
     check_spelling,
     count,
@@ -26,10 +35,12 @@ from opperf.suites.fields import (
     number,
     plain,
     read,
+    read_server,
     seconds,
     share,
     text,
     texts,
+    words_of,
     wrong,
 )
 from opperf.suites.inheriting import tags_of

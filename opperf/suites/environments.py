@@ -11,8 +11,7 @@ from opperf.environments.building import build_environment
 from opperf.environments.locks import Locked
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import InstallationError, UsageError, one_line
-from opperf.suites.bench import Bench
-from opperf.suites.definitions import folder_of_script
+from opperf.suites.bench import Bench, folder_of_script
 from opperf.suites.placeholders import FOLDERS, bench_values
 from opperf.suites.resolving import Suite
 

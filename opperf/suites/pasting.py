@@ -9,10 +9,9 @@ from pathlib import Path
 from opperf.environments.building import find_environment
 from opperf.environments.specification import EnvironmentSpec
 from opperf.machine.gpu_use import VISIBLE_DEVICES
-from opperf.machine.ports import HOST
 from opperf.model import DECLARED, NodeWords, with_address
-from opperf.suites.bench import Bench
-from opperf.suites.definitions import SCRIPT, folder_of_script
+from opperf.processes.commands import HOST
+from opperf.suites.bench import SCRIPT, Bench, folder_of_script
 from opperf.suites.system import System
 
 

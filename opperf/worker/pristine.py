@@ -13,6 +13,8 @@ framework. For a process that may have run operators already, it is a process of
 The `forkserver` of `multiprocessing` cannot replace this: its server is a new interpreter, which
 would import the framework a second time; there is one in a process, which may be the user's; and
 its children outlive a parent that is killed in the middle of a kernel.
+
+The heap of such a process is configured before the framework is imported.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ from typing import TypeVar
 
 import msgspec
 
-from opperf.frameworks import Framework, load
+from opperf.frameworks import Framework, available, load, package_of
 from opperf.frameworks.user_modules import Imports
+from opperf.instruments.callgrind.counter import DUMPS
+from opperf.instruments.callgrind.heap import is_loaded
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
+from opperf.machine import heap
 from opperf.model import Case, Note, NoteCode, TensorSpec, TraceTarget
 from opperf.processes.channel import (
     Answer,
@@ -41,10 +46,25 @@ from opperf.processes.channel import (
     decoder_of,
 )
 from opperf.processes.children import KEPT_PROCESSES, Child, Fork, adopt_orphans, channel_of_child
-from opperf.worker.allocator import configure_heap
 from opperf.worker.binding import bound_of
 from opperf.worker.process_state import ProcessState, seed_afresh
 from opperf.worker.program import child_variables, module_command
+
+
+def configure_heap(framework: str) -> str:
+    """Configures this process's heap, for the first framework that it measures, and returns a
+    description. Call it before the framework starts its threads. A process that counts instructions
+    has an allocator of opperf's own, if that could be built."""
+    return heap.configure_heap(_settings(framework))
+
+
+def _settings(framework: str) -> heap.Wanted:
+    if DUMPS in os.environ:
+        return heap.OWN_ALLOCATOR if is_loaded() else heap.MAPPED
+    package = package_of(framework) if framework in available() else None
+    is_parallel = package is not None and package.allocates_in_parallel
+    return heap.KEEPING if is_parallel else heap.KEEPING_ONE
+
 
 R = TypeVar("R")
 

@@ -18,10 +18,10 @@ from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, load
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.instruments.prepared import case_scope
-from opperf.machine.ports import free_port
 from opperf.model import Case, TraceTarget
 from opperf.processes.channel import Answer, ChannelClosed, Refusal, Request, decoder_of
 from opperf.processes.children import Child, channel_of_child
+from opperf.processes.commands import free_port
 from opperf.sources.replays import read_sequence
 from opperf.worker.program import child_variables, module_command
 

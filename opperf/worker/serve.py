@@ -36,8 +36,8 @@ from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.visit import Conditions
-from opperf.machine.clock import resolution_ns
 from opperf.machine.environment import environment
+from opperf.machine.kernel import resolution_ns
 from opperf.metrics import instruments_of, process_settings
 from opperf.model import Case, Record, Role, Settings, Status
 from opperf.models.base import models_of
@@ -49,7 +49,6 @@ from opperf.sources.completing import complete
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve
 from opperf.worker import protocol
-from opperf.worker.allocator import configure_heap
 from opperf.worker.answers import (
     build_cases,
     compile_cases,
@@ -63,7 +62,7 @@ from opperf.worker.answers import (
 from opperf.worker.binding import check_models
 from opperf.worker.call_outputs import observe
 from opperf.worker.measure import measure, measure_in_turn
-from opperf.worker.pristine import PristineMeter, start_pristine_server
+from opperf.worker.pristine import PristineMeter, configure_heap, start_pristine_server
 from opperf.worker.process_state import Left, ProcessState, seed_afresh
 
 IMPORTS: dict[str, Role] = {}

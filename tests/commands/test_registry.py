@@ -17,7 +17,7 @@ from opperf.errors import (
     UnknownOperatorError,
     UsageError,
 )
-from opperf.execution import cache, planning, workers
+from opperf.execution import paces, planning, workers
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.worker import client
@@ -106,7 +106,7 @@ def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):
-    monkeypatch.setattr(cache, "load_listing", lambda name, ask: (ask(), ["it is full"]))
+    monkeypatch.setattr(paces, "load_listing", lambda name, ask: (ask(), ["it is full"]))
     _, out, err = opperf(list_operators, "relu")
     assert err == "warning: it is full\n" and "1 operator" in out
 

@@ -20,8 +20,7 @@ from opperf.environments.building import (
     is_version_of,
     own_version,
 )
-from opperf.environments.requirements import read_requirements
-from opperf.environments.specification import EnvironmentSpec
+from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import InstallationError
 from opperf.folders import FOLDER
 from opperf.worker.program import BASE

@@ -12,8 +12,7 @@ from opperf.environments.locks import (
     lock_text,
     read_lock,
 )
-from opperf.environments.requirements import read_requirements
-from opperf.environments.specification import EnvironmentSpec
+from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import UsageError
 from opperf.model import Interpreter
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.environments.requirements import is_requirement, read_requirements
+from opperf.environments.specification import is_requirement, read_requirements
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.grouping import new_session
-from opperf.environments.restoring import restore
+from opperf.environments.building import restore
 from opperf.errors import InstallationError
 from opperf.model import Case, Interpreter, OperatorTarget, TensorSpec
 from opperf.requests.ab.resuming import restore_environments

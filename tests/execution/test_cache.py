@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from opperf.execution import cache
-from opperf.execution.cache import cache_file, load, store
+from opperf.execution import paces
+from opperf.execution.paces import cache_file, load, store
 from opperf.folders import cache_folder
 
 
@@ -18,8 +18,8 @@ def package(tmp_path, monkeypatch):
     for name in ("__init__.py", "rules/__init__.py", "rules/names.py"):
         (folder / name).write_text("")
         os.utime(folder / name, (1000, 1000))
-    monkeypatch.setattr(cache.opperf, "__file__", str(folder / "__init__.py"))
-    monkeypatch.setattr(cache, "identity", {"fake": "build 1"}.get)
+    monkeypatch.setattr(paces.opperf, "__file__", str(folder / "__init__.py"))
+    monkeypatch.setattr(paces, "identity", {"fake": "build 1"}.get)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
 
@@ -39,8 +39,8 @@ def test_without_a_build_to_tell_there_is_no_file(package):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda package, patched: patched.setattr(cache, "identity", {"fake": "build 2"}.get),
-        lambda package, patched: patched.setattr(cache.opperf, "__version__", "99"),
+        lambda package, patched: patched.setattr(paces, "identity", {"fake": "build 2"}.get),
+        lambda package, patched: patched.setattr(paces.opperf, "__version__", "99"),
         lambda package, patched: os.utime(package / "rules" / "names.py", (1000, 1001)),
         lambda package, patched: (package / "rules" / "more.py").write_text(""),
     ],

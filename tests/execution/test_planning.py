@@ -5,7 +5,7 @@ import pytest
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
-from opperf.execution import cache
+from opperf.execution import paces
 from opperf.execution.case_source import (
     LEAST_TIME_S,
     filter_by_id,
@@ -24,7 +24,7 @@ from opperf.worker.protocol import Trial
 def plan_with(tmp_path, monkeypatch):
     """Plan with a worker and an empty cache; what the user is told is in `said`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(cache, "identity", lambda name: "build 1")
+    monkeypatch.setattr(paces, "identity", lambda name: "build 1")
 
     def asking(worker):
         said = []
@@ -67,7 +67,7 @@ def test_what_was_found_is_kept_for_the_build(plan, monkeypatch):
     assert plan("mystery", "stubborn", size="small") == first and len(plan.said) == 1
     # Another size needs the scaling only, another build everything.
     assert plan("mystery").cases[0].id != first.cases[0].id and len(plan.said) == 2
-    monkeypatch.setattr(cache, "identity", lambda name: "build 2")
+    monkeypatch.setattr(paces, "identity", lambda name: "build 2")
     assert plan("mystery", "stubborn", size="small") == first and len(plan.said) == 3
 
 

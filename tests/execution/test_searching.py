@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.execution import cache, searching
+from opperf.execution import paces, searching
 from opperf.execution.searching import TRIAL_TIMEOUT_S, make_trier, search_inputs
 from opperf.model import Settings
 from opperf.rules.values import tensor
@@ -15,7 +15,7 @@ SMALL = Selection(size="small")
 def asked(in_process, tmp_path, monkeypatch):
     """Search with an empty cache; `tried` are the cases that were called."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(cache, "identity", lambda name: "build 1")
+    monkeypatch.setattr(paces, "identity", lambda name: "build 1")
     tried, said, called = [], [], in_process.try_call
 
     def noted(case, timeout_s):

@@ -3,9 +3,9 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.experiments.matrix import Filter, Matrix, experiments
 from opperf.experiments.planning import FOREIGN_MODES
 from opperf.experiments.rules import RULES, Experiment, apply_rules
+from opperf.experiments.selection import Filter, Matrix, experiments
 from opperf.experiments.xla_words import MODES, read_values
 from opperf.frameworks import is_available, load
 from opperf.model import Settings

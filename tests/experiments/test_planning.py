@@ -2,8 +2,8 @@
 
 from contextlib import nullcontext
 
-from opperf.experiments.matrix import Matrix
 from opperf.experiments.planning import _check_users, examine
+from opperf.experiments.selection import Matrix
 from opperf.model import Settings
 from opperf.sources.models import ModelWord, of_user
 from opperf.sources.resolving import Resolution

@@ -11,14 +11,13 @@ from opperf.errors import OpperfError
 from opperf.history.checking import check_history
 from opperf.history.detection import LIKELIHOOD, Rate
 from opperf.history.events import Kind, State
-from opperf.history.impossible import possible
 from opperf.history.model import SeriesFacts, SeriesKey
 from opperf.history.stopped import find_stopped
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import read_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.history.timelines import read_history, read_outcomes
+from opperf.history.timelines import possible, read_history, read_outcomes
 from opperf.model import MetricKind
 from opperf.opperf import cli
 from opperf.serving.queries import Queries

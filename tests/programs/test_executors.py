@@ -12,7 +12,7 @@ from opperf.execution.workers import Workers
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import SCHEMA_VERSION, Case, Header, Interpreter, ScriptTarget, Settings, Status
 from opperf.reports.run_tables import run_text
-from opperf.results.csv_file import csv_text
+from opperf.results.columns import csv_text
 from opperf.results.kept import profiles_of, streams_of
 from opperf.results.runfile import read_run
 from opperf.suite_results.streams import read_stream

@@ -9,7 +9,7 @@ import pytest
 from opperf.model import NodeWords, ServerProgram, Settings, Status
 from opperf.programs import group
 from opperf.programs.launching import Place
-from opperf.programs.server import Server
+from opperf.programs.process import Server
 from tests.programs.scripts import wait_for
 
 SERVER = """

@@ -13,7 +13,7 @@ import pytest
 
 from opperf.model import Note, NoteCode, Record, Run
 from opperf.reports.writing import write
-from opperf.results.csv_file import columns, csv_text
+from opperf.results.columns import columns, csv_text
 
 MakeRecord = Callable[..., Record]
 

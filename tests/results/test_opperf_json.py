@@ -11,7 +11,7 @@ import msgspec
 
 from opperf.model import OperatorTarget, Part, Record, Run, Status, Summary
 from opperf.reports.writing import write
-from opperf.results.csv_file import csv_text
+from opperf.results.columns import csv_text
 from opperf.results.opperf_json import (
     figures_of,
     json_text,

@@ -5,7 +5,7 @@ import msgspec
 from opperf.model import Settings, identity_of
 from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text
-from opperf.results.csv_file import csv_text
+from opperf.results.columns import csv_text
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.settings import (
     changed_settings_text,

@@ -9,7 +9,7 @@ from opperf.model import Case, Header, OperatorTarget, Record, Run, Settings, St
 from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text
 from opperf.reports.summary import summarise as summary_of
-from opperf.results.csv_file import csv_text
+from opperf.results.columns import csv_text
 from opperf.results.exports import bencher
 from opperf.results.opperf_json import meanings, results_by_operator
 from opperf.results.runfile import merge

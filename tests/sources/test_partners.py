@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.frameworks import load
-from opperf.sources.partners import corresponding, with_names_of
+from opperf.sources.plain import corresponding, with_names_of
 
 
 def named(framework, path):

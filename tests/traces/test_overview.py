@@ -1,9 +1,16 @@
 """Contents of traces: operators, steps, tensors, gaps and trees."""
 
 from opperf.traces import outline as outline_module
-from opperf.traces.gaps import Gap, Idle, Span, idle_of, idle_of_devices, idle_of_threads
 from opperf.traces.outline import Row, outline_of
-from opperf.traces.overview import overview_of
+from opperf.traces.overview import (
+    Gap,
+    Idle,
+    Span,
+    idle_of,
+    idle_of_devices,
+    idle_of_threads,
+    overview_of,
+)
 from opperf.traces.tensors import Total, history_of, total_of
 from tests.reports.trace_reports import execution_trace, profile
 from tests.traces.making import collective, event, node, relu, tensor

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.machine import heap
-from opperf.worker import allocator
+from opperf.worker import pristine
 
 # From glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
@@ -35,7 +35,7 @@ def asked(monkeypatch):
 
         library = SimpleNamespace(mallopt=mallopt)
         monkeypatch.setattr(heap.ctypes, "CDLL", lambda name: library)
-        return allocator.configure_heap(framework), calls
+        return pristine.configure_heap(framework), calls
 
     return steadied
 
@@ -71,10 +71,10 @@ def test_another_c_library_is_left_as_it_is(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(heap.ctypes, "CDLL", none)
-    assert allocator.configure_heap("mxnet") == "as the system has it"
+    assert pristine.configure_heap("mxnet") == "as the system has it"
 
 
 def test_it_is_set_up_once(monkeypatch):
-    said = allocator.configure_heap("mxnet")
+    said = pristine.configure_heap("mxnet")
     monkeypatch.setattr(heap.ctypes, "CDLL", None)
-    assert allocator.configure_heap("mxnet") == allocator.configure_heap("jax") == said
+    assert pristine.configure_heap("mxnet") == pristine.configure_heap("jax") == said

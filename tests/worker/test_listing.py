@@ -6,8 +6,8 @@ import os
 import pytest
 
 from opperf import decoding, frameworks
-from opperf.execution import cache
-from opperf.execution.cache import load_listing
+from opperf.execution import paces
+from opperf.execution.paces import load_listing
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
 from opperf.worker.answers import list_operators, script
@@ -18,7 +18,7 @@ def asked(fake, tmp_path, monkeypatch):
     """Counts how often the listing had to be made."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build = {"identity": "build 1"}
-    monkeypatch.setattr(cache, "identity", lambda name: build["identity"])
+    monkeypatch.setattr(paces, "identity", lambda name: build["identity"])
     calls = []
 
     def ask():

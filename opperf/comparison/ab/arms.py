@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.environments.requirements import is_requirement, read_requirements
+from opperf.environments.specification import is_requirement, read_requirements
 from opperf.errors import UsageError, suggest
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import NOT_PINNED, Cpus

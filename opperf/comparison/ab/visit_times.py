@@ -12,7 +12,7 @@ from statistics import NormalDist, median
 from opperf.comparison.ab.forecast import Stage, analyse_early
 from opperf.comparison.ab.process import Process, key, pair_of
 from opperf.comparison.ab.session import Session
-from opperf.comparison.statistics.allocation import LEAST_SHARE, best_seconds
+from opperf.comparison.statistics.design import LEAST_SHARE, best_seconds
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
 from opperf.instruments.profilers.summary import CONFIDENCE
 

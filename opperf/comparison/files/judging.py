@@ -25,8 +25,11 @@ from opperf.comparison.files.differing import contents_caveat, contents_notes, d
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
-from opperf.comparison.statistics.order_statistics import compare_samples
-from opperf.comparison.statistics.tolerance import allowed_difference, compare_figures
+from opperf.comparison.statistics.order_statistics import (
+    allowed_difference,
+    compare_figures,
+    compare_samples,
+)
 from opperf.comparison.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError
 from opperf.machine.environment import comparability, incomparable_facts, machine_text

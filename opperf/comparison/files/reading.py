@@ -18,8 +18,8 @@ from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
 from opperf.metrics import expected_metrics
 from opperf.model import identity_of
+from opperf.model.metrics import WRONG
 from opperf.model.runs import SELECTION
-from opperf.model.verification import WRONG
 from opperf.plurals import pluralize
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.details import display_details

@@ -25,9 +25,7 @@ import msgspec
 import numpy as np
 
 from opperf.comparison.statistics.blocks import Effects, by_block, cases_of, effects, is_complete
-from opperf.comparison.statistics.coarse import coarse_looks
-from opperf.comparison.statistics.common_shift import common_shift
-from opperf.comparison.statistics.control import fault
+from opperf.comparison.statistics.common_shift import common_shift, fault
 from opperf.comparison.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
 from opperf.comparison.statistics.data import (
     Analysis,
@@ -39,11 +37,9 @@ from opperf.comparison.statistics.data import (
     Verdict,
     none_if_nan,
 )
-from opperf.comparison.statistics.decisions import Decisions, look
-from opperf.comparison.statistics.detectable import smallest_detectable
+from opperf.comparison.statistics.decisions import Decisions, coarse_looks, look, nominal_level
 from opperf.comparison.statistics.false_discovery import level_of_next
-from opperf.comparison.statistics.paired_t import Estimate, estimate
-from opperf.comparison.statistics.spending import nominal_level
+from opperf.comparison.statistics.paired_t import Estimate, estimate, smallest_detectable
 
 REMEDY = "reduce the load on the machine, look for differences between the arms, and measure again"
 

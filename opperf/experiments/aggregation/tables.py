@@ -11,7 +11,7 @@ from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
 from opperf.experiments.times import Estimate, title_of
 from opperf.reports.model import Report, Section, names, numbers
 from opperf.reports.model import Table as ReportTable
-from opperf.results.csv_file import rows_text
+from opperf.results.columns import rows_text
 
 DIGITS = 8
 """Decimals of values: the last bits differ from one machine to another."""

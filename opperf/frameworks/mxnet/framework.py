@@ -13,7 +13,6 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import (
@@ -29,8 +28,8 @@ from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     dead_code,
     functions,
+    gradient,
     inference,
-    messages,
     models,
     private,
     recorder,
@@ -150,8 +149,8 @@ class MXNet(Framework):
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)
-    refusal = staticmethod(messages.refusal)
-    unavailable = staticmethod(messages.unavailable)
+    refusal = staticmethod(gradient.refusal)
+    unavailable = staticmethod(gradient.unavailable)
 
     def __init__(self) -> None:
         user_operators.record_registrations()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from opperf.history.attempts import Attempt
-from opperf.history.reports.values import date_text
+from opperf.history.reports.verdicts import date_text
 from opperf.plurals import pluralize
 from opperf.reports.model import Report, Section, Table, names, numbers, texts, words
 from opperf.repository import Commit

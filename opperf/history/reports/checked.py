@@ -12,8 +12,13 @@ from typing import NamedTuple
 from opperf.history.checking import Checked
 from opperf.history.events import Event, Kind, State
 from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
-from opperf.history.reports.values import change_text, percent
-from opperf.history.reports.verdicts import data_of, latest_values, verdict_cell
+from opperf.history.reports.verdicts import (
+    change_text,
+    data_of,
+    latest_values,
+    percent,
+    verdict_cell,
+)
 from opperf.history.stopped import Stop
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline

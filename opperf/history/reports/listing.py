@@ -8,13 +8,14 @@ import msgspec
 
 from opperf.history.events import Event, Kind
 from opperf.history.model import WHOLE
-from opperf.history.reports.values import (
+from opperf.history.reports.verdicts import (
     change_text,
     commit_date,
     figure_at,
     figure_with_unit,
+    latest_values,
+    verdict_cell,
 )
-from opperf.history.reports.verdicts import latest_values, verdict_cell
 from opperf.history.store.reading import StoredEnvironment
 from opperf.history.store.rows import Project, StoredRun
 from opperf.history.timelines import History

@@ -8,8 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.history.events import Event
-from opperf.history.reports.values import change_text, commit_date, date_text, figure_at
-from opperf.history.reports.verdicts import data_of, verdicts_section
+from opperf.history.reports.verdicts import (
+    change_text,
+    commit_date,
+    data_of,
+    date_text,
+    figure_at,
+    verdicts_section,
+)
 from opperf.history.store.events import StateOf
 from opperf.history.store.reading import Failure, StoredEnvironment
 from opperf.history.store.rows import Project, number_or_null

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes
-from opperf.machine.clock import READINGS, resolution_ns
+from opperf.machine.kernel import READINGS, resolution_ns
 from opperf.model import MetricKind
 
 NO_WAIT: Callable[[], object] = bool

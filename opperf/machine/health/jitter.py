@@ -11,8 +11,8 @@ from itertools import repeat
 import msgspec
 import numpy as np
 
-from opperf.machine.clock import resolution_ns
 from opperf.machine.health.finding import BUSIEST, NEGLIGIBLE, Finding, Level
+from opperf.machine.kernel import resolution_ns
 from opperf.plurals import pluralize
 
 QUANTUM_NS = 20_000

@@ -23,7 +23,7 @@ from opperf.frameworks.torch.devices import torch_device
 from opperf.frameworks.torch.tensors import tensors
 from opperf.models.base import Options, SuiteModel
 from opperf.models.packages import check_name, check_size, import_package, tier_of
-from opperf.models.torch.drawing import Draws
+from opperf.models.torch.build import Draws
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 SUITE = "torchbench"

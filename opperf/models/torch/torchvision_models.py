@@ -14,7 +14,7 @@ from torch import Tensor
 from opperf.frameworks.models import Model
 from opperf.models.base import SIZES, Options, SuiteModel, batch_of
 from opperf.models.packages import BATCHES, check_name, check_size, first_sentence, import_package
-from opperf.models.torch.drawing import Draws, class_loss
+from opperf.models.torch.build import Draws, class_loss
 
 SUITE = "torchvision"
 

@@ -15,7 +15,7 @@ from opperf.frameworks.installed import package_version
 from opperf.frameworks.models import Model
 from opperf.models.base import SIZES, Options, SuiteModel, batch_of
 from opperf.models.packages import check_name, check_size, import_package
-from opperf.models.torch.drawing import Draws
+from opperf.models.torch.build import Draws
 from opperf.models.torch.transformers_table import TABLE, Row
 
 SUITE = "transformers"

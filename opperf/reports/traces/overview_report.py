@@ -23,8 +23,7 @@ from opperf.reports.traces.cells import (
 )
 from opperf.traces.anomalies import anomaly_values
 from opperf.traces.collectives import Message
-from opperf.traces.gaps import Idle
-from opperf.traces.overview import OperatorUse, Overview
+from opperf.traces.overview import Idle, OperatorUse, Overview
 
 HEADER = ("trace", "operator", "phases", "calls", "distinct", "input_bytes", "recorded_ns")
 """Columns of the rows, an operator of a trace each."""

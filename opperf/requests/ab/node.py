@@ -18,7 +18,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import INTERRUPTED, OpperfError, UsageError, WorkerError, one_line
 from opperf.execution.fleet.connecting import connected, list_nodes
-from opperf.execution.fleet.node_command import SESSION, NodeCommand, Written
+from opperf.execution.fleet.node_worker import SESSION, NodeCommand, Written
 from opperf.execution.fleet.nodes import NAME, Node, choose
 from opperf.reading import open_file
 from opperf.requests.ab import sessions

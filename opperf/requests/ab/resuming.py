@@ -11,7 +11,7 @@ from opperf.comparison.ab.forecast import forecast_of, forecast_text, processes
 from opperf.comparison.ab.gate import left_to_count
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
-from opperf.environments.restoring import restore
+from opperf.environments.building import restore
 from opperf.errors import RunFileError
 from opperf.execution.execute import check_comparable, check_environment
 from opperf.metrics import check_instruments

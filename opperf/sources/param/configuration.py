@@ -15,8 +15,7 @@ from opperf.model.cases import SEPARATOR
 from opperf.plurals import pluralize
 from opperf.sources.base import Completion, call_dtype
 from opperf.sources.param.arguments import GENERATORS
-from opperf.sources.param.macros import expand_spec, has_macro
-from opperf.sources.param.naming import target_of
+from opperf.sources.param.macros import expand_spec, has_macro, target_of
 from opperf.sources.param.registering import (
     DATA_GENERATORS,
     ITERATORS,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opperf.comparison.statistics.allocation import best_seconds
+from opperf.comparison.statistics.design import best_seconds
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import math
 import msgspec
 import pytest
 
-from opperf.comparison.statistics.coarse import coarse_looks
 from opperf.comparison.statistics.data import Thresholds
+from opperf.comparison.statistics.decisions import coarse_looks
 from opperf.comparison.statistics.verdicts import analyse
 
 BLOCKS = 4

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.comparison.statistics.blocks import Effects
-from opperf.comparison.statistics.control import fault, p_cases, p_shift
+from opperf.comparison.statistics.common_shift import fault, p_cases, p_shift
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.paired_t import Estimate, estimate, p_beyond
 

@@ -5,9 +5,8 @@ import pytest
 from scipy import stats
 
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions, look
+from opperf.comparison.statistics.decisions import Decisions, look, nominal_level
 from opperf.comparison.statistics.paired_t import Estimate
-from opperf.comparison.statistics.spending import nominal_level
 
 RULES = Thresholds()
 MARGIN, SAME = RULES.margin, RULES.same_margin

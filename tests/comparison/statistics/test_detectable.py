@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from opperf.comparison.statistics.detectable import smallest_detectable
+from opperf.comparison.statistics.paired_t import smallest_detectable
 
 
 def detectable(error, freedom, level, margin=0.02):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from opperf.comparison.statistics import spending
+from opperf.comparison.statistics import decisions
 from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.spending import nominal_level, sequential_p, spent
+from opperf.comparison.statistics.decisions import nominal_level, sequential_p, spent
 
 LOOKS = (4, 6, 8, 10, 12)
 
@@ -43,10 +43,10 @@ def test_boundaries_spend_what_the_function_says(alpha, looks):
 # Three equally spaced looks at a one-sided level of 2.5 %: gsDesign's default design
 # (K. M. Anderson, gsDesign: gamma -4) has upper bounds of 3.01, 2.55 and 2.00.
 def test_boundaries_are_the_published_ones(monkeypatch):
-    monkeypatch.setattr(spending, "GAMMA", -4.0)
+    monkeypatch.setattr(decisions, "GAMMA", -4.0)
     # Uncached, as are the levels of another gamma.
-    levels = spending.nominal_levels.__wrapped__((1, 2, 3))
-    logs = [np.interp(np.log(0.025), np.log(spending.ALPHAS), np.log(of)) for of in levels.T]
+    levels = decisions.nominal_levels.__wrapped__((1, 2, 3))
+    logs = [np.interp(np.log(0.025), np.log(decisions.ALPHAS), np.log(of)) for of in levels.T]
     bounds = stats.norm.isf(np.exp(logs))
     np.testing.assert_allclose(bounds, [3.01, 2.55, 2.00], atol=0.006)
 
@@ -83,8 +83,8 @@ def test_levels_rise_from_look_to_look():
 @pytest.mark.parametrize("cap", [2, 5, 48, 200])
 def test_levels_rise_with_alpha_for_any_cap(cap):
     looks = Thresholds(block_cap=cap).looks
-    table = spending.nominal_levels(looks)
-    assert table.shape == (len(spending.ALPHAS), len(looks))
+    table = decisions.nominal_levels(looks)
+    assert table.shape == (len(decisions.ALPHAS), len(looks))
     assert (np.diff(table, axis=0) > 0).all()
 
 

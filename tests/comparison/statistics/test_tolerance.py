@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.comparison.statistics.tolerance import compare_figures
+from opperf.comparison.statistics.order_statistics import compare_figures
 from opperf.instruments.instructions import INSTRUCTIONS
 from opperf.instruments.memory import MEMORY
 from opperf.model import Metric, MetricKind

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.instruments.profilers import python, reference_work, sampling
-from opperf.machine import clock as machine_clock
+from opperf.machine import kernel as machine_clock
 
 
 class Clock:

@@ -3,7 +3,7 @@
 import mxnet as mx
 import pytest
 
-from opperf.frameworks.mxnet.messages import refusal, unavailable
+from opperf.frameworks.mxnet.gradient import refusal, unavailable
 
 CHECK = (
     'Traceback (most recent call last):\n  File "../src/imperative/utils.h", line 149\nMXNetError: '

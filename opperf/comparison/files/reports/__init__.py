@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from opperf.comparison.files.comparison import MISSING, Change, ChangeKind, Comparison, Row, Side
 from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.changes import changes_of
-from opperf.comparison.files.reports.tones import tone_of
+from opperf.comparison.files.reports.sentences import tone_of
 from opperf.comparison.files.reports.values import COLUMNS, rows, tests, values
 from opperf.comparison.results import (
     TITLE,

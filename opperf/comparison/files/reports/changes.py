@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from opperf.comparison.files.comparison import MISSING, Change, Comparison, Row
 from opperf.comparison.files.reports import sentences
-from opperf.comparison.files.reports.tones import tone_of
+from opperf.comparison.files.reports.sentences import tone_of
 from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT

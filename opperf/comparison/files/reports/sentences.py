@@ -1,4 +1,7 @@
-"""Titles, figures and sentences of the reports of a comparison."""
+"""Titles, figures and sentences of the reports of a comparison.
+
+The tones of verdicts, for a reader who only skims.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,9 @@ from opperf.comparison.files.comparison import (
 )
 from opperf.comparison.results import sentence
 from opperf.comparison.statistics.data import Verdict
-from opperf.model import DECLARED
+from opperf.model import DECLARED, DIFFERENT
 from opperf.plurals import pluralize
+from opperf.reports.model import Tone
 from opperf.results import units
 from opperf.shares import share_text
 
@@ -236,3 +240,22 @@ def _limits(comparison: Comparison) -> list[str]:
         found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
     source = f", by {comparison.limits_file}" if comparison.limits_file else ""
     return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
+
+
+TONES: dict[Verdict, tuple[Tone, Tone]] = {
+    Verdict.REGRESSED: ("worse", "worse"),
+    Verdict.DIFFERENT: ("worse", "worse"),
+    Verdict.MISSING: ("worse", "worse"),
+    Verdict.IMPROVED: ("better", "better"),
+    Verdict.SUSPECT: ("better", "worse"),
+    Verdict.AMBIGUOUS: ("open", "open"),
+    Verdict.INVALID: ("open", "open"),
+}
+"""Tone of a verdict: where the new figure is not worse, and where it is."""
+
+
+def tone_of(row: Row) -> Tone:
+    """Returns the tone of a row's verdict; worse where its results differ."""
+    if row.results == DIFFERENT:
+        return "worse"
+    return TONES.get(row.verdict, ("", ""))[row.is_worse]
