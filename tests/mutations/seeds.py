@@ -487,6 +487,10 @@ def cases(folder: Path) -> None:
     write(folder / "log.txt", LOG)
 
 
+ASKED = {"operators": {"names": ["add"]}, "good": "a", "bad": "b", "build": ["make"]}
+"""Fields of the request of a bisection."""
+
+
 def settings(folder: Path) -> None:
     """A project's file, a lock file, a token, the state of a bisection."""
     write(
@@ -502,7 +506,7 @@ def settings(folder: Path) -> None:
         Commit(f"{n:040x}", author="A", date="2026", subject=f"Revision {n}") for n in range(4)
     )
     (folder / "bisect").mkdir()
-    write_state(folder / "bisect", State(VERSION, "/repository", commits, Recipe(), ("add",)))
+    write_state(folder / "bisect", State(VERSION, "/repository", commits, Recipe(), asked=ASKED))
 
 
 def with_settings(folder: Path) -> None:

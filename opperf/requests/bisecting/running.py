@@ -13,7 +13,7 @@ from typing import TextIO
 import msgspec
 
 from opperf.comparison.ab.arms import read_threads
-from opperf.errors import OpperfError, OutputError, UsageError
+from opperf.errors import OpperfError, OutputError, RunFileError, UsageError
 from opperf.execution.progress import PLAIN_EVERY_S, Live, Pace, Progress
 from opperf.folders import part_folder
 from opperf.history.bisection.bisecting import Ask, Bisecting, Options, scatter_of
@@ -112,8 +112,19 @@ def _resumed(request: BisectRequest) -> tuple[State, BisectRequest]:
                 "output only"
             )
     state = read_state(request.folder)
-    begun = msgspec.convert(state.asked, BisectRequest, dec_hook=lambda kind, value: kind(value))
+    try:
+        begun = msgspec.convert(state.asked, BisectRequest, dec_hook=_made)
+    except (ValueError, TypeError) as error:
+        raise RunFileError(
+            f"{request.folder / STATE}: what the bisection was begun with cannot be read: {error}; "
+            "begin it again in another folder"
+        ) from error
     return state, msgspec.structs.replace(begun, folder=request.folder, quiet=request.quiet)
+
+
+def _made(kind: type, value: str) -> object:
+    """Returns a value of a type that JSON does not have, of its text."""
+    return kind(value)
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:

@@ -64,7 +64,7 @@ def test_what_an_arm_changes_has_verdicts_and_its_functions(command_here, folder
     arms = (*arms, "--b", f"python:{sys.executable}")
     with command_here.start("ab", *NAMES, *arms, *COUNTS, "s.jsonl", "-f", "json") as process:
         told = ""
-        while "B: 2 cases to count" not in told:
+        while "counting 4 cases of both arms" not in told:
             line = process.stderr.readline()
             assert line, told
             told += line
