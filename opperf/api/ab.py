@@ -125,13 +125,19 @@ def ab(
             f"{name}={text}" for name, arm in arms.items() for text in ("", *_assignments(arm))
         ),
     )
-    if output is not None:
-        path = Path(output)
-        if path.suffix != EXTENSION:
-            raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-        return _compare(request, path, str(path))
-    with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-        return _compare(request, Path(folder, f"session{EXTENSION}"), "")
+    return _compare_into(request, output)
+
+
+def _compare_into(
+    request: AbRequest, output: str | os.PathLike[str] | None
+) -> ArmComparison | FileComparison:
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
+            return _compare(request, Path(folder, f"session{EXTENSION}"), "")
+    path = Path(output)
+    if path.suffix != EXTENSION:
+        raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
+    return _compare(request, path, str(path))
 
 
 def _compare(request: AbRequest, path: Path, name: str) -> ArmComparison | FileComparison:

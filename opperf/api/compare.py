@@ -12,6 +12,7 @@ import msgspec
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.files.comparison import LOOKED_FOR, Change, Comparison, Row
+from opperf.comparison.files.judging import Question
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import ProjectFile, read_project_file
@@ -129,7 +130,6 @@ def compare(
     OpperfError
         For files that cannot be read or compared, and for options that cannot be used.
     """
-    named = _words("weight", () if weight is None else (weight,), [COUNT])
     request = build(
         CompareRequest,
         {
@@ -140,15 +140,18 @@ def compare(
             "fail_on": None if fail_on is None else _words("finding", fail_on, LOOKED_FOR),
             "ignore_settings": ignore_settings,
             "in_order": in_order,
-            "weight": next(iter(named), None),
+            "weight": next(iter(_words("weight", filter(None, (weight,)), [COUNT])), None),
         },
     )
     # The project's file is one that is named alone.
     file = ProjectFile() if config is None else read_project_file(Path(config))
-    sides = measured_of(base), measured_of(new)
-    found = judge_files(*sides, request.question(file))
+    return _judged(measured_of(base), measured_of(new), request.question(file))
+
+
+def _judged(base: Measured, new: Measured, question: Question) -> FileComparison:
+    found = judge_files(base, new, question)
     assert isinstance(found.content, Comparison)
-    return FileComparison(found.content, doubts(*sides), found.code, found.reason)
+    return FileComparison(found.content, doubts(base, new), found.code, found.reason)
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

@@ -209,9 +209,7 @@ def run_performance_test(
         Under either name; by default a GPU if there is one.
     profiler : {'native', 'python'}
         Kernel time, the default where the framework has a profiler, or the wall clock.
-    warmup : int
-        Calls before.
-    runs : int
+    warmup, runs : int
         Number of untimed calls, and of timed ones after them.
     framework : str
         By default that whose functions, arrays or device are given, or the only one imported.

@@ -146,14 +146,7 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
     if rows > 1:
         found.update(coordinates)
     for other, extents in tuples.items():
-        for by, axis in axes.items():
-            if axis is not None and -len(extents) <= axis < len(extents):
-                found["element along", other, by] = extents[axis]
-        if position and int(position) < len(extents):
-            found["own element", other] = extents[int(position)]
-        for i, extent in enumerate(extents):
-            found["element", other, f"{i}"] = extent
-        found["elements of shape", other] = math.prod(extents)
+        found.update(_of_tuple(other, extents, axes, position))
     for other, shape in shapes.items():
         if position and not other.startswith(f"{name}.") and int(position) < len(shape):
             found["own axis", other] = shape[int(position)]
@@ -171,6 +164,19 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
             found["last axes", other, f"{count}"] = math.prod(shape[-count:])
     # Of one axis, the numbers are rather indices in one row.
     return {**found, **coordinates}
+
+
+def _of_tuple(
+    other: str, extents: Sequence[int], axes: Mapping[str, int | None], position: str
+) -> Iterator[tuple[Key, int]]:
+    for by, axis in axes.items():
+        if axis is not None and -len(extents) <= axis < len(extents):
+            yield ("element along", other, by), extents[axis]
+    if position and int(position) < len(extents):
+        yield ("own element", other), extents[int(position)]
+    for i, extent in enumerate(extents):
+        yield ("element", other, f"{i}"), extent
+    yield ("elements of shape", other), math.prod(extents)
 
 
 def _mapped(

@@ -2,14 +2,16 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from opperf.commands.bisect import bisect as bisecting_command
+from opperf.commands import bisect
 from opperf.comparison.statistics.data import Verdict
-from opperf.errors import OpperfError
+from opperf.errors import INCONCLUSIVE, OpperfError
+from opperf.history.bisection.results import VERSION, Bisection, Figure
+from opperf.history.bisection.results import State as BisectionState
+from opperf.history.builds import Recipe
 from opperf.history.checking import check_history
 from opperf.history.detection import Rate
 from opperf.history.events import Kind, State
@@ -19,6 +21,8 @@ from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.history.timelines import read_history
 from opperf.opperf import cli
+from opperf.repository import Commit
+from opperf.results.output import STDOUT
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 
@@ -284,35 +288,33 @@ def test_wrong_words_are_one_line(opperf, words, message):
     assert "\n" not in str(caught.value)
 
 
+COMMITS = (Commit("00" * 20), Commit("ab" * 20, subject="rounds"))
+SAME = Figure("c forward", "c", "sum", "x", "forward", Verdict.SAME, 0.0, 0.01, 6, -0.01, 0.01)
+
+
 @pytest.mark.parametrize(
-    "report, state, said",
+    "outcome, more, code, state, said",
     [
-        ({"outcome": "same", "is_open": False}, "noise", "both commits are the same"),
-        ({"outcome": "same", "is_open": True}, "new", ""),
-        (
-            {"outcome": "found", "first_bad": [{"sha": "ab" * 20, "subject": "rounds"}]},
-            "confirmed",
-            "abababababab"[:10] + " (rounds)",
-        ),
-        ({"outcome": "inconclusive"}, "new", ""),
+        ("same", {"ends": (SAME,)}, INCONCLUSIVE, "noise", "both commits are the same"),
+        ("same", {}, INCONCLUSIVE, "new", ""),
+        ("found", {"first": 1, "last": 1}, 0, "confirmed", "ababababab (rounds)"),
+        ("inconclusive", {}, INCONCLUSIVE, "new", ""),
     ],
 )
-def test_bisection_measures_the_case_that_changed(opperf, monkeypatch, report, state, said):
-    called = []
-
-    def bisect(words, **_):
-        called.append(words)
-        Path(words[words.index("--") - 1]).write_text(json.dumps({**report, "sessions": []}))
-        return 0
-
-    monkeypatch.setattr(bisecting_command, "main", bisect)
+def test_bisection_measures_the_case_that_changed(
+    opperf, monkeypatch, outcome, more, code, state, said
+):
+    asked = []
+    begun = BisectionState(VERSION, "/r", COMMITS, Recipe())
+    found_by = Bisection(outcome, begun, **{"ends": (), **more})
+    monkeypatch.setattr(bisect, "bisected", lambda request: asked.append(request) or found_by)
     _, events = found(opperf)
-    number = events["softmax", "forward"]["event"]
-    code, out = opperf_bisect(opperf, number)
-    assert code == 0 and said in out
-    words = called[0]
-    assert words[:2] == [sha(CHANGED - 1), sha(CHANGED)]
-    assert words[2:6] == ["--ops", "relu", "--blocks", "4"] and words[-2:] == ["make", "-j2"]
+    ended, out = opperf_bisect(opperf, events["softmax", "forward"]["event"])
+    assert ended == code and said in out
+    (request,) = asked
+    assert (request.good, request.bad) == (sha(CHANGED - 1), sha(CHANGED))
+    assert request.operators.ops == ("relu",) and request.build == ("make", "-j2")
+    assert [request.blocks, *request.output_files] == [4, STDOUT]
     _, events = found(opperf)
     assert events["softmax", "forward"]["state"] == state
 

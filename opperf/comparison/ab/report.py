@@ -172,29 +172,8 @@ def report_of(
     plan = session.plan
     a, b = session.arms[:2]
     pairs = {pair.id: pair for pair in session.pairs}
-    found, missing = findings(session), missing_figures(session)
-    checks, doubtful = session.checks, doubts(session)
-
-    def row(one: CaseVerdict) -> Row:
-        fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
-        if one.case in missing:
-            fields["verdict"] = Verdict.MISSING
-        return Row(
-            **_figure(one, pairs),
-            **fields,
-            detectable=_change(one.detectable),
-            note=missing.get(one.case)
-            or "; ".join(filter(None, (one.note, doubtful.get(one.case)))),
-            settings=pairs[pair_of(one.case)].settings,
-            basis=basis_text(one, found.get(one.case)),
-        )
-
-    rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
-    rows += map(row, untimed(session))
-    if plan.kind == "checks":
-        rows += (_checked(pair, checks[pair.id]) for pair in session.pairs)
-    gone = [absence for absence in plan.absences if absence.is_missing]
-    rows += (row for absence in gone for row in _rows_without(absence))
+    checks = session.checks
+    rows = _rows(session, analysis)
     looks = plan.thresholds.looks
     margin = plan.thresholds.margin
     known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
@@ -209,7 +188,7 @@ def report_of(
         complete=session.closing is not None,
         valid=analysis.valid,
         reason=analysis.reason,
-        cases=len(pairs) + len(gone),
+        cases=len(pairs) + sum(absence.is_missing for absence in plan.absences),
         processes=session.n_processes,
         blocks=looks[analysis.looks - 1] if analysis.looks else 0,
         block_cap=looks[-1],
@@ -246,6 +225,34 @@ def report_of(
         loaded=plan.loaded,
         same_files=plan.same_files,
     )
+
+
+def _rows(session: Session, analysis: Analysis) -> list[Row]:
+    pairs = {pair.id: pair for pair in session.pairs}
+    found, missing = findings(session), missing_figures(session)
+    checks, doubtful = session.checks, doubts(session)
+
+    def row(one: CaseVerdict) -> Row:
+        fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
+        if one.case in missing:
+            fields["verdict"] = Verdict.MISSING
+        return Row(
+            **_figure(one, pairs),
+            **fields,
+            detectable=_change(one.detectable),
+            note=missing.get(one.case)
+            or "; ".join(filter(None, (one.note, doubtful.get(one.case)))),
+            settings=pairs[pair_of(one.case)].settings,
+            basis=basis_text(one, found.get(one.case)),
+        )
+
+    rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
+    rows += map(row, untimed(session))
+    if session.plan.kind == "checks":
+        rows += (_checked(pair, checks[pair.id]) for pair in session.pairs)
+    gone = [absence for absence in session.plan.absences if absence.is_missing]
+    rows += (row for absence in gone for row in _rows_without(absence))
+    return rows
 
 
 def _shown(arm: ArmSpec, role: str) -> str:

@@ -131,26 +131,12 @@ def check_report(
     counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
     said = "; ".join(filter(None, counts)) or "No open loss"
     title = f"{project.name}, {branch or 'all branches'}: {said}"
-    commits = pluralize(len(checked.order), "commit")
-    prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
-    if checked.over_budget:
-        prose.append(
-            f"{pluralize(len(checked.over_budget), 'change')} less clear than those that the "
-            "alerts of their time were spent on."
-        )
-    kept = checked.kept([row.event for row in rows])
-    if kept:
-        prose.append(
-            f"{pluralize(len(kept), 'event')} of other settings "
-            f"({'; '.join(sorted({event.settings or 'unknown' for event in kept}))}): what these "
-            f"settings ({checked.settings}) do not find stays."
-        )
     return Report(
         command=COMMAND,
         title=title,
         headline=said,
         sections=[
-            Section(prose=prose),
+            Section(prose=_prose(rows, checked, history)),
             _stopped(stopped),
             _events("Slower, larger or more", losses, _together(losses)),
             _events("Faster, smaller or less", gains),
@@ -178,6 +164,24 @@ def check_report(
         header=COLUMNS,
         rows=[_values(row) for row in rows],
     )
+
+
+def _prose(rows: Sequence[Row], checked: Checked, history: History) -> list[str]:
+    commits = pluralize(len(checked.order), "commit")
+    prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
+    if checked.over_budget:
+        prose.append(
+            f"{pluralize(len(checked.over_budget), 'change')} less clear than those that the "
+            "alerts of their time were spent on."
+        )
+    kept = checked.kept([row.event for row in rows])
+    if kept:
+        prose.append(
+            f"{pluralize(len(kept), 'event')} of other settings "
+            f"({'; '.join(sorted({event.settings or 'unknown' for event in kept}))}): what these "
+            f"settings ({checked.settings}) do not find stays."
+        )
+    return prose
 
 
 def _values(row: Row) -> tuple[object, ...]:

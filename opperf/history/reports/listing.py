@@ -18,11 +18,11 @@ from opperf.history.reports.verdicts import (
 )
 from opperf.history.store.reading import StoredEnvironment
 from opperf.history.store.rows import Project, StoredRun
-from opperf.history.timelines import History
-from opperf.history.verdicts import NOTHING, Evidence
+from opperf.history.timelines import History, Timeline
+from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.plurals import pluralize
 from opperf.reports.model import Column, Report, Section, Table, names, numbers, texts, words
-from opperf.repository import sha_text
+from opperf.repository import Commit, sha_text
 
 COMMAND = "history list"
 
@@ -56,22 +56,7 @@ def series_report(
         for line, commit, verdict in zip(shown, latest, verdicts, strict=True)
     ]
     keys = list(dict.fromkeys(line.key.environment for line in shown))
-    figures = [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
-    columns = [
-        numbers("Series", [f"#{line.id}" for line in shown]),
-        names("Operator", [line.facts.name for line in shown]),
-        texts("Inputs", [line.facts.inputs for line in shown]),
-        words("Metric", [line.key.metric for line in shown], is_whole=True),
-        numbers("Figures", [str(len(line.run)) for line in shown]),
-        words("At", [commit.short for commit in latest], is_whole=True),
-        numbers("Latest", figures),
-    ]
-    if stops:
-        columns.append(words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True))
-    if any(verdicts):
-        columns.append(Column("Verdict, B/A", list(map(verdict_cell, verdicts))))
-    if len(keys) > 1:
-        columns.append(words("Environment", [line.key.environment for line in shown]))
+    columns = _columns(shown, latest, stops, verdicts)
     machines = [
         f"{key}: {environments[key].label or 'unknown'}" for key in keys if key in environments
     ]
@@ -96,6 +81,32 @@ def series_report(
         header=SERIES,
         rows=rows,
     )
+
+
+def _columns(
+    shown: Sequence[Timeline],
+    latest: Sequence[Commit],
+    stops: Mapping[int, str],
+    verdicts: Sequence[SessionVerdict | None],
+) -> list[Column]:
+    figures = [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
+    columns = [
+        numbers("Series", [f"#{line.id}" for line in shown]),
+        names("Operator", [line.facts.name for line in shown]),
+        texts("Inputs", [line.facts.inputs for line in shown]),
+        words("Metric", [line.key.metric for line in shown], is_whole=True),
+        numbers("Figures", [str(len(line.run)) for line in shown]),
+        words("At", [commit.short for commit in latest], is_whole=True),
+        numbers("Latest", figures),
+    ]
+    if stops:
+        columns.append(words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True))
+    if any(verdicts):
+        columns.append(Column("Verdict, B/A", list(map(verdict_cell, verdicts))))
+    environments = [line.key.environment for line in shown]
+    if len(set(environments)) > 1:
+        columns.append(words("Environment", environments))
+    return columns
 
 
 def _stops(history: History, events: Sequence[Event]) -> dict[int, str]:
