@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.execution.run_header import make_folder
-from opperf.experiments.planning import Models
 from opperf.experiments.repeating import PROFILER
 from opperf.experiments.selection import Matrix
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
@@ -285,6 +283,9 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         if path.is_file() and not (runner.no_resume or self.overwrite):
             resume = "" if resume is None else resume
         if not (self.dry_run or self.list_only):
+            # Help and completion do without the import.
+            from opperf.execution.run_header import make_folder
+
             make_folder(path)
         resumption = msgspec.structs.replace(self.resumption, resume=resume)
         return msgspec.structs.replace(self, output_file=path, resumption=resumption)
@@ -377,6 +378,9 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             partition=request.partition.part,
             settings=request.settings,
         )
+        # Help and completion do without the import.
+        from opperf.experiments.planning import Models
+
         resolved = request.resolved(Models(matrix), choice, selection, output, say)
         for path, source in files:
             check_own_settings(path, source, resolved.explicit)

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from opperf.execution.case_source import CaseSource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
@@ -24,6 +23,7 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import check_combinations
 
 if TYPE_CHECKING:
+    from opperf.execution.case_source import CaseSource
     from opperf.requests.running import EndedRun, Watch
 
 

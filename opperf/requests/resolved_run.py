@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opperf.execution.case_source import CaseSource
-from opperf.execution.executor import LOCAL
 from opperf.execution.fleet.nodes import FleetOptions
-from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, Interpreter, Status, Wrapping
@@ -19,6 +16,9 @@ from opperf.requests.replays import WrittenTraces
 from opperf.sources.base import SourceFile
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+
+if TYPE_CHECKING:
+    from opperf.execution.case_source import CaseSource
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,18 @@ class ResolvedRun:
     @property
     def has_operators(self) -> bool:
         """Whether cases of the registry are measured, not those of files or models alone."""
+        # Help and completion do without the import.
+        from opperf.execution.planning import RegistrySource
+
         is_all = isinstance(self.source, RegistrySource) and not self.files
         return bool(self.selection.patterns) or is_all
 
     @property
     def may_compile_ahead(self) -> bool:
         """Whether cases are compiled beside others: not if how long that takes is asked for."""
+        # Help and completion do without the import.
+        from opperf.execution.executor import LOCAL
+
         asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)
         is_local = self.executor == LOCAL and self.wrapping is None
         return self.source.compiles_ahead and self.compile_ahead and is_local and not asked

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.execution.planning import RegistrySource
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
 from opperf.model.declaring import number_between
@@ -201,6 +200,9 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         """Opens files, installs environments and names the output; `command` is kept in the run
         file. None, also said, where `changed_since` leaves nothing to measure. Raises `UsageError`
         for contradictory fields, the errors of files of cases, and `InstallationError`."""
+        # Help and completion do without the import.
+        from opperf.execution.planning import RegistrySource
+
         given = self.given
         check_shape_options(given)
         choice = self.choose_framework()

@@ -12,9 +12,6 @@ import msgspec
 
 from opperf.environments.specification import EnvironmentSpec, Installed
 from opperf.errors import UsageError
-from opperf.execution.executor import RAY
-from opperf.execution.fleet.counting import NodeCounts, count_nodes
-from opperf.experiments.benches import BenchEnvironment, Benches, Environments
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings
 from opperf.reports.formats import RUN
@@ -54,6 +51,8 @@ from opperf.suites.resolving import Suite, is_suite_file
 from opperf.suites.system import Machine, System, SystemNode, obstacles
 
 if TYPE_CHECKING:
+    from opperf.execution.fleet.counting import NodeCounts
+    from opperf.experiments.benches import BenchEnvironment, Environments
     from opperf.suite_results.suite_run import SuiteRun
 
 # What reads and validates results loads NumPy: help and completion do without it.
@@ -130,6 +129,9 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def resolve(self, say: Say, command: str) -> ResolvedRun:
         """Resolves the files, installs environments and names the output; `command` is kept in the
         run file, and resumes the run. Raises `OpperfError`."""
+        from opperf.execution.executor import RAY
+        from opperf.execution.fleet.counting import count_nodes
+        from opperf.experiments.benches import Benches
         from opperf.suite_results.saving_sizes import check_table
 
         suite = self.suite.resolved()
@@ -172,6 +174,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def ended(self, run_file: Path, resolved: ResolvedRun) -> EndedSuite:
         """Returns the results of a run that has ended, and adds what was sized to the table of
         sizes. Raises `OpperfError`."""
+        from opperf.experiments.benches import Benches
         from opperf.suite_results.saving_sizes import save_sizes
         from opperf.suite_results.suite_run import load
 
@@ -188,6 +191,8 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def _environments(self, suite: Suite, benches: Sequence[Bench], say: Say) -> Environments:
         """Returns the environments of benches, installed: the own one of each, or one for each of
         `requirements`, which has what the own one has besides."""
+        from opperf.experiments.benches import BenchEnvironment
+
         asked = self.environments.requirements
         if self.own_environment:
             if asked:
@@ -339,6 +344,7 @@ def _of_bench(
 ) -> Sequence[BenchEnvironment] | str:
     """Returns the environments of a bench by what `--with` adds to its own one, or why one of them
     cannot be installed."""
+    from opperf.experiments.benches import BenchEnvironment
     from opperf.suite_results.suite_run import WITH
 
     found = []
