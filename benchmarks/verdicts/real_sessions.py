@@ -89,12 +89,12 @@ def main() -> int:
     print(f"{options.sessions} sessions of each order, {options.more / REPEATS:.1%} more work")
     print(f"{'order':12}{'invalid':>9}{'with a flag':>13}{'figures flagged':>17}{'seconds':>9}")
     for order, sessions in ended.items():
-        valid = [one for one in sessions if one.is_valid]
-        figures = sum(one.figures for one in valid)
-        share = sum(one.flagged for one in valid) / figures if figures else 0.0
-        seconds = sum(one.elapsed_s for one in sessions) / len(sessions)
+        valid = [made for made in sessions if made.is_valid]
+        figures = sum(made.figures for made in valid)
+        share = sum(made.flagged for made in valid) / figures if figures else 0.0
+        seconds = sum(made.elapsed_s for made in sessions) / len(sessions)
         print(
-            f"{order:12}{len(sessions) - len(valid):9}{sum(one.flagged > 0 for one in valid):13}"
+            f"{order:12}{len(sessions) - len(valid):9}{sum(made.flagged > 0 for made in valid):13}"
             f"{share:17.1%}{seconds:9.1f}"
         )
     return 0

@@ -26,6 +26,7 @@ from opperf.requests.declaring import (
     declared,
 )
 from opperf.requests.dumps import Dumps
+from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.measuring import MeasuringRequest
 from opperf.requests.outputs import file_option, format_option
 from opperf.requests.parsers import Words, split_commas, words_among
@@ -88,7 +89,7 @@ def _batch_sizes(values: Words) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def _patterns(spellings: str, help: str, metavar: str = "REGEX") -> Option:
+def _models(spellings: str, help: str, metavar: str) -> Option:
     return Option(spellings, help, metavar=metavar, section=CASES)
 
 
@@ -96,34 +97,23 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
     """Measures models, each under every combination of settings that can be."""
 
     names: Annotated[tuple[str, ...], argument("[MODEL]...", gather=split_models)] = ()
-    filter: Annotated[
-        tuple[str, ...],
-        _patterns(
-            "-k --filter",
-            "Only models whose names have a match, whatever the case. Repeat it for several.",
-        ),
-    ] = ()
-    exclude: Annotated[
-        tuple[str, ...],
-        _patterns("-x --exclude", "No models whose names have a match. Repeat it for several."),
-    ] = ()
+    filter: ModelFilter = ()
+    exclude: ModelExclude = ()
     filter_by_tier: Annotated[
         tuple[int, ...],
-        _patterns(
+        _models(
             "--filter-by-tier",
             "Only models of this tier, 1 to 3, besides those of --filter.",
             "TIER",
         ),
     ] = ()
-    exclude_by_tier: Annotated[
-        tuple[int, ...], _patterns("--exclude-by-tier", "No models of this tier.", "TIER")
-    ] = ()
+    exclude_by_tier: ExcludeByTier = ()
     suites: Annotated[
-        tuple[str, ...], _patterns("--suite-name", "A suite, as a MODEL names it.", "SUITE")
+        tuple[str, ...], _models("--suite-name", "A suite, as a MODEL names it.", "SUITE")
     ] = ()
     torchbench: Annotated[
         Path | None,
-        _patterns("--torchbench", "The suite of TorchBench in this checkout.", "DIR"),
+        _models("--torchbench", "The suite of TorchBench in this checkout.", "DIR"),
     ] = None
     axes_file: Annotated[
         Path | None,

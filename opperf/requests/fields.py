@@ -25,6 +25,32 @@ Columns = Annotated[
 ]
 
 
+ModelFilter = Annotated[
+    tuple[str, ...],
+    Option(
+        "-k --filter",
+        "Only models whose names have a match, whatever the case. Repeat it for several.",
+        metavar="REGEX",
+        section=CASES,
+    ),
+]
+
+ModelExclude = Annotated[
+    tuple[str, ...],
+    Option(
+        "-x --exclude",
+        "No models whose names have a match. Repeat it for several.",
+        metavar="REGEX",
+        section=CASES,
+    ),
+]
+
+ExcludeByTier = Annotated[
+    tuple[int, ...],
+    Option("--exclude-by-tier", "No models of this tier.", metavar="TIER", section=CASES),
+]
+
+
 def dimensions_option(what: str, default: str = "") -> Option:
     """Returns the declaration of the dimensions that records are grouped by; `what` is made for
     their values, `default` is the help's for none."""

@@ -3,20 +3,23 @@ reads and checks the file of a run to resume."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.planning import framework_axes, process_of
 from opperf.execution.run_header import cached_path, read_selection, run_file_path
 from opperf.execution.workers import Workers
+from opperf.experiments.benches import Benches
 from opperf.experiments.planning import MATRIX, Models
 from opperf.folders import DATA, unfinished_folder
+from opperf.machine.pinning import cpus_arguments
 from opperf.model import DECLARED, Run, Wrapping
 from opperf.model.runs import REQUEST
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import check_folder
-from opperf.requests.declaring import declared, fixed_values
+from opperf.requests.declaring import Say, declared, fixed_values
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.results import output, run_files
 from opperf.results.kept import (
@@ -140,15 +143,18 @@ def try_to_keep(file: Path) -> tuple[KeptRun | None, str]:
         return None, f"warning: this run is not kept: {error}; {DATA} names another folder"
 
 
-def read_unfinished(run_file: Path, request: ResolvedRun) -> tuple[Run, list[str]]:
-    """Returns the run to resume, and warnings about its file. Raises `RunFileError`."""
+def read_unfinished(run_file: Path, request: ResolvedRun, warn: Say) -> Run:
+    """Returns the run to resume, and warns of its file. Raises `RunFileError`."""
     if not run_file.exists():
         path = request.resume or request.output
         if path.is_file() and is_run_file(path):
             raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
         raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
     check_is_run(run_file)
-    return read_run(run_file)
+    run, warnings = read_run(run_file)
+    for warning in warnings:
+        warn(f"warning: {warning}")
+    return run
 
 
 def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:
@@ -183,6 +189,8 @@ def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection
             check_same("--framework", framework, request.framework.name)
     selection, axes = read_selection(run)
     begun, fields = options.get(REQUEST, {}), declared(type(request.asked))
+    if not isinstance(begun, Mapping):
+        raise RunFileError("the run file has no valid request; replace it with --overwrite")
     for name, (asked, default) in fixed_values(request.asked).items():
         if name in explicit:
             both = begun.get(name, default), asked
@@ -204,3 +212,25 @@ def check_resumed(run: Run, workers: Workers, request: ResolvedRun) -> Selection
     if request.wrapping is not None:
         check_same_programs(run.header.wrapping, request.wrapping)
     return selection
+
+
+def resume_advice(run_file: Path, request: ResolvedRun) -> str:
+    """Returns where the records of a run that was cut short are, and what resumes it."""
+    if isinstance(request.source, Benches):
+        # Its file and options say which benches there are.
+        words = [word for word in shlex.split(request.command) if word != "--overwrite"]
+        if not any(word.startswith("--resume") for word in words):
+            words.append("--resume")
+        return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
+    words = ["opperf", request.source.program, "--resume"]
+    is_unnamed = request.is_default_output and request.output != run_file
+    if is_unnamed:
+        words.append(display(run_file))
+    elif request.resume or request.output == run_file:
+        words.append(str(run_file))
+    if request.output != run_file or run_file.suffix != ".jsonl":
+        words += ["-f", request.output_format]
+    if request.output != run_file and not is_unnamed:
+        words += ["-o", str(request.output)]
+    words += cpus_arguments(request.cpus)
+    return f"the records are in {run_file}. Resume with: {shlex.join(words)}"

@@ -21,7 +21,7 @@ from opperf.extras import check_extras
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument
-from opperf.requests.fields import number_option
+from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter, number_option
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 
@@ -156,14 +156,6 @@ FORMATS_OF = {
 """The formats of each report, the default first."""
 
 
-def _patterns(spellings: str, help: str) -> Option:
-    return Option(spellings, help, metavar="REGEX", section=CASES)
-
-
-def _tiers(spellings: str, help: str) -> Option:
-    return Option(spellings, help, metavar="TIER", section=CASES)
-
-
 def _side(spellings: str, help: str) -> Option:
     return number_option(spellings, help, "INCHES", OUTPUT, low=1, high=100, kind=float)
 
@@ -242,27 +234,18 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             section=COMPARISON,
         ),
     ] = "exec"
-    filter: Annotated[
-        tuple[str, ...],
-        _patterns(
-            "-k --filter",
-            "Only models whose names have a match, whatever the case. Repeat it for several.",
-        ),
-    ] = ()
-    exclude: Annotated[
-        tuple[str, ...],
-        _patterns("-x --exclude", "No models whose names have a match. Repeat it for several."),
-    ] = ()
+    filter: ModelFilter = ()
+    exclude: ModelExclude = ()
     filter_by_tier: Annotated[
         tuple[int, ...],
-        _tiers(
+        Option(
             "--filter-by-tier",
             "Only models of this tier of TorchBench's, 1 to 3, besides those of --filter.",
+            metavar="TIER",
+            section=CASES,
         ),
     ] = ()
-    exclude_by_tier: Annotated[
-        tuple[int, ...], _tiers("--exclude-by-tier", "No models of this tier.")
-    ] = ()
+    exclude_by_tier: ExcludeByTier = ()
     title: Annotated[
         str,
         Option(

@@ -4,7 +4,6 @@ measured."""
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,10 +27,9 @@ from opperf.execution.profiling import check_programs, profiling
 from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_header
 from opperf.execution.workers import Workers, build, lane_count
-from opperf.experiments.benches import Benches
 from opperf.frameworks.mentioned import report_choice
 from opperf.machine.core_use import read_gauge
-from opperf.machine.pinning import Pinning, cpus_arguments
+from opperf.machine.pinning import Pinning
 from opperf.metrics import metrics_by_name, process_settings
 from opperf.model import PROGRAM, Case, Closing, Header, Interpreter, Run, Status, Wrapping
 from opperf.model.runs import REQUEST
@@ -47,6 +45,7 @@ from opperf.requests.keeping import (
     keep_finished,
     keep_replaced,
     read_unfinished,
+    resume_advice,
 )
 from opperf.requests.replays import WrittenTraces
 from opperf.requests.resolved_run import ResolvedRun, quick_settings
@@ -119,11 +118,7 @@ def perform(request: ResolvedRun, watch: Watch, keeps: bool = True) -> EndedRun:
     run_file = choose_run_file(request)
     if not request.list_only and run_file.is_file():
         check_free(run_file)
-    unfinished = None
-    if request.resuming:
-        unfinished, warnings = read_unfinished(run_file, request)
-        for warning in warnings:
-            watch.warn(f"warning: {warning}")
+    unfinished = read_unfinished(run_file, request, watch.warn) if request.resuming else None
     own = unfinished.header.interpreters if unfinished else ()
     interpreters = request.interpreters or restore(own, watch.say)
     with Pinning(request.cpus) as pinning, Workers(interpreters, pinning) as workers:
@@ -143,6 +138,7 @@ def perform(request: ResolvedRun, watch: Watch, keeps: bool = True) -> EndedRun:
             return planned
         for text in keep_replaced(run_file, request):
             watch.announce(text)
+        compile_work(work, request, workers, watch)
         begun = time.monotonic()
         try:
             run = measure_work(work, run_file, request, workers, pinning, started, watch)
@@ -299,6 +295,14 @@ class Paces:
                 warn(f"warning: {warning}")
 
 
+def compile_work(work: Work, request: ResolvedRun, workers: Workers, watch: Watch) -> None:
+    """Compiles what remains, before there is a record that an interruption could keep."""
+    build(workers, work.remaining, watch.say)
+    if request.may_compile_ahead:
+        shown = partial(watch.progress, title="compiled ")
+        compile_ahead(workers, work.remaining, watch.say, shown)
+
+
 def measure_work(
     work: Work,
     run_file: Path,
@@ -308,13 +312,8 @@ def measure_work(
     started: float,
     watch: Watch,
 ) -> Run:
-    """Compiles and measures what remains, writes each record as it is made, and returns the file's
-    content. `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor`
-    do."""
-    build(workers, work.remaining, watch.say)
-    if request.may_compile_ahead:
-        shown = partial(watch.progress, title="compiled ")
-        compile_ahead(workers, work.remaining, watch.say, shown)
+    """Measures what remains, writes each record as it is made, and returns the file's content.
+    `started` is by the monotonic clock. Raises as `execute_to_file` and `open_executor` do."""
     task = Task(
         work.remaining,
         workers.interpreters,
@@ -377,25 +376,3 @@ def _write_output(run: Run, run_file: Path, request: ResolvedRun, warn: Say) -> 
         raise OutputError(f"{error}; {resume_advice(run_file, request)}") from error
     for line in missing:
         warn(f"warning: {line}")
-
-
-def resume_advice(run_file: Path, request: ResolvedRun) -> str:
-    """Returns where the records of a run that was cut short are, and what resumes it."""
-    if isinstance(request.source, Benches):
-        # Its file and options say which benches there are.
-        words = [word for word in shlex.split(request.command) if word != "--overwrite"]
-        if not any(word.startswith("--resume") for word in words):
-            words.append("--resume")
-        return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
-    words = ["opperf", request.source.program, "--resume"]
-    is_unnamed = request.is_default_output and request.output != run_file
-    if is_unnamed:
-        words.append(display(run_file))
-    elif request.resume or request.output == run_file:
-        words.append(str(run_file))
-    if request.output != run_file or run_file.suffix != ".jsonl":
-        words += ["-f", request.output_format]
-    if request.output != run_file and not is_unnamed:
-        words += ["-o", str(request.output)]
-    words += cpus_arguments(request.cpus)
-    return f"the records are in {run_file}. Resume with: {shlex.join(words)}"

@@ -1,4 +1,4 @@
-"""What bounds the integers in an operator's inputs: the extent that they index, or a number.
+"""The bounds of the integers in an operator's inputs: the extent that they index, or a number.
 
 It is found from the operator's own rule: an extent that is the limit of the numbers in each of its
 configurations, at several sizes. So it holds for whatever indices an operator of any framework
@@ -30,7 +30,7 @@ LONGEST_TAIL = 3
 """Maximum axes of an image or volume, whose elements are counted row by row."""
 
 Key = tuple[str, ...]
-"""What a limit is, and of which arguments: `("along", "self", "dim")`."""
+"""The kind of a limit, and its arguments: `("along", "self", "dim")`."""
 
 Defaults = Mapping[str, int | None]
 """Values of the arguments `AXES` where a call omits them; None is no axis, of the elements in
@@ -111,8 +111,8 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
     name, _, position = place.partition(".")
     # Lengths of a tensor have its name: `data_lengths`.
     others = sorted(
-        (one for one in places(arguments) if one[0] != place),
-        key=lambda one: not name.startswith(one[0]),
+        (named for named in places(arguments) if named[0] != place),
+        key=lambda named: not name.startswith(named[0]),
     )
     shapes = {other: spec.shape for other, spec in others if spec.shape}
     numbers = {
@@ -196,7 +196,7 @@ def _mapped(
 
 def _whole(value: object) -> tuple[int, ...]:
     """Returns a tuple of integers as it is; an empty one for any other value."""
-    if isinstance(value, tuple) and all(type(one) is int for one in value):
+    if isinstance(value, tuple) and all(type(number) is int for number in value):
         return value
     return ()
 
@@ -245,7 +245,7 @@ def find_bounds(
         bound = _common(listed)
         if bound is not None:
             of[place] = bound
-        elif any(one.is_exact for one in listed) and not _are_below_all(listed):
+        elif any(case.is_exact for case in listed) and not _are_below_all(listed):
             free.append(place)
     return Bounds(of, frozenset(free), defaults)
 
@@ -278,11 +278,11 @@ def _flat(data: object) -> Iterator[object]:
 def _common(listed: Sequence[_Seen]) -> Bound | None:
     """Returns the limit that all configurations have in common: of the likeliest kind, and the
     least of several of that kind and argument; None if there is none."""
-    exact = any(one.is_exact for one in listed)
+    exact = any(case.is_exact for case in listed)
     for shift in SHIFTS if exact else (0,):
         keys = [
             key
-            for key in dict.fromkeys(key for one in listed for key in one.limits)
+            for key in dict.fromkeys(key for case in listed for key in case.limits)
             if _holds(key, shift, listed)
         ]
         if not keys:
@@ -291,37 +291,39 @@ def _common(listed: Sequence[_Seen]) -> Bound | None:
             _, alike = next(groupby(keys, lambda key: key[:2]))
             return Bound(tuple(alike), shift)
         # Each is at least the limit, and one of them is it.
-        owner = keys[0][1] if all(one.is_permuted for one in listed) else None
+        owner = keys[0][1] if all(case.is_permuted for case in listed) else None
         return Bound(tuple(key for key in keys if owner in (None, key[1])))
     return None
 
 
 def _holds(key: Key, shift: int, listed: Sequence[_Seen]) -> bool:
     """Whether a key leads to the limit in each configuration that has its arguments."""
-    own = [one for one in listed if one.present.issuperset(_arguments(key))]
+    own = [case for case in listed if case.present.issuperset(_arguments(key))]
     return bool(own) and all(
-        key in one.limits
+        key in case.limits
         and (
-            one.limits[key] + shift == one.high
-            if one.is_exact
-            else one.limits[key] + shift >= one.high
+            case.limits[key] + shift == case.high
+            if case.is_exact
+            else case.limits[key] + shift >= case.high
         )
-        and (shift < 1 or one.low >= 1)
-        for one in own
+        and (shift < 1 or case.low >= 1)
+        for case in own
     )
 
 
 def _arguments(key: Key) -> Iterator[str]:
     """Yields the arguments that a key needs, without those that have defaults."""
     if key[0] in ("number", "mapped"):
-        yield from (one.partition(".")[0] for one in key[1:3])
+        yield from (name.partition(".")[0] for name in key[1:3])
     else:
         yield key[1].partition(".")[0]
 
 
 def _are_below_all(listed: Sequence[_Seen]) -> bool:
     """Whether the numbers are below every extent of the other tensors: they may index any."""
-    extents = [[extent for key, extent in one.limits.items() if key[0] == "axis"] for one in listed]
+    extents = [
+        [extent for key, extent in case.limits.items() if key[0] == "axis"] for case in listed
+    ]
     return all(
-        one.high <= min(own) if own else False for one, own in zip(listed, extents, strict=True)
+        case.high <= min(own) if own else False for case, own in zip(listed, extents, strict=True)
     )

@@ -93,7 +93,7 @@ def test_cases_of_other_process_settings_have_an_environment_of_their_own(fake, 
 def test_what_is_not_there_is_called_as_the_user_called_it(tmp_path, resume, named):
     given = SimpleNamespace(resume=resume, output=Path("out.json"))
     with pytest.raises(RunFileError, match=f"^{named}: there is no unfinished run to resume"):
-        read_unfinished(tmp_path / "out.json-0123.jsonl", given)
+        read_unfinished(tmp_path / "out.json-0123.jsonl", given, print)
 
 
 def test_an_output_that_is_a_run_file_itself_is_resumed_by_its_name(tmp_path):
@@ -101,4 +101,4 @@ def test_an_output_that_is_a_run_file_itself_is_resumed_by_its_name(tmp_path):
     output.write_text('{"line":"header"')
     given = SimpleNamespace(resume=None, output=output)
     with pytest.raises(RunFileError, match=f"that.jsonl is a run file: .*--resume {output}$"):
-        read_unfinished(tmp_path / "that.jsonl-0123.jsonl", given)
+        read_unfinished(tmp_path / "that.jsonl-0123.jsonl", given, print)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from opperf.models.base import SIZES
@@ -107,7 +108,7 @@ def _row(
     small: Size,
     default: Size,
     large: Size,
-    common: Mapping[str, Any] = {},  # noqa: B006  (not changed)
+    common: Mapping[str, Any] = MappingProxyType({}),
     length: int = 0,
     pixels: int = 0,
 ) -> Row:

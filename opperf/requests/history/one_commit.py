@@ -47,7 +47,7 @@ from opperf.reports.summary import nothing_measured
 from opperf.repository import Checkout, Commit
 from opperf.requests.history.adding import told
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.running import Watch, Work, measure_work, plan_work
+from opperf.requests.running import Watch, Work, compile_work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
@@ -159,6 +159,7 @@ class OneCommit:
             work = without(planned.work, there)
             if not work.remaining:
                 return _all_there(planned, there)
+            compile_work(work, request, workers, self._watch)
             run = measure_work(work, run_file, request, workers, pinning, started, self._watch)
         _check_loaded(run.records, built, run_file)
         return self._measured(commit, run, run_file, planned, there)

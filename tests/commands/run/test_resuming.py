@@ -1,5 +1,6 @@
 """A run that was cut short goes on with the words that it was begun with, whatever they set."""
 
+import json
 import shlex
 import sys
 
@@ -7,6 +8,8 @@ import click
 import pytest
 
 from opperf.commands.run import run
+from opperf.errors import RunFileError
+from opperf.requests import running
 from opperf.results.runfile import read_run
 from tests.commands.run.test_running import COUNTS, opperf  # noqa: F401
 from tests.conftest import InProcessWorkers
@@ -123,3 +126,26 @@ def test_the_same_line_with_resume_goes_on(opperf, monkeypatch, option):  # noqa
     assert {record.id for record in again.records} == {record.id for record in whole.records}
     imports = {case.settings.imports for case in whole.cases}
     assert {settings.imports for settings in asked} == imports
+
+
+def test_what_is_interrupted_before_there_is_a_record_names_none(opperf, monkeypatch, capsys):  # noqa: F811
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "build", interrupt)
+    with pytest.raises(click.exceptions.Abort):
+        opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    assert "Resume with" not in capsys.readouterr().err
+    assert not (opperf.folder / "run.jsonl").exists()
+
+
+def test_a_damaged_request_of_the_run_to_resume_is_refused(opperf):  # noqa: F811
+    opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    path = opperf.folder / "run.jsonl"
+    cut_short(path)
+    first, *rest = path.read_text().splitlines(keepends=True)
+    header = json.loads(first)
+    header["options"]["request"] = ["relu"]
+    path.write_text("".join([json.dumps(header) + "\n", *rest]))
+    with pytest.raises(RunFileError, match="the run file has no valid request"):
+        opperf("--resume", "run.jsonl")

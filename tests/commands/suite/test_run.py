@@ -16,7 +16,7 @@ from opperf.execution.workers import Workers
 from opperf.experiments.benches import Benches
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
-from opperf.requests.running import resume_advice
+from opperf.requests.keeping import resume_advice
 from opperf.requests.suites.files import SuiteFiles
 from opperf.requests.suites.running import benches_at
 from opperf.results.runfile import read_run
