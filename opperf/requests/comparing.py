@@ -80,6 +80,7 @@ class LimitFields(Group, frozen=True, kw_only=True):
             read_tolerance,
             metavar="[OPERATOR:]METRIC=TOLERANCE",
             section=COMPARISON,
+            may_differ=True,
         ),
     ] = ()
     config: Annotated[
@@ -91,6 +92,7 @@ class LimitFields(Group, frozen=True, kw_only=True):
             "folder or above it in the repository]",
             metavar="FILE",
             section=COMPARISON,
+            may_differ=True,
         ),
     ] = None
 
@@ -113,6 +115,7 @@ Weight = Annotated[
         "geometric mean of the ratios weighted by count; in text, md, json, html and "
         "html-fragment.",
         section=COMPARISON,
+        may_differ=True,
     ),
 ]
 

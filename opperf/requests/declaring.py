@@ -43,9 +43,9 @@ SECTIONS = (
 )
 """Titles of the sections of a command's help, in their order."""
 
-FREE = frozenset({COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
+FREE = frozenset({ARMS, COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
 """Sections of fields that a run may be resumed with other values of: its file has the cases, and
-says under which programs they are profiled."""
+says under which programs they are profiled. Arms are compared as a whole."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,8 @@ class Declared(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether a resumed run has to have the same value; those of axes have several names."""
-        free = self.option.may_differ or self.option.section in FREE or self.group == "axes"
-        return not free
+        """Whether a resumed run has to have the same value."""
+        return not (self.option.may_differ or self.option.section in FREE)
 
     @property
     def is_required(self) -> bool:
@@ -333,7 +332,8 @@ def fixed_values(request: Request) -> dict[str, tuple[Any, Any]]:
     return {
         name: (_as_json(value_of(request, name)), _as_json(field.default))
         for name, field in declared(type(request)).items()
-        if field.is_fixed and not field.is_required
+        # Axes have values of several names.
+        if field.is_fixed and field.group != "axes" and not field.is_required
     }
 
 

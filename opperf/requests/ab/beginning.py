@@ -52,7 +52,7 @@ from opperf.requests.ab.planning import (
     plan_arms,
 )
 from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Work
-from opperf.requests.declaring import ARMS, CLUSTER, COMMITS, ENDING, OUTPUT, value_of
+from opperf.requests.declaring import value_of
 from opperf.requests.installing import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
@@ -321,22 +321,11 @@ class _Beginning:
         return writer
 
 
-FREE = {
-    *(
-        name
-        for name, field in FIELDS.items()
-        if field.option.section in (ARMS, COMMITS, CLUSTER, OUTPUT, ENDING)
-    ),
-    *("locked", "executor", "cpus", "weight", "tolerances", "config", "budget_s"),
-}
-"""Fields that a resumed session may have another value of, or that are compared as arms."""
-
-
 def facts(request: ResolvedAb, threads: Threads, order: Order | None = None) -> dict[str, Fact]:
     """Returns what a session is begun with, by field, and is resumed with too."""
     thresholds, settings = request.thresholds, request.selection.settings
     found: dict[str, Fact] = {}
-    for name in (name for name in FIELDS if name not in FREE):
+    for name in (name for name, field in FIELDS.items() if field.is_fixed):
         value = value_of(request.asked, name)
         if name in DECLARED:
             value = request.axes.get(name) or getattr(settings, name)

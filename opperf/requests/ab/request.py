@@ -296,6 +296,7 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             number_between(0),
             metavar="SECONDS",
             section=PRECISION,
+            may_differ=True,
         ),
     ] = None
     report: Annotated[
@@ -345,6 +346,7 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             "Where the session is measured: on this machine, or ray, one node of a cluster, which "
             "has both arms and nothing else meanwhile.",
             section=SETTINGS,
+            may_differ=True,
         ),
     ] = "local"
     cluster: ClusterNodes = ClusterNodes()
