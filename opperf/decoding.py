@@ -167,11 +167,22 @@ def decode(decoder: Callable[[bytes], T], text: bytes) -> T:
         _check_keys(text, msgspec.json.decode(text))
     except RecursionError:
         raise msgspec.DecodeError(TOO_DEEP) from None
-    except UnicodeDecodeError:
-        raise msgspec.DecodeError("it is no text in UTF-8") from None
     except EqualKeysError as error:
         raise msgspec.DecodeError(str(error)) from None
+    except (UnicodeDecodeError, msgspec.DecodeError):
+        # msgspec from 0.23 on has an error and a message of its own for such bytes.
+        if _is_utf8(text):
+            raise
+        raise msgspec.DecodeError("it is no text in UTF-8") from None
     return made
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def decode_as(text: bytes, kind: type[T]) -> T:

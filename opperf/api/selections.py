@@ -209,8 +209,10 @@ def run_performance_test(
         Under either name; by default a GPU if there is one.
     profiler : {'native', 'python'}
         Kernel time, the default where the framework has a profiler, or the wall clock.
-    warmup, runs : int
-        Number of untimed calls, and of timed ones after them.
+    warmup : int
+        Untimed calls.
+    runs : int
+        Timed calls after them.
     framework : str
         By default that whose functions, arrays or device are given, or the only one imported.
     save : str or path
