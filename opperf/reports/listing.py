@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.model import ListedOperator, Parameter
 from opperf.plurals import pluralize
-from opperf.reports.model import Cell, Column, Report, Section, Table, numbers, words
+from opperf.reports.fields import (
+    LABEL,
+    NUMBER,
+    TEXT,
+    WORD,
+    Field,
+    objects_of,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Report, Section
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -17,63 +27,37 @@ def parameter_text(parameter: Parameter) -> str:
     return f"{parameter.name}={parameter.default}"
 
 
-class Field(NamedTuple):
-    """A column of the list of operators."""
-
-    title: str
-    read: Callable[[ListedOperator], str]
-    wraps: bool = False
-    is_number: bool = False
-
-
-FIELDS = (
-    Field("Operator", lambda listed: listed.operator.label),
+FIELDS: tuple[Field[ListedOperator], ...] = (
+    Field("operator", "Operator", LABEL, lambda listed: listed.operator.label),
+    Field("cases", "Cases", NUMBER, lambda listed: listed.cases),
+    Field("category", "Category", LABEL, lambda listed: listed.operator.category),
     Field(
-        "Cases", lambda listed: "" if listed.cases is None else str(listed.cases), is_number=True
-    ),
-    Field("Category", lambda listed: listed.operator.category),
-    Field(
+        "parameters",
         "Parameters",
-        lambda listed: ", ".join(map(parameter_text, listed.operator.parameters)),
-        wraps=True,
+        TEXT,
+        lambda listed: list(map(parameter_text, listed.operator.parameters)),
+        extra=1,
     ),
-    Field("Rule", lambda listed: listed.rule or "none"),
-    Field("Aliases", lambda listed: ", ".join(listed.operator.aliases), wraps=True),
-    Field("Namespace", lambda listed: listed.operator.namespace),
+    Field("rule", "Rule", LABEL, lambda listed: listed.rule or "none", extra=2),
+    Field("aliases", "Aliases", TEXT, lambda listed: listed.operator.aliases, extra=3),
+    Field("namespace", "Namespace", LABEL, lambda listed: listed.operator.namespace, extra=4),
 )
-"""Columns of the list, the most important first."""
-
-ALWAYS = 3
-"""Columns that a narrow terminal shows as well."""
+"""Columns of the list, the most important first; a narrow terminal shows three as well."""
 
 
 def operators_report(operators: Sequence[ListedOperator]) -> Report:
     """Returns a row for each operator; of a single one, also what its cases stand for."""
-    cells = [[field.read(listed) for listed in operators] for field in FIELDS]
-    columns = tuple(
-        Column(
-            field.title,
-            [Cell(text) for text in own],
-            is_number=field.is_number,
-            wraps=field.wraps,
-            is_whole=not field.wraps,
-            # The first are the most important.
-            extra=max(0, index + 1 - ALWAYS),
-        )
-        for index, (field, own) in enumerate(zip(FIELDS, cells, strict=True))
-    )
     whys = operators[0].whys if len(operators) == 1 else ()
     closing = _closing(operators)
     return Report(
-        command="list",
-        title="",
-        sections=(
-            Section(table=Table(columns, is_ranked=True)),
+        "list",
+        "",
+        (
+            Section(table=table_of(FIELDS, operators, is_ranked=True)),
             Section(closing, items=whys) if whys else Section(prose=[closing]),
         ),
-        data=list(operators),
-        header=[field.title.lower() for field in FIELDS],
-        rows=[list(row) for row in zip(*cells, strict=True)],
+        list(operators),
+        *rows_of(FIELDS, operators),
     )
 
 
@@ -110,21 +94,22 @@ def categories(operators: Iterable[ListedOperator]) -> list[Category]:
     ]
 
 
+CATEGORY_FIELDS: tuple[Field[Category], ...] = (
+    Field("category", "Category", WORD, lambda row: row.category),
+    Field("operators", "Operators", NUMBER, lambda row: row.operators),
+    Field("cases", "Cases", NUMBER, lambda row: row.cases),
+)
+
+
 def categories_report(operators: Sequence[ListedOperator]) -> Report:
     """Returns a report with a row for each category."""
     found = categories(operators)
-    columns = (
-        words("Category", [row.category for row in found]),
-        numbers("Operators", [str(row.operators) for row in found]),
-        numbers("Cases", [str(row.cases) for row in found]),
-    )
     number = len(found)
     closing = f"{number} {'category' if number == 1 else 'categories'}, {_closing(operators)}"
     return Report(
-        command="list",
-        title="",
-        sections=(Section(table=Table(columns)), Section(prose=[closing])),
-        data=[row._asdict() for row in found],
-        header=Category._fields,
-        rows=found,
+        "list",
+        "",
+        (Section(table=table_of(CATEGORY_FIELDS, found)), Section(prose=[closing])),
+        objects_of(CATEGORY_FIELDS, found),
+        *rows_of(CATEGORY_FIELDS, found),
     )

@@ -1,0 +1,183 @@
+"""The declaration of columns: of a tuple of fields and some objects are made the table of a report,
+the header and rows of its CSV, and its objects in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from opperf.reports.model import Cell, Column, Table, Tone
+from opperf.results.text import Shown
+from opperf.results.units import Figure, Unit, choose_unit
+
+Item = TypeVar("Item")
+
+
+def _text(value: Any) -> str:
+    """Returns a value as text: words are separated by commas, None is empty."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _no_tone(value: Any) -> Tone:
+    return ""
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column has, and so how tables write, align and wrap it."""
+
+    text: Callable[[Any], str] = _text
+    tone: Callable[[Any], Tone] = _no_tone
+    is_number: bool = False
+    """Whether it is aligned to the right, and neither cut nor wrapped."""
+    is_name: bool = False
+    """Whether it is code."""
+    wraps: bool = False
+    is_whole: bool = False
+    """Whether a text is neither cut nor wrapped while other columns can be."""
+    unit: Unit | str | None = None
+    """Of figures: the unit, or that of a metric, of which tables choose one that suits all."""
+    file_size: float = 1.0
+    """Size of the unit of figures in files, in that of the metric."""
+
+
+NAME = ColumnKind(is_name=True)
+"""A name of code, such as an operator's."""
+
+LABEL = ColumnKind(is_whole=True)
+"""A word of few letters, such as a category."""
+
+WORD = ColumnKind()
+"""A text that is cut where there is not enough room."""
+
+TEXT = ColumnKind(wraps=True)
+"""A text that takes several lines where there is not enough room."""
+
+NUMBER = ColumnKind(is_number=True)
+
+
+def _shown(write: Callable[[Any], str], none: str = "") -> ColumnKind:
+    return ColumnKind(lambda value: none if value is None else write(value), is_number=True)
+
+
+COUNT = _shown("{:,}".format)
+
+PERCENT = _shown(lambda share: f"{100 * share:.1f} %")
+"""A share of 1."""
+
+
+def figure(unit: Unit | str, file_size: float = 1.0) -> ColumnKind:
+    """Returns the kind of figures in a unit, or in that which suits them of a metric's unit."""
+    return ColumnKind(is_number=True, unit=unit, file_size=file_size)
+
+
+TIME = figure("ns")
+
+MEMORY = figure("B")
+
+
+@dataclass(frozen=True)
+class Field(Generic[Item]):
+    """A column of some objects."""
+
+    key: str
+    """In JSON and CSV; empty where they do not have it."""
+    title: str | None
+    """In tables; None where they do not have it."""
+    kind: ColumnKind
+    read: Callable[[Item], Any]
+    """Returns a text, number, `Figure`, sequence or structure of an object, or None."""
+    shown: Callable[[Item], Cell | Figure | str | None] | None = None
+    """What tables have in the place of the value."""
+    extra: int = 0
+    """Above 0 of a column that may be dropped for want of room, the highest number first."""
+    is_optional: bool = False
+    """Whether tables omit it where no object has it."""
+    is_key: bool = False
+    """Whether its numbers, as texts do, say what a row is of."""
+    among: Sequence[Shown] | None = None
+    """Of inputs, which are read as `Shown`: all cases of the run, from which a shorter text must
+    tell those of the rows."""
+    page_title: str = ""
+
+    def value(self, item: Item) -> Any:
+        """Returns the value of an object as files have it, with all digits."""
+        found = self.read(item)
+        if self.among is not None:
+            return found[1]
+        if isinstance(found, Figure):
+            found = found.value
+        return found if found is None or self.kind.file_size == 1 else found / self.kind.file_size
+
+    def cell(self, item: Item) -> Cell:
+        """Returns the cell of an object in a table."""
+        found = self.value(item) if self.among is not None else self.read(item)
+        shown = found if self.shown is None else self.shown(item)
+        if isinstance(shown, Cell):
+            return shown
+        if self.kind.unit is not None:
+            figure = Figure(shown) if isinstance(shown, (int, float)) else shown
+            return Cell(figure, self.kind.tone(found))
+        text = self.kind.text(found) if self.shown is None else str(shown or "")
+        return Cell(text, self.kind.tone(found))
+
+    def entry(self, item: Item) -> str | int | float | None:
+        """Returns the cell of an object in CSV: what is no text or number as tables have it."""
+        found = self.value(item)
+        if isinstance(found, bool):
+            return str(found).lower()
+        return found if isinstance(found, (str, int, float)) else str(self.cell(item).value or "")
+
+    def column(self, items: Sequence[Item]) -> Column:
+        """Returns the column of objects in a table."""
+        kind, unit = self.kind, self.kind.unit
+        cells = [self.cell(item) for item in items]
+        if isinstance(unit, str):
+            figures = (cell.value for cell in cells if isinstance(cell.value, Figure))
+            unit = choose_unit(unit, figures)
+        return Column(
+            self.title or "",
+            cells,
+            unit,
+            is_number=kind.is_number,
+            is_name=kind.is_name,
+            wraps=kind.wraps,
+            extra=self.extra,
+            is_whole=kind.is_whole,
+            is_key=self.is_key,
+            cases=None if self.among is None else (list(map(self.read, items)), self.among),
+            page_title=self.page_title,
+        )
+
+
+def table_of(fields: Iterable[Field[Item]], items: Iterable[Item], **more: Any) -> Table:
+    """Returns the table of objects, a row each; `more` are fields of `Table`."""
+    listed = list(items)
+    columns = ((field, field.column(listed)) for field in fields if field.title is not None)
+    return Table(
+        tuple(
+            column
+            for field, column in columns
+            if not field.is_optional or any(cell.value not in ("", None) for cell in column.cells)
+        ),
+        **more,
+    )
+
+
+def rows_of(
+    fields: Iterable[Field[Item]], items: Iterable[Item]
+) -> tuple[list[str], list[list[Any]]]:
+    """Returns the header of CSV and its rows, one for each object."""
+    written = [field for field in fields if field.key]
+    return [field.key for field in written], [
+        [field.entry(item) for field in written] for item in items
+    ]
+
+
+def objects_of(fields: Iterable[Field[Item]], items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Returns the objects as JSON has them."""
+    written = [field for field in fields if field.key]
+    return [{field.key: field.value(item) for field in written} for item in items]
