@@ -1,4 +1,4 @@
-"""The figures of a run for other tools, and their names.
+"""The figures of a run for other tools.
 
 Bencher's metric format, version 0 (`bencher run --adapter json`): benchmarks, each an object of
 measures with a `value` and, if there is an interval, `lower_value` and `upper_value`; units are
@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import statistics
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,26 +20,18 @@ from opperf import model
 from opperf.errors import RunFileError
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.metrics import exported_metrics, metrics_in
-from opperf.model import identity_of
 from opperf.plurals import pluralize
 from opperf.results.details import display_details
-from opperf.results.settings import changed_settings_text
-from opperf.results.text import inputs_text
+from opperf.results.figures import CaseName, case_name, distinct_names
 from opperf.results.units import unit_of
 from opperf.results.verifications import is_wrong
-
-LONGEST = 896
-"""Most characters of a name: Bencher allows 1024, of which an eighth is for the settings."""
 
 
 class ExportEntry(NamedTuple):
     """A record with figures to export, and its name."""
 
     record: model.Record
-    name: str
-    """`relu[data: (1024, 1024)]`, with the case's id if another one would have that name."""
-    place: str
-    """Framework and settings: `mxnet cpu(0) float32 native`."""
+    name: CaseName
     metrics: tuple[model.Metric, ...]
 
 
@@ -50,11 +41,8 @@ def select_figures(run: model.Run) -> tuple[list[ExportEntry], list[str]]:
     kept = [(record, metrics) for record, metrics in found if metrics]
     if not kept:
         raise RunFileError("the run has no results to export: no case was measured")
-    names = unique_names([record for record, _ in kept])
-    selected = [
-        ExportEntry(record, name, place_of(record.case), metrics)
-        for (record, metrics), name in zip(kept, names, strict=True)
-    ]
+    names = distinct_names({record.id: case_name(record.case) for record, _ in kept})
+    selected = [ExportEntry(record, names[record.id], metrics) for record, metrics in kept]
     wrong = sum(map(is_wrong, run.records))
     left = len(found) - len(kept) - wrong
     warnings = [f"excluded: {pluralize(left, 'case')} not measured"] if left else []
@@ -81,41 +69,6 @@ def _finite_metrics(record: model.Record) -> tuple[model.Metric, ...]:
     )
 
 
-def unique_names(records: Sequence[model.Record]) -> list[str]:
-    """Returns a name for each record, from operator and inputs. If cases would have the same name
-    although their settings are the same too, each of these names contains the case's id: tools
-    compare runs by names, so that a name must not depend on cases that differ in any of these."""
-    named = [
-        (f"{record.case.label}[{inputs_text(record.case)}]", place_of(record.case))
-        for record in records
-    ]
-    shared = Counter((name[:LONGEST], place) for name, place in named)
-    return [
-        name
-        if shared[name[:LONGEST], place] == 1 and len(name) <= LONGEST
-        else _with_id(name, record.id)
-        for (name, place), record in zip(named, records, strict=True)
-    ]
-
-
-def _with_id(name: str, id: str) -> str:
-    ending = f" {id}]"
-    return name.removesuffix("]")[: LONGEST - len(ending)] + ending
-
-
-def place_of(case: model.Case) -> str:
-    """Returns a case's framework, device, dtype, profiler and changed settings as text."""
-    identity = identity_of(case.settings)
-    always = ("device", "dtype", "profiler")
-    words = [case.target.framework, *(str(identity[name]) for name in always)]
-    words += [
-        f"{name}={value}"
-        for name, value in identity.items()
-        if name not in always and value != model.DEFAULTS[name]
-    ]
-    return " ".join(words)
-
-
 def are_finite(values: Iterable[float]) -> bool:
     """Returns whether all values can be written as JSON."""
     return all(math.isfinite(value) for value in values)
@@ -130,7 +83,7 @@ def bencher(run: model.Run) -> tuple[dict[str, Any], list[str]]:
     """Returns the run's medians and warnings. Raises `RunFileError` if there is none."""
     found, warnings = select_figures(run)
     return {
-        f"{entry.name} {entry.place}": {
+        str(entry.name): {
             MEASURES.get(metric.name, metric.name): _measure(entry.record.summaries[metric.name])
             for metric in entry.metrics
         }
@@ -158,7 +111,7 @@ def _entry(one: ExportEntry, metric: model.Metric) -> dict[str, Any]:
     summary = one.record.summaries[metric.name]
     unit = unit_of(summary.unit)
     entry: dict[str, Any] = {
-        "name": f"{one.name} {metric.name} {one.place}",
+        "name": f"{one.name} {metric.name}",
         "unit": unit.name,
         "value": summary.median / unit.size,
         "extra": f"median of {pluralize(summary.n, 'sample')}\ncase {one.record.id}",
@@ -245,14 +198,13 @@ def _benchmark(
     one: ExportEntry, metric: str, samples: Sequence[float], environment: model.Environment | None
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
-    settings = changed_settings_text(identity_of(case.settings))
-    name = f"{case.label}.{metric}{one.name.removeprefix(case.label)}"
+    name = one.name.of_metric(metric)
     return {
-        "group": f"{case.label}.{metric}",
-        "name": f"{name} {settings}".rstrip(),
-        "fullname": f"{one.place}::{name}",
+        "group": name.called,
+        "name": str(name),
+        "fullname": str(name),
         "params": model.display_arguments(case),
-        "param": inputs_text(case),
+        "param": name.parameters,
         "extra_info": {
             "id": record.id,
             "details": display_details(case),

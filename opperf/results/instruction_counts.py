@@ -1,8 +1,8 @@
 """Results as PyTorch's suite of instruction counts writes them: one JSON object, whose values are
 the times and the counts of each benchmark, of all repeats.
 
-A benchmark is one pass of one case: `mm[self: (2, 3), mat2: (3, 4)] forward`, with the settings
-that are not at their defaults before the pass. Times are in seconds; both are for a single call.
+A benchmark is one pass of one case: `mm[self: (2, 3), mat2: (3, 4); torch] forward`. Times are in
+seconds; both are for a single call.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from datetime import datetime
 from typing import Any
 
 from opperf.instruments.instructions import CALLGRIND
-from opperf.model import DEFAULTS, PASSES, Run, Status, identity_of
-from opperf.results.exports import unique_names
-from opperf.results.settings import changed_settings_text
+from opperf.model import PASSES, Run, Status
+from opperf.results.figures import case_name, distinct_names
 
 VERSION = 0
 """The version of the suite with this layout."""
@@ -26,9 +25,6 @@ NS_PER_S = 1e9
 
 COUNTS = dict(zip(PASSES, (metric.name for metric in CALLGRIND.metrics), strict=False))
 """The metric with the counts of each pass, whose times have its own name."""
-
-USUAL = {**DEFAULTS, "profiler": CALLGRIND.profiler}
-"""Defaults of what such a file is made of."""
 
 
 def instruction_counts_text(run: Run, names: Sequence[str] = ()) -> str:
@@ -40,18 +36,18 @@ def instruction_counts(run: Run) -> dict[str, Any]:
     """Returns the object of a run; `md5` is equal for runs of the same cases."""
     measured = [record for record in run.records if record.status is Status.OK]
     cases = " ".join(sorted(case.id for case in run.cases))
+    names = distinct_names({record.id: case_name(record.case) for record in measured})
     return {
         "version": VERSION,
         "md5": hashlib.md5(cases.encode(), usedforsecurity=False).hexdigest(),
         "start_time": _seconds(run.header.started),
         "end_time": None if run.closing is None else _seconds(run.closing.finished),
         "values": {
-            " ".join(filter(None, (name, changed_settings_text(settings, USUAL), label))): {
+            f"{names[record.id]} {label}": {
                 "times": [time / NS_PER_S for time in _finite(record.samples.get(label))],
                 "counts": _finite(record.samples.get(metric)),
             }
-            for record, name in zip(measured, unique_names(measured), strict=True)
-            for settings in [identity_of(record.case.settings)]
+            for record in measured
             for label, metric in COUNTS.items()
             if label in record.samples or metric in record.samples
         },

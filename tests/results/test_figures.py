@@ -1,12 +1,14 @@
-"""Figures in the units of results."""
+"""Names of cases, and figures in the units of results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from opperf.model import Record
+from opperf.model import OperatorTarget, Record, Settings, TensorSpec
+from opperf.results.figures import LONGEST, case_name, distinct_names
 from opperf.results.units import device_label, sort_by_operator, statistic_value
 
 MakeRecord = Callable[..., Record]
@@ -37,3 +39,49 @@ def test_device_labels() -> None:
 def test_records_of_one_operator_keep_their_order(make_record: MakeRecord) -> None:
     records = [make_record(name, shape=(n,)) for name, n in (("b", 9), ("a", 7), ("b", 3))]
     assert sort_by_operator(records) == [records[1], records[0], records[2]]
+
+
+def names(*records: Record) -> list[str]:
+    named = distinct_names({record.id: case_name(record.case) for record in records})
+    return [str(named[record.id]) for record in records]
+
+
+def changed(record: Record, **fields: Any) -> Record:
+    case = msgspec.structs.replace(record.case, **fields)
+    return msgspec.structs.replace(record, case=case, id=case.id)
+
+
+def test_a_name_has_inputs_framework_and_changed_settings(make_record: MakeRecord) -> None:
+    usual, mask = make_record(), make_record("abs", mask=TensorSpec((2,), "int8"))
+    trained = changed(usual, settings=Settings(phase="train", device="gpu(1)", runs=7, seed=3))
+    assert names(usual, mask, trained) == [
+        "relu[data: (1024, 1024); mxnet]",
+        "abs[data: (1024, 1024), mask: (2,) int8; mxnet]",
+        "relu[data: (1024, 1024); mxnet; gpu(1), phase train]",
+    ]
+    assert str(case_name(usual.case).of_metric("forward")) == (
+        "relu.forward[data: (1024, 1024); mxnet]"
+    )
+
+
+def test_an_id_tells_cases_of_one_name_apart(make_record: MakeRecord) -> None:
+    usual = make_record()
+    other = changed(usual, target=OperatorTarget("mxnet", "relu", namespace="np"))
+    assert names(usual, other) == [
+        f"relu[data: (1024, 1024); mxnet; {record.id}]" for record in (usual, other)
+    ]
+
+
+def of_length(make_record: MakeRecord, length: int, ending: str = "") -> Record:
+    """A record whose name takes so many characters."""
+    rest = len("relu[data: (1024, 1024), text: ; mxnet]")
+    return make_record(text="x" * (length - rest - len(ending)) + ending)
+
+
+def test_the_length_of_a_name_is_limited(make_record: MakeRecord) -> None:
+    fits, too_long = of_length(make_record, LONGEST), of_length(make_record, LONGEST + 1)
+    ((name,), (cut,)) = names(fits), names(too_long)
+    assert len(name) == len(cut) == LONGEST
+    assert name.endswith("xxx; mxnet]") and cut.endswith(f"xxx; {too_long.id}]")
+    alike = names(*(of_length(make_record, 1000, ending) for ending in "ab"))
+    assert len(set(alike)) == 2 and {len(name) for name in alike} == {LONGEST}

@@ -20,6 +20,8 @@ from tests.results.conftest import summary
 
 COUNTED = Settings(profiler="instructions")
 
+NAME = "relu[self: (2, 3); torch; profiler instructions]"
+
 
 def a_case(shape, settings=COUNTED):
     return Case(OperatorTarget("torch", "relu"), {"self": TensorSpec(shape)}, settings)
@@ -59,17 +61,21 @@ def test_every_repeat_of_a_pass_is_kept():
     assert found["version"] == 0 and found["end_time"] - found["start_time"] == 60
     assert found["start_time"] == 1767323045
     assert found["values"] == {
-        "relu[self: (2, 3)] forward": {"times": [], "counts": [100.0, 101.0]},
-        "relu[self: (2, 3)] backward": {"times": [], "counts": [200.0]},
+        "relu[self: (2, 3); torch; profiler instructions] forward": {
+            "times": [],
+            "counts": [100.0, 101.0],
+        },
+        f"{NAME} backward": {
+            "times": [],
+            "counts": [200.0],
+        },
     }
 
 
 def test_times_are_seconds():
     case = a_case((4,), Settings())
     found = instruction_counts(a_run(a_record(case, forward=[1500.0, math.nan])))
-    assert found["values"] == {
-        "relu[self: (4,)] profiler native forward": {"times": [1.5e-6], "counts": []}
-    }
+    assert found["values"] == {"relu[self: (4,); torch] forward": {"times": [1.5e-6], "counts": []}}
 
 
 def test_equal_sums_are_of_equal_cases():
@@ -83,14 +89,3 @@ def test_a_run_that_did_not_end_and_a_case_that_failed():
     failed = Record(case=case, id=case.id, status=Status.FAILED, reason="no")
     text = instruction_counts_text(a_run(failed, closing=False))
     assert json.loads(text)["values"] == {} and json.loads(text)["end_time"] is None
-
-
-def test_cases_that_differ_in_settings_have_them_in_their_names():
-    records = [
-        a_record(a_case((1,), Settings(profiler="instructions", cache=cache)), instructions=[1.0])
-        for cache in ("hot", "cold")
-    ]
-    for some in (records, records[:1]):
-        names = list(instruction_counts(a_run(*some))["values"])
-        expected = ["relu[self: (1,)] forward", "relu[self: (1,)] cache cold forward"]
-        assert names == expected[: len(some)]

@@ -53,7 +53,7 @@ def write(exported: Exported) -> Files:
     """Returns the files of a folder of results."""
     benches = _benches(exported)
     parametrised = {
-        benches[case, metric].name for case, metric in benches if exported.names[case].inputs
+        benches[case, metric].name for case, metric in benches if exported.names[case].parameters
     }
     files: dict[str, bytes] = {}
     results: dict[str, dict[str, Any]] = {}
@@ -99,15 +99,15 @@ def _benches(exported: Exported) -> dict[tuple[str, str], Bench]:
         for entry in run.figures:
             known = KINDS.get(entry.facts.unit, Kind("track", entry.facts.unit))
             size = known_unit(known.unit).size if entry.facts.unit in KINDS else 1.0
-            name = _bench_name(exported.names[entry.key.case].name, entry.key.metric, run)
+            name = _bench_name(exported.names[entry.key.case].called, entry.key.metric, run)
             found[entry.key.case, entry.key.metric] = Bench(name, known, size)
     by_name: dict[str, dict[str, Bench]] = {}
     for (case, metric), bench in found.items():
-        by_name.setdefault(exported.names[case].name, {})[metric] = bench
+        by_name.setdefault(exported.names[case].called, {})[metric] = bench
     measured = {case for case, _ in found}
     for run in exported.runs:
         for entry in run.outcomes:
-            name, case = exported.names[entry.key.case].name, entry.key.case
+            name, case = exported.names[entry.key.case].called, entry.key.case
             if case not in measured:
                 of_time = _bench_name(name, "time", run)
                 time = {"time": Bench(of_time, KINDS[TIME], known_unit("seconds").size)}
@@ -180,7 +180,7 @@ def _row(
 ) -> list[Any]:
     listed = list(cases)
     points = [point for _, point in listed]
-    inputs = [exported.names[case].inputs for case, _ in listed]
+    inputs = [exported.names[case].parameters for case, _ in listed]
 
     # asv fails where a statistic is there and the quartiles are not.
     described = [point if math.isfinite(point.q25) else Point() for point in points]
@@ -224,7 +224,7 @@ def _version(bench: Bench) -> str:
 def _declared(
     bench: Bench, exported: Exported, benches: Mapping[tuple[str, str], Bench]
 ) -> dict[str, Any]:
-    inputs = [exported.names[case].inputs for (case, _), own in benches.items() if own == bench]
+    inputs = [exported.names[case].parameters for (case, _), own in benches.items() if own == bench]
     is_parametrised = any(inputs)
     return {
         "code": "",

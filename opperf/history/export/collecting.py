@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.history.model import OK, Entry, SeriesFacts, SeriesKey
+from opperf.history.model import OK, Entry, SeriesKey
 from opperf.history.store.opening import Store, StoreError
 from opperf.history.store.reading import (
     StoredEnvironment,
@@ -20,18 +19,7 @@ from opperf.history.store.rows import Project, StoredRun
 from opperf.history.store.verdicts import read_verdicts
 from opperf.history.verdicts import SessionVerdict, by_figure
 from opperf.plurals import pluralize
-
-
-class Named(NamedTuple):
-    """The name of a case, which no other case of the export has."""
-
-    name: str
-    inputs: str
-    """Inputs and settings."""
-
-    @property
-    def whole(self) -> str:
-        return f"{self.name}[{self.inputs}]" if self.inputs else self.name
+from opperf.results.figures import CaseName, distinct_names
 
 
 class ExportedRun(NamedTuple):
@@ -56,7 +44,7 @@ class Exported(NamedTuple):
     project: Project
     runs: tuple[ExportedRun, ...]
     environments: Mapping[str, StoredEnvironment]
-    names: Mapping[str, Named]
+    names: Mapping[str, CaseName]
     """By the id of the case."""
     verdicts: Mapping[tuple[str, str], Sequence[SessionVerdict]] = {}
     """By case and metric, the latest first."""
@@ -125,29 +113,19 @@ def collect(
     )
     if not kept:
         raise UsageError(f"{project.name} has no figures to export there")
-    facts = {entry.key.case: entry.facts for run in kept for entry in run.entries}
+    names = {
+        entry.key.case: CaseName.of(of.name, of.inputs, of.framework, of.settings)
+        for run in kept
+        for entry in run.entries
+        for of in [entry.facts]
+    }
     figures = {(entry.key.case, entry.key.metric) for run in kept for entry in run.entries}
     verdicts = by_figure(
         verdict
         for verdict in read_verdicts(store, project)
         if (verdict.key.case, verdict.key.metric) in figures
     )
-    return Exported(project, kept, read_environments(store), _names(facts), verdicts)
-
-
-def _names(facts: Mapping[str, SeriesFacts]) -> dict[str, Named]:
-    """Returns a name for each case: with its id if another one would have the same."""
-    named = {
-        case: Named(of.name, "; ".join(filter(None, (of.inputs, of.settings))))
-        for case, of in facts.items()
-    }
-    shared = Counter(named.values())
-    return {
-        case: name
-        if shared[name] == 1
-        else name._replace(inputs="; ".join(filter(None, (name.inputs, case))))
-        for case, name in named.items()
-    }
+    return Exported(project, kept, read_environments(store), distinct_names(names), verdicts)
 
 
 def last_run(exported: Exported) -> ExportedRun:

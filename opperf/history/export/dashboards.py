@@ -79,7 +79,7 @@ def _bench(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any]
     point = entry.point
     unit = unit_of(entry.facts.unit)
     bench = {
-        "name": f"{exported.names[entry.key.case].whole} {entry.key.metric}",
+        "name": f"{exported.names[entry.key.case]} {entry.key.metric}",
         "value": point.median / unit.size,
         "unit": unit.name,
     }
@@ -111,9 +111,9 @@ def _record(entry: Entry, run: ExportedRun, exported: Exported) -> dict[str, Any
             "name": exported.project.name,
             "mode": "",
             "dtype": "",
-            "extra_info": {"inputs": name.inputs} if name.inputs else {},
+            "extra_info": {"inputs": name.parameters} if name.parameters else {},
         },
-        "model": {"name": name.name, "type": facts.category, "origins": [stored.source]},
+        "model": {"name": name.called, "type": facts.category, "origins": [stored.source]},
         "metric": _metric(entry, exported.verdicts_at(run, entry)),
     }
 

@@ -13,7 +13,7 @@ from opperf.history.model import Entry
 from opperf.history.store.rows import number_or_null
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of
-from opperf.results.exports import COMMIT, LONGEST, MEASURES, VERSION, benchmark_stats
+from opperf.results.exports import COMMIT, MEASURES, VERSION, benchmark_stats
 
 OF_TIMES = {**MEASURES, "time": "latency"}
 """Measures of Bencher for metrics of time that have another name there."""
@@ -26,9 +26,7 @@ def write_bencher(exported: Exported) -> Files:
     run = last_run(exported)
     found: dict[str, dict[str, Any]] = {}
     for entry in run.figures:
-        name = exported.names[entry.key.case].whole
-        if len(name) > LONGEST:
-            name = f"{name[: LONGEST - len(entry.key.case) - 1]} {entry.key.case}"
+        name = str(exported.names[entry.key.case])
         measure = OF_TIMES.get(entry.key.metric, entry.key.metric)
         bounds = {"lower_value": entry.point.low, "upper_value": entry.point.high}
         known = {key: bound for key, bound in bounds.items() if number_or_null(bound) is not None}
@@ -87,15 +85,13 @@ def write_pytest(exported: Exported) -> Files:
 
 
 def _benchmark(entry: Entry, exported: Exported) -> dict[str, Any]:
-    name = exported.names[entry.key.case]
-    own = f"{name.name}.{entry.key.metric}"
-    whole = f"{own}[{name.inputs}]" if name.inputs else own
+    name = exported.names[entry.key.case].of_metric(entry.key.metric)
     return {
-        "group": own,
-        "name": whole,
-        "fullname": whole,
-        "params": {"inputs": name.inputs} if name.inputs else None,
-        "param": name.inputs or None,
+        "group": name.called,
+        "name": str(name),
+        "fullname": str(name),
+        "params": {"inputs": name.parameters} if name.parameters else None,
+        "param": name.parameters or None,
         "extra_info": {"id": entry.key.case},
         "options": {
             "disable_gc": False,
@@ -128,8 +124,8 @@ def write_operator_benchmark(exported: Exported) -> Files:
                 continue
             name = exported.names[case]
             test = {
-                "test_name": name.name,
-                "input_config": name.inputs,
+                "test_name": name.called,
+                "input_config": name.parameters,
                 "mode": "Eager",
                 "run": word,
                 "latency": time.point.median / US,

@@ -1,23 +1,16 @@
-"""What of a run can be exported, and what it is called."""
+"""What of a run can be exported."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import pytest
 
 from opperf.errors import RunFileError
-from opperf.model import Record, Run, Settings, Status
-from opperf.results.exports import (
-    ExportEntry,
-    are_finite,
-    place_of,
-    select_figures,
-    unique_names,
-)
+from opperf.model import Record, Run, Status
+from opperf.results.exports import ExportEntry, are_finite, select_figures
 
 MakeRecord = Callable[..., Record]
 
@@ -37,7 +30,6 @@ def test_the_figures_of_what_was_measured(run: Run) -> None:
         ("abs", ("forward", "backward", "memory")),
         ("relu", ("forward",)),
     ]
-    assert {one.place for one in found} == {"mxnet cpu(0) float32 native"}
     assert warnings == ["excluded: 3 cases not measured"]
 
 
@@ -62,43 +54,6 @@ def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord, stat
     failed = make_record(status=status, summaries=make_record().summaries, reason="no")
     with pytest.raises(RunFileError, match="no case was measured"):
         select_figures(of(run, failed))
-
-
-def named(make_record: MakeRecord, length: int, ending: str = "") -> Record:
-    """A record whose operator and inputs take so many characters."""
-    rest = len("relu[data: (1024, 1024), text: ]")
-    return make_record(text="x" * (length - rest - len(ending)) + ending)
-
-
-def test_a_name_may_have_896_characters(make_record: MakeRecord) -> None:
-    fits, too_long = named(make_record, 896), named(make_record, 897)
-    (name,) = unique_names([fits])
-    assert len(name) == 896 and name.endswith("xxx]")
-    (name,) = unique_names([too_long])
-    assert len(name) == 896 and name.endswith(f"xxx {too_long.id}]")
-
-
-def test_names_that_begin_alike_are_told_apart(make_record: MakeRecord) -> None:
-    names = unique_names([named(make_record, 1000, ending) for ending in "ab"])
-    assert len(set(names)) == 2 and {len(name) for name in names} == {896}
-
-
-def test_a_name_that_only_one_has_is_without_id(make_record: MakeRecord) -> None:
-    assert unique_names([make_record("relu"), make_record("abs")]) == [
-        "relu[data: (1024, 1024)]",
-        "abs[data: (1024, 1024)]",
-    ]
-
-
-def test_a_place_tells_what_is_not_usual(make_record: MakeRecord) -> None:
-    def place(**settings: Any) -> str:
-        case = make_record().case
-        return place_of(msgspec.structs.replace(case, settings=Settings(**settings)))
-
-    assert place(device="gpu(1)", runs=7, seed=3) == "mxnet gpu(1) float32 native"
-    assert place(threads=1, cache="cold", phase="train") == (
-        "mxnet cpu(0) float32 native threads=1 phase=train cache=cold"
-    )
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,9 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
 from opperf.commands.run_files import export
-from opperf.errors import OpperfError, RunFileError
-from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
+from opperf.model import Record, Run, Status, Summary
 from opperf.reports.writing import write
-from opperf.results.exports import (
-    LONGEST,
-    bencher,
-    github_action,
-    pytest_benchmark,
-    unique_names,
-)
+from opperf.results.exports import bencher, github_action, pytest_benchmark
 
 MakeRecord = Callable[..., Record]
 
@@ -194,7 +187,7 @@ def test_an_export_has_every_case_that_was_measured(
 
 def test_bencher(sampled_run: Run, exported: Callable[..., Any]) -> None:
     content = exported(sampled_run, "bencher")
-    assert content["relu[data: (1024, 1024)] mxnet cpu(0) float32 native"] == {
+    assert content["relu[data: (1024, 1024); mxnet]"] == {
         "latency": {"value": 2e6, "lower_value": 1.9e6, "upper_value": 2.1e6},
         "backward-latency": {"value": 3e6, "lower_value": 2.85e6, "upper_value": 3.15e6},
         "memory": {
@@ -203,7 +196,7 @@ def test_bencher(sampled_run: Run, exported: Callable[..., Any]) -> None:
             "upper_value": pytest.approx(4404019.2),
         },
     }
-    assert list(content["relu[data: (8,)] mxnet cpu(0) float32 native"]) == ["latency"]
+    assert list(content["relu[data: (8,); mxnet]"]) == ["latency"]
 
 
 def test_a_single_figure_has_no_interval(
@@ -220,7 +213,7 @@ def test_a_single_figure_has_no_interval(
 def test_github_action(sampled_run: Run, exported: Callable[..., Any]) -> None:
     content = exported(sampled_run, "github-action-benchmark")
     assert content[0] == {
-        "name": "relu[data: (1024, 1024)] forward mxnet cpu(0) float32 native",
+        "name": "relu[data: (1024, 1024); mxnet] forward",
         "unit": "ms",
         "value": 2.0,
         "range": "± 0.1",
@@ -237,8 +230,7 @@ def test_github_action(sampled_run: Run, exported: Callable[..., Any]) -> None:
 def test_pytest_benchmark(sampled_run: Run, exported: Callable[..., Any]) -> None:
     content = exported(sampled_run, "pytest-benchmark")
     first = content["benchmarks"][0]
-    assert first["name"] == "relu.forward[data: (1024, 1024)]"
-    assert first["fullname"] == f"mxnet cpu(0) float32 native::{first['name']}"
+    assert first["name"] == first["fullname"] == "relu.forward[data: (1024, 1024); mxnet]"
     assert first["group"] == "relu.forward"
     assert first["params"] == {"data": [1024, 1024]}
     assert first["extra_info"]["memory_bytes"] == 4194304.0
@@ -297,7 +289,7 @@ def test_pytest_benchmark_itself_compares_two_exports(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Failed to load" not in done.stdout + done.stderr
     assert "benchmark 'relu.forward': 2 tests" in done.stdout
-    assert "relu.forward[data: (1024, 1024)] (new)" in done.stdout
+    assert "relu.forward[data: (1024, 1024); mxnet] (new)" in done.stdout
     assert " (3.00)" in done.stdout
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 9
 
@@ -319,26 +311,6 @@ def test_excluded_figures_are_warned_of(
         f"warning: {path}: excluded: 2 times without samples",
     ]
     assert len(json.loads(done.stdout)["benchmarks"]) == 2
-
-
-def test_names_are_unique_and_not_too_long(make_record: MakeRecord) -> None:
-    usual = make_record()
-    train = msgspec.structs.replace(usual.case, settings=Settings(phase="train"))
-    trained = msgspec.structs.replace(usual, case=train, id=train.id)
-    assert unique_names([usual, trained]) == ["relu[data: (1024, 1024)]"] * 2
-    only = msgspec.structs.replace(usual.case, passes=("forward",))
-    forward = msgspec.structs.replace(usual, case=only, id=only.id)
-    names = unique_names([usual, trained, forward])
-    assert names == [
-        f"relu[data: (1024, 1024) {usual.id}]",
-        "relu[data: (1024, 1024)]",
-        f"relu[data: (1024, 1024) {forward.id}]",
-    ]
-    long = make_record(text="x" * 2000)
-    names = unique_names([usual, make_record(mask=TensorSpec((2,), "int8")), long])
-    assert names[0] == "relu[data: (1024, 1024)]"
-    assert names[1] == "relu[data: (1024, 1024), mask: (2,) int8]"
-    assert len(names[2]) == LONGEST and names[2].endswith(f" {long.id}]")
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -368,67 +340,3 @@ def exported_names(run: Run, tool: str, records: Sequence[Record]) -> list[str]:
         return list(content)
     listed = content["benchmarks"] if tool == "pytest-benchmark" else content
     return [one["name"] for one in listed]
-
-
-def test_settings_are_part_of_a_name(run: Run, make_record: MakeRecord) -> None:
-    one = sampled(make_record(profiler="python"))
-    settings = msgspec.structs.replace(one.case.settings, threads=4, phase="train")
-    one = msgspec.structs.replace(one, case=msgspec.structs.replace(one.case, settings=settings))
-    content, _ = TOOLS["bencher"](msgspec.structs.replace(run, records=(one,)))
-    (name,) = content
-    assert name.endswith("] mxnet cpu(0) float32 python threads=4 phase=train")
-
-
-def outcome(*words: object) -> tuple[int, str]:
-    """The exit code, and the error."""
-    done = CliRunner().invoke(export, [str(word) for word in words])
-    if isinstance(done.exception, OpperfError):
-        return done.exception.exit_code, str(done.exception)
-    return done.exit_code, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "the file is empty"),
-        ('{"relu": []}\n', "not an opperf run file; write one with opperf run -f jsonl"),
-        ('{"line":"header","schema":99}\n', "written in version 99"),
-    ],
-)
-def test_bad_input_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    path, output = tmp_path / "run.jsonl", tmp_path / "out.json"
-    path.write_text(text)
-    code, told = outcome(path, "--to", "bencher", "-o", output)
-    assert code == 2 and words in told and str(path) in told
-    assert not output.exists()
-
-
-def test_nothing_to_export_is_refused(tmp_path: Path, run: Run, make_record: MakeRecord) -> None:
-    path = tmp_path / "run.jsonl"
-    failed = make_record(status=Status.FAILED, reason="no")
-    for records, words in (((), "no record yet"), ((failed,), "no case was measured")):
-        write(msgspec.structs.replace(run, records=records), path, "jsonl")
-        code, told = outcome(path, "--to", "bencher")
-        assert code == 2 and words in told and str(path) in told
-    with pytest.raises(RunFileError):
-        TOOLS["pytest-benchmark"](run=msgspec.structs.replace(run, records=()))
-    assert outcome(tmp_path / "none.jsonl", "--to", "bencher")[0] == 2
-    assert outcome(path, "--to", "excel")[0] == outcome(path)[0] == 2
-
-
-def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
-    path, output = tmp_path / "run.jsonl", tmp_path / "out.json"
-    write(sampled_run, path, "jsonl")
-    before = path.read_bytes()
-    output.write_text("mine")
-    code, told = outcome(path, "--to", "bencher", "-o", output)
-    assert code == 2 and "--overwrite" in told and output.read_text() == "mine"
-    assert outcome(path, "--to", "bencher", "-o", output, "--overwrite")[0] == 0
-    assert json.loads(output.read_text())
-    (tmp_path / "link").symlink_to(path)
-    code, told = outcome(path, "--to", "bencher", "-o", tmp_path / "link", "--overwrite")
-    assert (
-        code == 2
-        and "is an input, and would be overwritten" in told
-        and path.read_bytes() == before
-    )
