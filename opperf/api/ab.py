@@ -18,7 +18,7 @@ from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, text_of, with_names
 from opperf.api.run_result import RunResult
 from opperf.comparison.ab.report import Report, Row
-from opperf.comparison.files.comparison import Comparison
+from opperf.comparison.compared import Comparison
 from opperf.errors import UsageError
 from opperf.reports import model
 from opperf.requests.ab.request import AbRequest

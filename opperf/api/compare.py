@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
-from opperf.comparison.files.comparison import LOOKED_FOR, Change, Comparison, Row
+from opperf.comparison.compared import Change, ComparedRow, Comparison
 from opperf.comparison.files.judging import Question
+from opperf.comparison.files.outcome import LOOKED_FOR
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import ProjectFile, read_project_file
@@ -73,7 +74,7 @@ class FileComparison(Reported):
     """Why it is not 0, in one line."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ComparedRow, ...]:
         """A row for each metric of each case that both files have."""
         return self.comparison.rows
 

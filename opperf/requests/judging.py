@@ -12,7 +12,7 @@ from opperf.errors import INCONCLUSIVE, UsageError
 if TYPE_CHECKING:
     from opperf.comparison.ab.report import Report as ArmReport
     from opperf.comparison.ab.session import Session
-    from opperf.comparison.files.comparison import Comparison
+    from opperf.comparison.compared import Comparison
     from opperf.comparison.files.judging import Question
     from opperf.comparison.files.reading import Measured
     from opperf.comparison.project_file import Limits
@@ -38,8 +38,8 @@ class Judged:
 
 def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
     """Compares two sides. Raises `RunFileError` or `UsageError` if nothing is compared."""
-    from opperf.comparison.files.comparison import outcome
     from opperf.comparison.files.judging import compare
+    from opperf.comparison.files.outcome import outcome
     from opperf.comparison.files.reports import report_of
 
     found = compare(base, new, question)
@@ -49,8 +49,9 @@ def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
 def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None) -> Judged:
     """Compares the arms of a session of counts."""
     from opperf.comparison.ab.session_file import read_arms
-    from opperf.comparison.files.comparison import LOOKED_FOR, SOUND, Comparison
+    from opperf.comparison.compared import Comparison
     from opperf.comparison.files.judging import Question
+    from opperf.comparison.files.outcome import LOOKED_FOR, SOUND
     from opperf.comparison.statistics.data import Verdict
 
     question = Question(

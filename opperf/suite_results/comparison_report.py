@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from opperf.comparison.compared import tone_of
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import gpus_text
 from opperf.reports.markdown import code
@@ -16,7 +17,6 @@ from opperf.reports.model import (
     Section,
     Table,
     Test,
-    Tone,
     names,
     numbers,
     texts,
@@ -32,12 +32,6 @@ from opperf.suite_results.score_report import (
 )
 
 COMMAND = "suite compare"
-
-TONES: Mapping[Verdict, Tone] = {
-    Verdict.REGRESSED: "worse",
-    Verdict.IMPROVED: "better",
-    Verdict.AMBIGUOUS: "open",
-}
 
 TITLES: Mapping[Kind, str] = {
     "broken": "Worked in A, not in B",
@@ -177,7 +171,7 @@ def _table(rows: Sequence[Row]) -> Table:
         names("Bench", [row.facts.name for row in rows]),
         numbers("Ratio [95 % interval]", [ratio_text(row.ratio) for row in rows]),
         words("Verdict", [])._replace(
-            cells=[Cell(row.verdict.value, TONES.get(row.verdict, "")) for row in rows]
+            cells=[Cell(row.verdict.value, tone_of(row.verdict)) for row in rows]
         ),
         numbers("A", performances([row.base for row in rows])),
         numbers("B", performances([row.new for row in rows])),

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.comparison.statistics.distributions import t_exceeded
+from opperf.comparison.statistics.weights import mean_of_logs
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Case, Record, ScriptTarget, Summary, identity_of
 from opperf.suite_results.suite_run import Attempt, BenchResults
@@ -153,7 +154,7 @@ def performance_of(bench: BenchResults) -> Performance | None:
     if not cases:
         return None
     logs = [fmean(math.log(sample.value) for sample in found) for found in cases.values()]
-    return Performance(math.exp(fmean(logs)), unit, cases, _spread(bench))
+    return Performance(mean_of_logs(logs), unit, cases, _spread(bench))
 
 
 NORMAL_MAD = 1.4826

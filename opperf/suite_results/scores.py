@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from opperf.comparison.statistics.weights import geometric_mean
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.model import BenchFacts, Status
 from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
@@ -257,15 +258,12 @@ def _integral(samples: Sequence[tuple[float, float]]) -> float:
 def _group(key: str, value: str, rows: Sequence[Row], total: Ratio | None) -> Group:
     measured = [row for row in rows if row.performance and row.facts.weight]
     units = {row.performance.unit for row in measured if row.performance}
-    weights = math.fsum(row.facts.weight for row in measured)
     mean = None
     if len(units) == 1:
-        logs = (
-            row.facts.weight * math.log(row.performance.value)
-            for row in measured
-            if row.performance
+        mean = geometric_mean(
+            [row.performance.value for row in measured if row.performance],
+            [row.facts.weight for row in measured],
         )
-        mean = math.exp(math.fsum(logs) / weights)
     fail = sum(row.fail for row in rows)
     return Group(key, value, len(rows), fail, total, mean, next(iter(units), "") if mean else "")
 

@@ -4,7 +4,6 @@ removed."""
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from opperf.comparison.ab.process import key, metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.statistics.data import Analysis, Verdict
+from opperf.comparison.statistics.weights import mean_of_logs
 from opperf.frameworks.base import CPU
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.machine.bandwidth import copy_ns
@@ -121,4 +121,4 @@ def _time_ns(session: Session, figure: str) -> float:
         for replicate in session.replicates
         if replicate.phase == "comparison" and replicate.arm == "B" and figure in replicate.values
     ]
-    return math.exp(math.fsum(logs) / len(logs)) if logs else 0.0
+    return mean_of_logs(logs) if logs else 0.0

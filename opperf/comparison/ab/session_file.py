@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from opperf.comparison.ab.session import COUNTS, Session, SessionPlan
+from opperf.comparison.compared import Change, ChangeKind, Side
 from opperf.comparison.explaining.choosing import find_cases, listed
-from opperf.comparison.files.comparison import Change, ChangeKind, Side
 from opperf.comparison.files.reading import Measured, read_records
 from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError, UsageError, suggest

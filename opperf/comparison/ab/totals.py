@@ -10,7 +10,7 @@ from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.untimed import missing_figures
 from opperf.comparison.statistics.data import Analysis
-from opperf.comparison.statistics.weights import Weighed, Weighted, weigh
+from opperf.comparison.statistics.weights import Weighed, Weighted, mean_of_logs, weigh
 from opperf.model import PASSES
 
 
@@ -31,7 +31,7 @@ def weigh_session(session: Session, analysis: Analysis) -> Weighted:
             for name, value in replicate.values.items():
                 if math.isfinite(value):
                     logs.setdefault(name, []).append(value)
-    times = {name: math.exp(math.fsum(found) / len(found)) for name, found in logs.items()}
+    times = {name: mean_of_logs(found) for name, found in logs.items()}
     pairs = session.pairs
     weighed = [found for pair in pairs for found in _weighed(pair, times, ratios)]
     measured = {metric for pair in pairs for metric in PASSES if key(pair.id, metric) in ratios}

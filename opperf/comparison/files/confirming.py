@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import frameworks
-from opperf.comparison.files.comparison import Comparison, Entry, Row
+from opperf.comparison.compared import ComparedRow, Comparison
+from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
@@ -93,7 +94,7 @@ class Source(NamedTuple):
     ids: tuple[str, ...]
 
 
-def _source(rows: Sequence[Row], base: Measured, new: Measured) -> Source | None:
+def _source(rows: Sequence[ComparedRow], base: Measured, new: Measured) -> Source | None:
     """Returns the run file that has all cases, the base before the new one; None without one."""
     for side in (base, new):
         ids = _selectors(rows[:MAX_CASES], side)
@@ -104,7 +105,7 @@ def _source(rows: Sequence[Row], base: Measured, new: Measured) -> Source | None
 
 def _case_words(
     source: Source | None,
-    rows: Sequence[Row],
+    rows: Sequence[ComparedRow],
     patterns: Mapping[str, str],
     base: Measured,
     new: Measured,
@@ -121,7 +122,7 @@ def _case_words(
     return [*named, *selection_words(base.selection or new.selection), *chosen]
 
 
-def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
+def _selectors(rows: Iterable[ComparedRow], side: Measured) -> tuple[str, ...]:
     """Returns the ids of the rows' cases in a file; empty for one that it does not have."""
     by_case = {
         (entry.operator, entry.inputs, entry.differing): entry.selector for entry in side.entries
@@ -144,16 +145,16 @@ def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
     return [id[:length] for id in ids]
 
 
-def _suspect_rows(rows: Iterable[Row]) -> list[Row]:
+def _suspect_rows(rows: Iterable[ComparedRow]) -> list[ComparedRow]:
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.described.is_time]
     suspect.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
-    cases: dict[tuple[str, ...], Row] = {}
+    cases: dict[tuple[str, ...], ComparedRow] = {}
     for row in suspect:
         cases.setdefault((row.operator, row.inputs, row.settings), row)
     return list(cases.values())
 
 
-def _settings(rows: Iterable[Row], entries: Iterable[Entry]) -> dict[str, Any]:
+def _settings(rows: Iterable[ComparedRow], entries: Iterable[Entry]) -> dict[str, Any]:
     """Returns the settings of the case with the largest change, or else of any case."""
     with_settings = [entry for entry in entries if entry.settings]
     by_id = {entry.id: entry for entry in with_settings}

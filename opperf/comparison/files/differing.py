@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.comparison.files.comparison import Entry
+from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.joining import Pair
 from opperf.comparison.files.reading import Measured
 from opperf.machine.environment import ABSENT, Difference, notable_differences, position

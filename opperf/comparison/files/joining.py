@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.comparison.files.comparison import Entry, Figure
+from opperf.comparison.files.entries import Entry, Figure
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError, suggest

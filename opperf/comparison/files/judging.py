@@ -8,20 +8,19 @@ from typing import Any
 
 import msgspec
 
-from opperf.comparison.files import joining
-from opperf.comparison.files.comparison import (
+from opperf.comparison.compared import (
     Change,
     ChangeKind,
+    ComparedRow,
     Comparison,
-    Entry,
-    Figure,
-    Row,
     Side,
     geometric_means,
     sort_rows,
 )
+from opperf.comparison.files import joining
 from opperf.comparison.files.confirming import confirming_command, explaining_command
 from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
+from opperf.comparison.files.entries import Entry, Figure
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
@@ -89,7 +88,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         differences=differences(base, new, pairs),
         incomparable=_incomparable(base, new),
         rows=rows,
-        means=geometric_means(rows),
+        groups=geometric_means(rows),
         changes=(
             *(change for pair in pairs for change in _changes(pair, question.metrics or _usual())),
             *new.missing,
@@ -209,7 +208,7 @@ def _rows(
     question: Question,
     averages: bool,
     checks: Mapping[int | None, Check],
-) -> Iterable[Row]:
+) -> Iterable[ComparedRow]:
     for base, new in pairs:
         if base and new and metric in base.figures and metric in new.figures:
             yield _row(base, new, metric, question, averages, checks.get(new.place))
@@ -231,7 +230,7 @@ def _samples(
 
 def _row(
     base: Entry, new: Entry, metric: str, question: Question, averages: bool, check: Check | None
-) -> Row:
+) -> ComparedRow:
     a, b = base.figures[metric], new.figures[metric]
     left, right = _values(a, b, averages)
     described = metric_named(metric, a.unit)
@@ -245,7 +244,7 @@ def _row(
     if effect is None and _is_positive(left) and _is_positive(right):
         effect = math.log(right / left)
     caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
-    row = Row(
+    row = ComparedRow(
         id=base.id or new.id,
         operator=_operators(base, new),
         inputs=base.inputs,
@@ -377,7 +376,7 @@ def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
     )
 
 
-def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
+def _notes(rows: Iterable[ComparedRow], averages: bool) -> tuple[str, ...]:
     if averages:
         return (AVERAGES,)
     return (SEPARATE_RUNS,) if any(not row.described.is_steady for row in rows) else ()

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import model
-from opperf.comparison.files.comparison import Change, Entry, Figure, Side
+from opperf.comparison.compared import Change, Side
+from opperf.comparison.files.entries import Entry, Figure
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL

@@ -12,9 +12,10 @@ Assumption: the calls of a case take its median; the errors of two figures are i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from opperf.comparison.statistics.data import none_if_nan
 from opperf.model import Struct
 
 
@@ -92,6 +93,7 @@ def weigh(
 ) -> Weighted:
     """Returns the totals of the cases, and each operator's part in their change."""
     found = list(cases)
+    timed = [case for case in found if case.base_ns > 0 and case.new_ns > 0]
     whole = _part("", found, None)
     by_operator: dict[str, list[Weighed]] = {}
     for case in found:
@@ -106,10 +108,11 @@ def weigh(
         new_ns=whole.new_ns,
         half_width_ns=whole.half_width_ns,
         ratio=whole.ratio,
-        geometric_mean=geometric_mean(
-            (case.new_ns / case.base_ns, case.base_calls)
-            for case in found
-            if case.base_ns > 0 and case.new_ns > 0
+        geometric_mean=none_if_nan(
+            geometric_mean(
+                [case.new_ns / case.base_ns for case in timed],
+                [case.base_calls for case in timed],
+            )
         ),
         unmeasured_calls=unmeasured_calls,
         recounted=sum(case.base_calls != case.new_calls for case in found),
@@ -118,13 +121,19 @@ def weigh(
     )
 
 
-def geometric_mean(weighted: Iterable[tuple[float, float]]) -> float | None:
-    """Returns the geometric mean of positive ratios, each with its weight; None without any."""
-    pairs = list(weighted)
-    weights = math.fsum(weight for _, weight in pairs)
-    if not weights:
-        return None
-    return math.exp(math.fsum(weight * math.log(ratio) for ratio, weight in pairs) / weights)
+def geometric_mean(values: Iterable[float], weights: Sequence[float] | None = None) -> float:
+    """Returns the geometric mean of positive values, of equal weights by default; NaN without a
+    weight."""
+    return mean_of_logs(list(map(math.log, values)), weights)
+
+
+def mean_of_logs(logs: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Returns the geometric mean of values, by their logarithms."""
+    shares = [1.0] * len(logs) if weights is None else weights
+    total = math.fsum(shares)
+    if not total:
+        return math.nan
+    return math.exp(math.fsum(w * log for w, log in zip(shares, logs, strict=True)) / total)
 
 
 def _part(operator: str, cases: list[Weighed], whole: Part | None) -> Part:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from opperf.comparison.statistics import weights
 from opperf.errors import FOUND, OpperfError
 from opperf.experiments.records import ModelRecord, is_wrong
 from opperf.experiments.times import METRICS, Estimate, backend_of
@@ -172,7 +173,7 @@ def geometric_mean(values: Sequence[Estimate]) -> Estimate:
     n = len(values)
     if n == 1:
         return values[0]
-    mean = math.exp(math.fsum(math.log(own.value) for own in values) / n)
+    mean = weights.geometric_mean(own.value for own in values)
     relative = math.sqrt(math.fsum((own.deviation / own.value) ** 2 for own in values))
     return Estimate(
         mean,

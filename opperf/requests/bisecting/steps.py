@@ -17,11 +17,11 @@ from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import session_of
 from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
+from opperf.comparison.compared import MISSING, Comparison
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.reports.difference_report import report_of
-from opperf.comparison.files.comparison import MISSING, Comparison
 from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError

@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from opperf import frameworks
 from opperf.commands.compare import compare
+from opperf.comparison.compared import Side
 from opperf.comparison.files import judging
-from opperf.comparison.files.comparison import Entry, Figure, Side
+from opperf.comparison.files.entries import Entry, Figure
 from opperf.comparison.files.reading import Measured, read
 from opperf.errors import OpperfError
 from opperf.instruments.profilers.summary import summarise

@@ -3,22 +3,23 @@
 import msgspec
 import pytest
 
-from opperf.comparison.files import comparison, judging
-from opperf.comparison.files.comparison import (
+from opperf.comparison import compared
+from opperf.comparison.compared import (
     Change,
     ChangeKind,
+    ComparedRow,
     Comparison,
-    Row,
     Side,
     count_verdicts,
     geometric_means,
     sort_rows,
 )
+from opperf.comparison.files import entries, judging
 from opperf.comparison.statistics.data import Verdict
 
 STRUCTS = [
     kind
-    for module in (comparison, judging)
+    for module in (compared, entries, judging)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 ]
@@ -33,12 +34,12 @@ def test_geometric_means_by_category(run, record, asked):
         )
     )
     found = asked(base, new, metrics=("memory",))
-    assert [(m.category, m.metric, m.cases) for m in found.means] == [
+    assert [(m.category, m.metric, m.cases) for m in found.groups] == [
         ("x", "memory", 2),
         ("y", "memory", 1),
         ("all", "memory", 3),
     ]
-    assert [m.ratio for m in found.means] == pytest.approx([2.0, 8.0, 32 ** (1 / 3)])
+    assert [m.ratio for m in found.groups] == pytest.approx([2.0, 8.0, 32 ** (1 / 3)])
 
 
 @pytest.mark.parametrize("kind", STRUCTS)
@@ -49,7 +50,7 @@ def test_what_was_said_cannot_be_changed(kind):
 def row(operator="relu", ratio=1.0, verdict=Verdict.SAME, category="unary", **changed):
     usual = {"id": "", "inputs": "", "metric": "memory", "unit": "B", "base": 1.0, "new": 1.0}
     usual |= {"operator": operator, "ratio": ratio, "verdict": verdict, "category": category}
-    return Row(**(usual | changed))
+    return ComparedRow(**(usual | changed))
 
 
 def test_rows_are_sorted_by_their_ratio_and_those_alike_by_name():

@@ -9,7 +9,7 @@ import pytest
 from opperf import frameworks
 from opperf.commands.ab import ab
 from opperf.comparison.ab.arms import selection_of
-from opperf.comparison.files.comparison import Comparison, Row, Side
+from opperf.comparison.compared import ComparedRow, Comparison, Side
 from opperf.comparison.files.confirming import PLACEHOLDERS, confirming_command
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FrameworkError
@@ -84,7 +84,7 @@ def test_the_confirming_command_names_the_largest_changes(run, record, asked):
 
 def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, metric="forward"):
     unit = "ns" if metric == "forward" else "B"
-    return Row("", operator, "", "", metric, unit, 1.0, 1.0, verdict, ratio)
+    return ComparedRow("", operator, "", "", metric, unit, 1.0, 1.0, verdict, ratio)
 
 
 @pytest.fixture

@@ -250,7 +250,7 @@ def test_a_figure_that_is_zero_or_no_number_has_no_ratio(run, record, asked):
     assert told["backward"] == ("ambiguous", None)
     assert told["forward"][0] == "ambiguous"
     assert "finite" in found.rows_of("forward")[0].note
-    assert [mean.metric for mean in found.means] == ["forward", "forward"]
+    assert [mean.metric for mean in found.groups] == ["forward", "forward"]
 
 
 @pytest.fixture

@@ -5,23 +5,15 @@ import re
 import msgspec
 import pytest
 
-from opperf.comparison.files.comparison import (
-    Change,
-    ChangeKind,
-    Comparison,
-    Row,
-    Side,
-    findings,
-    is_missing,
-    outcome,
-)
+from opperf.comparison.compared import Change, ChangeKind, ComparedRow, Comparison, Side
+from opperf.comparison.files.outcome import findings, is_missing, outcome
 from opperf.comparison.statistics.data import Verdict
 
 WORDS = ("regressed", "improved", "suspect", "missing")
 
 
 def row(verdict, new=2.0, metric="forward", unit="ns"):
-    return Row("", "relu", "", "", metric, unit, 1.0, new, verdict)
+    return ComparedRow("", "relu", "", "", metric, unit, 1.0, new, verdict)
 
 
 def found(*rows, fail_on=(), gone=()):

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from opperf.comparison.files import judging
-from opperf.comparison.files.comparison import outcome
+from opperf.comparison.files.outcome import outcome
 from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.model import Check, Difference

@@ -69,6 +69,6 @@ def test_cases_of_one_side_come_by_their_time():
 
 
 def test_a_geometric_mean_is_of_the_weights():
-    assert geometric_mean([(2.0, 1), (8.0, 1)]) == pytest.approx(4.0)
-    assert geometric_mean([(2.0, 2), (8.0, 1)]) == pytest.approx(32 ** (1 / 3))
-    assert geometric_mean([]) is None
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert geometric_mean([2.0, 8.0], [2, 1]) == pytest.approx(32 ** (1 / 3))
+    assert math.isnan(geometric_mean([])) and math.isnan(geometric_mean([2.0], [0]))

@@ -17,6 +17,7 @@ from opperf.comparison.ab.reports.changes import (
     changes_of,
     nodes_text,
 )
+from opperf.comparison.compared import interval_text, ratio_text
 from opperf.comparison.results import (
     TITLE,
     differing,
@@ -210,8 +211,10 @@ def _case_columns(
 
 def _ratio_columns(rows: Sequence[Row] | Sequence[CoarseRow]) -> Iterator[Column]:
     yield words("Metric", [row.metric for row in rows])._replace(page_title="Pass")
-    yield numbers(RATIO, map(sentences.ratio_text, rows), page=f"Time, {RATIO}")
-    yield numbers(INTERVAL, map(sentences.interval_text, rows), page="Likely between")
+    yield numbers(RATIO, [ratio_text(row.ratio) for row in rows], page=f"Time, {RATIO}")
+    yield numbers(
+        INTERVAL, [interval_text(row.low, row.high) for row in rows], page="Likely between"
+    )
 
 
 def _coarse_section(coarse: CoarseReport) -> Section:
@@ -252,8 +255,8 @@ def _row_test(report: SessionReport, row: Row) -> Test:
     is_open = row.verdict in (Verdict.AMBIGUOUS, Verdict.INSTRUCTIONS_SAME)
     parts = [
         verdict_text(row.verdict, row.results),
-        *([f"B/A {sentences.ratio_text(row)}"] if row.ratio is not None else []),
-        *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
+        *([f"B/A {ratio_text(row.ratio)}"] if row.ratio is not None else []),
+        *([f"interval {interval_text(row.low, row.high)}"] if row.low is not None else []),
         *([row.basis] if row.basis else []),
         *([row.note] if row.note else []),
         *([f"{TITLE}: {row.difference}"] if different else []),

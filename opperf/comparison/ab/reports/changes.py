@@ -13,23 +13,15 @@ from typing import NamedTuple
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.report import Report, Row
 from opperf.comparison.ab.session import Session
+from opperf.comparison.compared import tone_of
 from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import machine_text
 from opperf.model import DIFFERENT
-from opperf.reports.model import ChangeRow, Changes, SideSamples, Tone
+from opperf.reports.model import ChangeRow, Changes, SideSamples
 
 INTERVAL = "90 % interval"
 """Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
-
-TONES: dict[Verdict, Tone] = {
-    Verdict.REGRESSED: "worse",
-    Verdict.DIFFERENT: "worse",
-    Verdict.MISSING: "worse",
-    Verdict.IMPROVED: "better",
-    Verdict.AMBIGUOUS: "open",
-    Verdict.INVALID: "open",
-}
 
 
 class Measured(NamedTuple):
@@ -114,7 +106,7 @@ def _row(row: Row, measured: Measured) -> ChangeRow:
         inputs=", ".join(filter(None, (row.inputs, row.settings))),
         metric=row.metric,
         verdict=verdict_text(row.verdict, row.results),
-        tone="worse" if row.results == DIFFERENT else TONES.get(row.verdict, ""),
+        tone="worse" if row.results == DIFFERENT else tone_of(row.verdict),
         finding=_finding(row),
         ratio=row.ratio,
         low=row.low,

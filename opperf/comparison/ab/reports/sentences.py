@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from opperf.comparison.ab.forecast import processes
-from opperf.comparison.ab.report import CoarseReport, CoarseRow, GateReport, Report, Row
+from opperf.comparison.ab.report import CoarseReport, CoarseRow, GateReport, Report
 from opperf.comparison.results import count_different, sentence
 from opperf.comparison.statistics.blocks import BLOCK
 from opperf.comparison.statistics.data import Shift, Verdict
@@ -156,16 +156,6 @@ def _coarse(coarse: CoarseReport) -> str:
 def changed_rows(coarse: CoarseReport) -> list[CoarseRow]:
     """Returns the figures that changed with all threads."""
     return [row for row in coarse.rows if row.changed]
-
-
-def ratio_text(row: Row | CoarseRow) -> str:
-    """Returns the ratio; empty without one."""
-    return "" if row.ratio is None else f"{row.ratio:.3f}"
-
-
-def interval_text(row: Row | CoarseRow) -> str:
-    """Returns the interval of the ratio; empty without one."""
-    return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
 
 
 def headline(report: Report) -> str:

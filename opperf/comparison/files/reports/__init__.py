@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opperf.comparison.files.comparison import MISSING, Change, ChangeKind, Comparison, Row, Side
+from opperf.comparison.compared import (
+    MISSING,
+    Change,
+    ChangeKind,
+    ComparedRow,
+    Comparison,
+    Side,
+    interval_text,
+    ratio_text,
+)
 from opperf.comparison.files.reports import sentences
 from opperf.comparison.files.reports.changes import changes_of
-from opperf.comparison.files.reports.sentences import tone_of
 from opperf.comparison.files.reports.values import COLUMNS, rows, tests, values
 from opperf.comparison.results import (
     TITLE,
@@ -91,7 +99,7 @@ def answer(comparison: Comparison) -> str:
     return " ".join(found) or "**Nothing got worse**, as far as these files can tell."
 
 
-def _figures(rows: Sequence[Row]) -> str:
+def _figures(rows: Sequence[ComparedRow]) -> str:
     """Returns the number of rows of each metric: `2 figures (forward)`."""
     metrics = ", ".join(dict.fromkeys(row.metric for row in rows))
     return f"{pluralize(len(rows), 'figure')} ({metrics})"
@@ -133,7 +141,7 @@ def _metric(comparison: Comparison, metric: str) -> Section:
     )
 
 
-def _columns(rows: Sequence[Row]) -> Iterator[Column]:
+def _columns(rows: Sequence[ComparedRow]) -> Iterator[Column]:
     unit = sentences.unit_of(rows)
     cases = [(row.operator, row.inputs) for row in rows]
     yield names("Operator", [row.operator for row in rows])
@@ -142,19 +150,19 @@ def _columns(rows: Sequence[Row]) -> Iterator[Column]:
         yield texts("Sweep", [row.point for row in rows])
     if any(row.settings for row in rows):
         yield texts("Settings", [row.settings for row in rows])
-    yield numbers("Ratio", [sentences.ratio_text(row.ratio) for row in rows])
+    yield numbers("Ratio", [ratio_text(row.ratio) for row in rows])
     if any(row.low is not None for row in rows):
-        yield numbers("95 % interval", [sentences.interval_text(row) for row in rows])
+        yield numbers("95 % interval", [interval_text(row.low, row.high) for row in rows])
     yield words("Verdict", [])._replace(cells=[_verdict(row) for row in rows])
-    yield figures("Base", [sentences.base_figure(row) for row in rows], unit, extra=1)
-    yield figures("New", [sentences.new_figure(row) for row in rows], unit, extra=1)
+    yield figures("Base", [row.figures[0] for row in rows], unit, extra=1)
+    yield figures("New", [row.figures[1] for row in rows], unit, extra=1)
     if any(row.results == DIFFERENT for row in rows):
         found = [row.difference if row.results == DIFFERENT else "" for row in rows]
         yield texts(TITLE, found)
 
 
-def _verdict(row: Row) -> Cell:
-    return Cell(verdict_text(row.verdict, row.results), tone_of(row), sentences.remarks(row))
+def _verdict(row: ComparedRow) -> Cell:
+    return Cell(verdict_text(row.verdict, row.results), row.tone, sentences.remarks(row))
 
 
 def _means(comparison: Comparison) -> Section:

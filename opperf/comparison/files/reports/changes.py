@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from opperf.comparison.files.comparison import MISSING, Change, Comparison, Row
+from opperf.comparison.compared import MISSING, Change, ComparedRow, Comparison
 from opperf.comparison.files.reports import sentences
-from opperf.comparison.files.reports.sentences import tone_of
 from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
@@ -37,13 +36,13 @@ def _sides(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield label, ", ".join(filter(None, (side.name, side.started, side.machine)))
 
 
-def _row(comparison: Comparison, row: Row) -> ChangeRow:
+def _row(comparison: Comparison, row: ComparedRow) -> ChangeRow:
     return ChangeRow(
         operator=row.operator,
         inputs=", ".join(filter(None, (row.inputs, row.settings, row.point))),
         metric=row.metric,
         verdict=verdict_text(row.verdict, row.results),
-        tone=tone_of(row),
+        tone=row.tone,
         finding=f"{TITLE}: {row.difference}" if row.results == DIFFERENT else "",
         ratio=row.ratio,
         low=row.low,
@@ -67,14 +66,14 @@ def _missing_row(change: Change) -> ChangeRow:
     )
 
 
-def _samples(comparison: Comparison, row: Row) -> Iterator[SideSamples]:
+def _samples(comparison: Comparison, row: ComparedRow) -> Iterator[SideSamples]:
     base, new = comparison.samples.get((row.id, row.metric), ((), ()))
     if base and new:
         yield SideSamples(BASE, row.unit, base, row.base, row.base_half_width)
         yield SideSamples(NEW, row.unit, new, row.new, row.new_half_width)
 
 
-def _commands(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
+def _commands(comparison: Comparison, row: ComparedRow) -> Iterator[tuple[str, str]]:
     """Yields the command that measures the case, that of each side where they differ. Results by
     operator have no cases to measure."""
     calls = {row.id: comparison.base, row.other_id or row.id: comparison.new}
@@ -85,10 +84,9 @@ def _commands(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
             yield "Measure it again", f"opperf run {shlex.quote(side.path)} --id {id}"
 
 
-def _facts(comparison: Comparison, row: Row) -> Iterator[tuple[str, str]]:
+def _facts(comparison: Comparison, row: ComparedRow) -> Iterator[tuple[str, str]]:
     unit = sentences.unit_of([row])
-    sides = {BASE: sentences.base_figure(row), NEW: sentences.new_figure(row)}
-    for label, figure in sides.items():
+    for label, figure in zip((BASE, NEW), row.figures, strict=True):
         value, share, mark = format_figure(figure, unit)
         yield label, " ".join(filter(None, (value, unit.name, share, mark)))
     facts = {

@@ -1,7 +1,4 @@
-"""Titles, figures and sentences of the reports of a comparison.
-
-The tones of verdicts, for a reader who only skims.
-"""
+"""Titles, figures and sentences of the reports of a comparison."""
 
 from __future__ import annotations
 
@@ -10,19 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.comparison.files.comparison import (
+from opperf.comparison.compared import (
     ALL,
     Change,
     ChangeKind,
+    ComparedRow,
     Comparison,
-    Row,
     count_verdicts,
 )
 from opperf.comparison.results import sentence
 from opperf.comparison.statistics.data import Verdict
-from opperf.model import DECLARED, DIFFERENT
+from opperf.model import DECLARED
 from opperf.plurals import pluralize
-from opperf.reports.model import Tone
 from opperf.results import units
 from opperf.shares import share_text
 
@@ -53,49 +49,24 @@ CHANGES = {
 """Titles of changes, in the order of the reports."""
 
 
-def base_figure(row: Row) -> units.Figure:
-    """The base's figure."""
-    return units.Figure(row.base, row.base_half_width, row.base_unreliable)
-
-
-def new_figure(row: Row) -> units.Figure:
-    """The new file's figure."""
-    return units.Figure(row.new, row.new_half_width, row.new_unreliable)
-
-
-def unit_of(rows: Sequence[Row]) -> units.Unit:
+def unit_of(rows: Sequence[ComparedRow]) -> units.Unit:
     """The unit for the figures of these rows in both files."""
-    figures = [figure for row in rows for figure in (base_figure(row), new_figure(row))]
+    figures = [figure for row in rows for figure in row.figures]
     return units.choose_unit(rows[0].unit, figures)
 
 
-def figure_texts(row: Row, unit: units.Unit) -> tuple[str, str]:
+def figure_texts(row: ComparedRow, unit: units.Unit) -> tuple[str, str]:
     """Both figures of a row."""
-    return str(units.format_figure(base_figure(row), unit)), str(
-        units.format_figure(new_figure(row), unit)
-    )
+    base, new = (str(units.format_figure(figure, unit)) for figure in row.figures)
+    return base, new
 
 
-def mark_sentences(rows: Iterable[Row]) -> list[str]:
+def mark_sentences(rows: Iterable[ComparedRow]) -> list[str]:
     """A sentence on the mark of uncertain figures, if one of the rows has it."""
-    return units.mark_legend(
-        figure for row in rows for figure in (base_figure(row), new_figure(row))
-    )
+    return units.mark_legend(figure for row in rows for figure in row.figures)
 
 
-def ratio_text(ratio: float | None) -> str:
-    """A ratio; `---` without one."""
-    return units.NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
-
-
-def interval_text(row: Row) -> str:
-    """The interval of a ratio; `---` without one."""
-    if row.low is None or row.high is None:
-        return units.NOT_APPLICABLE
-    return f"[{row.low:.3f}, {row.high:.3f}]"
-
-
-def select_rows(rows: Sequence[Row]) -> tuple[tuple[int, ...], str]:
+def select_rows(rows: Sequence[ComparedRow]) -> tuple[tuple[int, ...], str]:
     """Returns the indices of the rows to show, findings if there are some, and a sentence."""
     if len(rows) <= SHOWN_ROWS:
         return tuple(range(len(rows))), ""
@@ -114,18 +85,18 @@ def summary_text(comparison: Comparison, metric: str) -> str:
     rows = comparison.rows_of(metric)
     counts = count_verdicts(rows).items()
     verdicts = ", ".join(_verdict_text(rows, verdict, number) for verdict, number in counts)
-    means = [m for m in comparison.means if m.category == ALL and m.metric == metric]
+    means = [m for m in comparison.groups if m.category == ALL and m.metric == metric]
     mean = f"; geometric mean of the ratios {means[0].ratio:.3f}" if means else ""
     return f"{pluralize(len(rows), 'case')} in common: {verdicts}{mean}"
 
 
-def _directions(row: Row) -> tuple[str, str]:
+def _directions(row: ComparedRow) -> tuple[str, str]:
     if row.described.is_time:
         return "slower", "faster"
     return ("more", "less") if row.described.lower_is_better else ("less", "more")
 
 
-def _verdict_text(rows: Iterable[Row], verdict: Verdict, number: int) -> str:
+def _verdict_text(rows: Iterable[ComparedRow], verdict: Verdict, number: int) -> str:
     if verdict is not Verdict.SUSPECT:
         return f"{number} {verdict.value}"
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
@@ -135,7 +106,7 @@ def _verdict_text(rows: Iterable[Row], verdict: Verdict, number: int) -> str:
     return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
 
 
-def reasons(rows: Iterable[Row]) -> list[str]:
+def reasons(rows: Iterable[ComparedRow]) -> list[str]:
     """Why rows are ambiguous, the most frequent reasons first."""
     found = Counter(row.note for row in rows if row.verdict is Verdict.AMBIGUOUS)
     shown = found.most_common(SHOWN_REASONS)
@@ -146,12 +117,12 @@ def reasons(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def remarks(row: Row) -> str:
+def remarks(row: ComparedRow) -> str:
     """The reason for a row's verdict, and the qualification of its figures."""
     return "; ".join(part for part in (row.note, row.caveat) if part)
 
 
-def case_text(one: Row | Change) -> str:
+def case_text(one: ComparedRow | Change) -> str:
     """The case of a row or a change: `relu (data: (64, 64); float16)`."""
     details = "; ".join(part for part in (one.inputs, one.settings) if part)
     return f"{one.operator} ({details})" if details else one.operator
@@ -184,9 +155,9 @@ def mean_rows(comparison: Comparison) -> list[list[str]]:
     """A row for each category, a column for each metric, all categories last."""
     texts = {
         (mean.category, mean.metric): f"{mean.ratio:.3f} ({mean.cases})"
-        for mean in comparison.means
+        for mean in comparison.groups
     }
-    categories = list(dict.fromkeys(mean.category for mean in comparison.means))
+    categories = list(dict.fromkeys(mean.category for mean in comparison.groups))
     categories.sort(key=lambda category: (category == ALL, category))
     return [
         [category, *(texts.get((category, m), units.NOT_APPLICABLE) for m in comparison.metrics)]
@@ -240,22 +211,3 @@ def _limits(comparison: Comparison) -> list[str]:
         found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
     source = f", by {comparison.limits_file}" if comparison.limits_file else ""
     return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
-
-
-TONES: dict[Verdict, tuple[Tone, Tone]] = {
-    Verdict.REGRESSED: ("worse", "worse"),
-    Verdict.DIFFERENT: ("worse", "worse"),
-    Verdict.MISSING: ("worse", "worse"),
-    Verdict.IMPROVED: ("better", "better"),
-    Verdict.SUSPECT: ("better", "worse"),
-    Verdict.AMBIGUOUS: ("open", "open"),
-    Verdict.INVALID: ("open", "open"),
-}
-"""Tone of a verdict: where the new figure is not worse, and where it is."""
-
-
-def tone_of(row: Row) -> Tone:
-    """Returns the tone of a row's verdict; worse where its results differ."""
-    if row.results == DIFFERENT:
-        return "worse"
-    return TONES.get(row.verdict, ("", ""))[row.is_worse]

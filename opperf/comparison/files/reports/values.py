@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
-from opperf.comparison.files.comparison import (
+from opperf.comparison.compared import (
     MISSING,
     Change,
+    ComparedRow,
     Comparison,
-    Row,
-    findings,
-    is_missing,
+    interval_text,
+    ratio_text,
 )
+from opperf.comparison.files.outcome import findings, is_missing
 from opperf.comparison.files.reports import sentences
 from opperf.comparison.results import TITLE, verdict_text
 from opperf.comparison.statistics.data import Verdict
@@ -29,7 +30,7 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-COLUMNS: dict[str, Callable[[Row], Any]] = {
+COLUMNS: dict[str, Callable[[ComparedRow], Any]] = {
     **{
         name: attrgetter(name)
         for name in ("id", "operator", "inputs", "settings", "point", "category", "metric")
@@ -69,7 +70,7 @@ def rows(comparison: Comparison) -> list[list[Any]]:
     ]
 
 
-def _values(row: Row) -> list[Any]:
+def _values(row: ComparedRow) -> list[Any]:
     return [read(row) for read in COLUMNS.values()]
 
 
@@ -88,7 +89,7 @@ def values(comparison: Comparison) -> dict[str, Any]:
         "comparable": comparison.comparable,
         "incomparable": comparison.incomparable,
         "cases": [dict(zip(COLUMNS, _values(row), strict=True)) for row in comparison.rows],
-        "geometric_means": list(map(msgspec.structs.asdict, comparison.means)),
+        "geometric_means": list(map(msgspec.structs.asdict, comparison.groups)),
         "changes": [
             {
                 "kind": change.kind.value,
@@ -114,7 +115,7 @@ def tests(comparison: Comparison) -> list[Test]:
     ]
 
 
-def _name(one: Row | Change) -> str:
+def _name(one: ComparedRow | Change) -> str:
     """Returns the name of a test, with the settings that are not at their defaults, but not those
     in which it differs from other rows, of which the next report may have others."""
     details = "; ".join(part for part in (one.inputs, one.changed_settings) if part)
@@ -122,7 +123,7 @@ def _name(one: Row | Change) -> str:
     return " ".join(part for part in (case, one.metric) if part)
 
 
-def _row_test(comparison: Comparison, row: Row) -> Test:
+def _row_test(comparison: Comparison, row: ComparedRow) -> Test:
     failed = findings(comparison, row)
     is_open = row.verdict is Verdict.AMBIGUOUS
     return Test(
@@ -135,13 +136,13 @@ def _row_test(comparison: Comparison, row: Row) -> Test:
     )
 
 
-def _row_text(row: Row) -> str:
+def _row_text(row: ComparedRow) -> str:
     unit = sentences.unit_of([row])
     figures = " to ".join(sentences.figure_texts(row, unit))
     parts = [
         f"{verdict_text(row.verdict, row.results)}: {figures} {unit.name}",
-        f"ratio {sentences.ratio_text(row.ratio)}",
-        *([f"interval {sentences.interval_text(row)}"] if row.low is not None else []),
+        *([f"ratio {ratio_text(row.ratio)}"] if row.ratio is not None else []),
+        *([f"interval {interval_text(row.low, row.high)}"] if row.low is not None else []),
         *([sentences.remarks(row)] if sentences.remarks(row) else []),
         *([f"{TITLE}: {row.difference}"] if row.results == DIFFERENT else []),
     ]

@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from opperf.comparison.files.comparison import (
+from opperf.comparison.compared import (
     Change,
     ChangeKind,
+    ComparedRow,
     Comparison,
-    Difference,
-    Row,
     Side,
     geometric_means,
 )
 from opperf.comparison.statistics.data import Verdict
+from opperf.machine.environment import Difference
 
 NASTY = (
     "a|b<script>alert('x')</script>&amp;*bold*_em_`code`\\ \x07"
@@ -24,7 +24,7 @@ NASTY = (
 
 
 def _row(operator="relu", verdict=Verdict.SUSPECT, ratio=1.5, metric="forward", **changed):
-    return Row(
+    return ComparedRow(
         **(
             {
                 "id": f"id-{operator}",
@@ -53,7 +53,7 @@ def _comparison(*rows, **changed):
         threshold=0.02,
         metrics=metrics,
         rows=rows,
-        means=geometric_means(rows),
+        groups=geometric_means(rows),
     )
     return msgspec.structs.replace(found, **changed)
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind
+from opperf.comparison.compared import Change, ChangeKind, interval_text, ratio_text
 from opperf.comparison.files.reports.sentences import (
     SHOWN_QUIET,
     SHOWN_ROWS,
@@ -12,10 +12,8 @@ from opperf.comparison.files.reports.sentences import (
     closing_sentences,
     difference_rows,
     figure_texts,
-    interval_text,
     mean_rows,
     operators_text,
-    ratio_text,
     reasons,
     remarks,
     select_rows,
@@ -95,10 +93,10 @@ def test_uncertain_figures_are_marked_and_the_mark_is_explained(name, row, compa
 
 
 def test_ratios_and_intervals_have_three_decimals_or_no_value(row):
-    assert (ratio_text(1.23456), ratio_text(None)) == ("1.235", "---")
-    assert interval_text(row(low=0.5, high=1.23456)) == "[0.500, 1.235]"
+    assert (ratio_text(1.23456), ratio_text(None)) == ("1.235", "")
+    assert interval_text(0.5, 1.23456) == "0.500 to 1.235"
     for low, high in ((None, 1.0), (1.0, None), (None, None)):
-        assert interval_text(row(low=low, high=high)) == "---"
+        assert interval_text(low, high) == ""
 
 
 @pytest.mark.parametrize(("number", "shown"), [(40, 40), (41, 10)])

@@ -52,7 +52,7 @@ def test_a_row_has_its_cells_in_the_order_of_their_titles(comparison, row):
     assert "".join(f'<th scope="col">{title}</th>' for title in titles) in text
     assert (
         "<tr><td>relu</td><td>data: (1024, 1024)</td>"
-        '<td class="number">1.500</td><td class="number">[1.485, 1.515]</td>'
+        '<td class="number">1.500</td><td class="number">1.485 to 1.515</td>'
         '<td class="worse" title="a &lt; b">suspect</td>'
         '<td class="number">1.000</td><td class="number">1.500</td></tr>'
     ) in text

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from opperf.comparison.files.comparison import Change, ChangeKind
+from opperf.comparison.compared import Change, ChangeKind
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
 from opperf.reports.markdown import code, in_cell, plain
@@ -18,7 +18,7 @@ def test_markdown(everything, row, comparison):
     assert lines[0] == "## Operators: `new.jsonl` against `base.jsonl`"
     assert "| `versions.mxnet` | 1.9.1 | 2.0.0 |" in lines
     assert (
-        "| `relu` | data: (1024, 1024) | **suspect** | 1.500 | [1.485, 1.515] "
+        "| `relu` | data: (1024, 1024) | **suspect** | 1.500 | 1.485 to 1.515 "
         "| 1.000 | 1.500 |" in lines
     )
     assert any(line.startswith("### memory: 2 cases in common: 1 regressed") for line in lines)
@@ -70,7 +70,7 @@ def test_without_an_interval_there_is_no_column_of_them(comparison, row):
     told = lines(comparison(none))
     assert "| Operator | Inputs | Verdict | Ratio | Base (ms) | New (ms) |" in told
     some = lines(comparison(row(), none))
-    assert any("| 1.500 | --- | 1.000 |" in line for line in some)
+    assert any("| 1.500 | | 1.000 |" in line for line in some)
 
 
 def test_words_are_aligned_to_the_left_and_numbers_to_the_right(everything, comparison, row):
