@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opperf.errors import UsageError, one_line
@@ -47,7 +48,16 @@ def load_declared(entry: EntryPoint) -> Any:
         ) from error
 
 
-def options_among(kind: type[Options], added: Mapping[str, Any]) -> Options:
-    """Returns a package's own options, whose fields `kind` declares, among those that were set of
-    all packages."""
-    return kind(**{name: added[name] for name in kind.__struct_fields__ if name in added})
+@dataclass(frozen=True)
+class PackageOptions:
+    """The options of all other packages that were set, by name."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def among(self, kind: type[Options]) -> Options:
+        """Returns those of a package, whose fields `kind` declares."""
+        names = self.values.keys() & set(kind.__struct_fields__)
+        return kind(**{name: self.values[name] for name in names})
+
+
+NO_OPTIONS = PackageOptions()

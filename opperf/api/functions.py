@@ -126,7 +126,8 @@ class Source:
         self._imports: dict[str, str] = {}
         self._folders: dict[str, None] = {}
         self._is_future = bool(plain.__code__.co_flags & __future__.annotations.compiler_flag)
-        self._add(self.name, function, plain.__globals__)
+        self._names = plain.__globals__
+        self._add(self.name, function)
 
     def text(self) -> str:
         """Returns the content of the file."""
@@ -135,7 +136,7 @@ class Source:
         path = ["import sys", *folders] if folders else []
         return "\n".join([*future, *path, *self._imports.values(), *self._definitions.values()])
 
-    def _add(self, name: str, value: Any, names: dict[str, Any]) -> None:
+    def _add(self, name: str, value: Any) -> None:
         """Adds a definition, after all that it uses."""
         plain = inspect.unwrap(value)
         free = getattr(getattr(plain, "__code__", None), "co_freevars", ())
@@ -147,12 +148,12 @@ class Source:
             raise self._refused(name, f"has no source ({error})") from error
         self._definitions[name] = ""
         for used in _names_in(text):
-            if used in names and used != name:
-                self._use(name, used, names[used], names)
+            if used in self._names and used != name:
+                self._use(name, used, self._names[used])
         del self._definitions[name]
         self._definitions[name] = text
 
-    def _use(self, user: str, name: str, value: Any, names: dict[str, Any]) -> None:
+    def _use(self, user: str, name: str, value: Any) -> None:
         if name in self._definitions or name in self._imports:
             return
         if isinstance(value, ModuleType):
@@ -161,8 +162,8 @@ class Source:
         own: str = getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or ""
         module = _module_of(value, own)
         is_defined = isinstance(inspect.unwrap(value), FunctionType) or isinstance(value, type)
-        if is_defined and module == self._module and value is names.get(own):
-            self._add(name, value, names)
+        if is_defined and module == self._module and value is self._names.get(own):
+            self._add(name, value)
         elif module in sys.modules and own.isidentifier() and _has(sys.modules[module], own, value):
             self._import(module, f"from {module} import {own} as {name}", name)
         elif _is_literal(value):

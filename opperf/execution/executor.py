@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from opperf.declared import Options, declared, load_declared, options_among
+from opperf.declared import NO_OPTIONS, Options, PackageOptions, declared, load_declared
 from opperf.errors import LAST_OUTPUT, UsageError, unknown, with_last_output
 from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.workers import Lanes, Workers, lane_count
@@ -93,12 +93,12 @@ class Task:
     """Records of an earlier run that is resumed."""
     say: Callable[[str], None] | None = None
     """Called with a sentence on where the cases are measured; None if nobody wants it."""
-    added: Mapping[str, Any] = field(default_factory=dict)
-    """Options of other packages that were set; `options` has those of one."""
+    added: PackageOptions = NO_OPTIONS
+    """`options` has those of one package."""
 
     def options(self, kind: type[Options]) -> Options:
         """Returns the options that a package has declared by a `Group`."""
-        return options_among(kind, self.added)
+        return self.added.among(kind)
 
 
 Open = Callable[[Task], AbstractContextManager[Executor]]

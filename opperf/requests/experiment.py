@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from opperf.declared import PackageOptions
 from opperf.errors import UsageError
 from opperf.experiments.repeating import PROFILER
 from opperf.experiments.selection import Matrix
@@ -343,7 +344,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
         models, names = request._models()
         operators, paths = split_sources(names)
-        files = open_files(paths, request.added)
+        files = open_files(paths, PackageOptions(request.added))
         words = request._words()
         request.dumps.check(request.axes.get("mode", ()), words, "jax" in frameworks)
         matrix = Matrix(

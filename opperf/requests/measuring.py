@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from opperf.declared import declared as entries_of
+from opperf.declared import load_declared
+from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
-from opperf.requests.added import AddedOptions
-from opperf.requests.declaring import ENDING, PRECISION, Option, Request, Say
+from opperf.requests.declaring import (
+    ENDING,
+    PRECISION,
+    Chosen,
+    Declared,
+    Group,
+    Option,
+    Request,
+    Say,
+    declared,
+)
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
 from opperf.requests.outputs import Overwrite
@@ -25,6 +38,25 @@ from opperf.sources.varying import check_combinations
 if TYPE_CHECKING:
     from opperf.execution.case_source import CaseSource
     from opperf.requests.running import EndedRun, Watch
+
+
+GROUP = "opperf.options"
+
+
+@dataclass(frozen=True)
+class AddedOptions(Chosen):
+    """The fields of every `Group` that is an entry point of the group `opperf.options`."""
+
+    def fields(self) -> Iterator[Declared]:
+        """Yields the field of each. Raises `UsageError` for an entry point that is none."""
+        for entry in entries_of(GROUP):
+            kind = load_declared(entry)
+            if not (isinstance(kind, type) and issubclass(kind, Group)):
+                raise UsageError(
+                    f"{entry.value}, an entry point of the group {GROUP}, is not a subclass of "
+                    "Group; fix its package, or remove it"
+                )
+            yield from declared(kind).values()
 
 
 class MeasuringRequest(Request, frozen=True, kw_only=True):

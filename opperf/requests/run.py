@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from opperf.declared import PackageOptions
 from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
@@ -212,7 +213,9 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         names, paths = split_sources(changed.names)
         replay = self.replayed.target(given)
         files = (
-            open_files(paths, self.added) if replay is None else open_replays(paths, replay, names)
+            open_files(paths, PackageOptions(self.added))
+            if replay is None
+            else open_replays(paths, replay, names)
         )
         operators = msgspec.structs.replace(changed, names=names)
         settled = msgspec.structs.replace(self.settled, operators=operators)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from opperf.declared import PackageOptions
 from opperf.environments.building import restore
 from opperf.errors import OutputError
 from opperf.execution.ahead import compile_ahead
@@ -323,7 +324,7 @@ def measure_work(
         request.cpus,
         work.begun.records if isinstance(work.begun, Run) else (),
         watch.say,
-        request.added,
+        PackageOptions(request.added),
     )
     progress = watch.progress(len(work.remaining), pace=pace_of(work.remaining))
     folder = wrapped_profiles_of(run_file)

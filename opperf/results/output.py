@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opperf.errors import OutputError
 from opperf.folders import part_folder
@@ -47,11 +47,6 @@ class Output(NamedTuple):
 
     path: Path
     format: str
-
-
-def outputs_from(options: Mapping[str, Any]) -> tuple[Output, ...]:
-    """Returns the outputs of a command that takes several."""
-    return tuple(map(Output, options["output_files"], options["output_formats"]))
 
 
 def sidecar(path: Path) -> Path:

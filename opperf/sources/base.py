@@ -6,13 +6,12 @@ import functools
 import importlib
 import importlib.util
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from opperf.declared import options_among
+from opperf.declared import NO_OPTIONS, PackageOptions
 from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Argument, Case, iter_tensors
@@ -166,7 +165,7 @@ def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
     return (kind, file, match["pattern"]) if isinstance(kind, NamedCases) else None
 
 
-def open_source(path: Path, added: Mapping[str, Any] = MappingProxyType({})) -> Source:
+def open_source(path: Path, added: PackageOptions = NO_OPTIONS) -> Source:
     """Returns the source in an existing file, recognized by its content, or in a path that `locate`
     returned; `added` are the options of other packages that were set.
 
@@ -179,7 +178,7 @@ def open_source(path: Path, added: Mapping[str, Any] = MappingProxyType({})) -> 
     kind = _kind_of(path)
     if kind is not None:
         own = getattr(kind, "options", None)
-        return kind.open(path, *(() if own is None else (options_among(own, added),)))
+        return kind.open(path, *(() if own is None else (added.among(own),)))
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
@@ -196,9 +195,7 @@ class SourceFile(NamedTuple):
     source: Source
 
 
-def open_files(
-    paths: Iterable[Path], added: Mapping[str, Any] = MappingProxyType({})
-) -> tuple[SourceFile, ...]:
+def open_files(paths: Iterable[Path], added: PackageOptions = NO_OPTIONS) -> tuple[SourceFile, ...]:
     """Returns the files, opened; those that are one source as the first of them. Raises the errors
     of `open_source`."""
     groups: list[list[Path]] = []
@@ -214,7 +211,7 @@ def open_files(
     return tuple(SourceFile(group[0], _open_group(group, added)) for group in groups)
 
 
-def _open_group(paths: Sequence[Path], added: Mapping[str, Any]) -> Source:
+def _open_group(paths: Sequence[Path], added: PackageOptions) -> Source:
     kind = _kind_of(paths[0]) if len(paths) > 1 else None
     return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0], added)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opperf.decoding import JsonObject
 from opperf.errors import RunFileError
 from opperf.plurals import pluralize
 from opperf.programs import streams as events
@@ -166,7 +167,7 @@ def observe(stream: Iterable[Event]) -> Observed:
     )
 
 
-def _numbers(data: Iterable[Mapping[str, Any]], key: str) -> Iterable[float]:
+def _numbers(data: Iterable[JsonObject], key: str) -> Iterable[float]:
     return (value for entry in data if (value := read_number(entry.get(key))) is not None)
 
 
@@ -179,14 +180,14 @@ def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _progress(entry: Mapping[str, Any]) -> int:
+def _progress(entry: JsonObject) -> int:
     if entry.get("task") != "early_stop":
         return 0
     made = read_number(next(iter(_list(entry.get("progress"))), None))
     return int(made) if made is not None and math.isfinite(made) else 0
 
 
-def _gpus(entry: Mapping[str, Any]) -> Iterable[GpuSample]:
+def _gpus(entry: JsonObject) -> Iterable[GpuSample]:
     found = entry.get("gpudata")
     for device, state in found.items() if isinstance(found, dict) else ():
         if isinstance(state, dict):

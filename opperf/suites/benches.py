@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError, suggest
@@ -44,6 +44,7 @@ from opperf.suites.fields import (
     wrong,
 )
 from opperf.suites.inheriting import tags_of
+from opperf.suites.matrices import Point
 from opperf.suites.nodes import Node, kind_of, locations
 from opperf.suites.placeholders import FOLDERS, Placeholders, bench_values, machine_values
 from opperf.suites.sizing import Sizer
@@ -93,7 +94,7 @@ def make_bench(
     node: Node,
     sizer: Sizer,
     templates: tuple[str, ...],
-    point: Mapping[str, Any],
+    point: Point,
     matrix: str,
 ) -> Made:
     """Returns the bench of an entry on a system. Raises `UsageError`, with the place, for what it
@@ -139,7 +140,7 @@ def make_bench(
             settings=_settings(entries.get("settings"), replace),
             # Of the values above, in which placeholders are replaced by now.
             sizes=placeholders.sizes,
-            point=dict(point),
+            point=dict(point.values),
             matrix=matrix,
             templates=templates,
             locations=dict(locations(node)),

@@ -8,7 +8,8 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from opperf.errors import UsageError, suggest
 
@@ -103,11 +104,10 @@ def check(text: str) -> ast.expr:
         raise UsageError(f"{text!r} is no expression: {getattr(error, 'msg', error)}") from error
 
 
+@dataclass(frozen=True)
 class _Evaluation:
-    def __init__(
-        self, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
-    ) -> None:
-        self._names, self._functions = names, functions
+    _names: Mapping[str, Any]
+    _functions: Mapping[str, Callable[..., Any]]
 
     def value(self, node: ast.expr) -> Any:
         evaluate_node = self.KINDS.get(type(node))
@@ -192,7 +192,7 @@ class _Evaluation:
             problem = re.sub(r"^[\w.<>]+\(\)", f"{node.func.id}()", str(error))
             raise TypeError(problem) from error
 
-    KINDS: Mapping[type[ast.expr], Callable[[Any, Any], Any]] = {
+    KINDS: ClassVar[Mapping[type[ast.expr], Callable[[Any, Any], Any]]] = {
         ast.Constant: _constant,
         ast.Name: _name,
         ast.List: _elements,

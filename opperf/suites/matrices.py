@@ -6,7 +6,8 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,11 +44,83 @@ AS_TEXT = ("argv", "client", "server", "name", "requires_capabilities")
 true is a flag and false an error."""
 
 
+@dataclass(frozen=True)
+class Point:
+    """A value of each key of a matrix."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def matches(self, pattern: Mapping[str, Sequence[Any]]) -> bool:
+        """Whether the value of each key of a pattern is among those that the pattern has."""
+        return all(self.values[key] in allowed for key, allowed in pattern.items())
+
+    def name(self, node: Node | None, matrix: str) -> str:
+        """Returns the name of a job, by default the matrix's with all values. Raises `UsageError`
+        for a key that the point does not have, and for what is no text."""
+        if node is None:
+            return "-".join([matrix, *map(str, self.values.values())])
+        if not isinstance(node.content, str):
+            raise UsageError(f"{node.at}: a name is text, and this is {kind_of(node)}")
+        for key, _, _ in FIELD.findall(node.content):
+            _check_key(key, self.values, node.at)
+        return self._format(node)
+
+    def fill(self, node: Node, top: str) -> Node:
+        """Returns a value of a job's key `top`, and all in it, with the point's values for their
+        keys."""
+        if isinstance(node.content, dict):
+            return Node(
+                {
+                    self._format(Node(key, element.at)): self.fill(element, top)
+                    for key, element in node.content.items()
+                },
+                node.at,
+            )
+        if isinstance(node.content, list):
+            return Node([self.fill(element, top) for element in node.content], node.at)
+        if not isinstance(node.content, str) or "{" not in node.content:
+            return node
+        whole = FIELD.fullmatch(node.content)
+        if whole and whole[1] in self.values and top not in AS_TEXT and not (whole[2] or whole[3]):
+            return placed(self.values[whole[1]], node.at)
+        return Node(self._format(node), node.at)
+
+    def _format(self, node: Node) -> str:
+        """Returns a text with values for the keys of the matrix; other braces stay."""
+        text: str = node.content
+        size = len(text)
+
+        def replaced(match: re.Match[str]) -> str:
+            nonlocal size
+            key, conversion, form = match[1], match[2], match[3]
+            if key not in self.values:
+                return match[0]
+            value = repr(self.values[key]) if conversion == "r" else self.values[key]
+            shown = one_line(match[0], LONGEST_SHOWN)
+            if WIDE.search(form or ""):
+                raise UsageError(
+                    f"{node.at}: {shown}: a width or precision has at most three digits"
+                )
+            try:
+                made = format(value, form) if form else str(value)
+            except (ValueError, TypeError) as error:
+                raise UsageError(f"{node.at}: {shown}: {error}") from error
+            size += len(made)
+            if size > LONGEST_TEXT:
+                raise UsageError(
+                    f"{node.at}: it has more than {LONGEST_TEXT:,} characters with the values of "
+                    "the matrix"
+                )
+            return made
+
+        return FIELD.sub(replaced, text)
+
+
 class Expanded(NamedTuple):
     """Entries of a suite, and what became of its matrices."""
 
     entries: dict[str, Node]
-    points: dict[str, dict[str, Any]]
+    points: dict[str, Point]
     """Values of the matrix, by the name of a job."""
     origins: dict[str, str]
     """Name of the matrix, by that of a job."""
@@ -76,9 +149,9 @@ def expand(entries: Mapping[str, Node]) -> Expanded:
             raise UsageError(f"{own[EXCLUDE].at}: it excludes all jobs of {name}")
         for point in points:
             job = dict(own[JOB].entries())
-            job_name = _name_of(job.pop(NAME, None), name, point)
+            job_name = point.name(job.pop(NAME, None), name)
             filled = Node(
-                {key: _fill(element, point, key) for key, element in job.items()}, own[JOB].at
+                {key: point.fill(element, key) for key, element in job.items()}, own[JOB].at
             )
             _add(found.entries, job_name, merge(Node(beside, entry.at), filled))
             found.points[job_name] = point
@@ -95,7 +168,7 @@ def _add(entries: dict[str, Node], name: str, entry: Node) -> None:
 
 def combinations(
     matrix: Node, zipped: Node | None = None, excluded: Node | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Point]:
     """Yields the points of a matrix, of which the first key varies fastest. Keys that are zipped
     vary together. Raises `UsageError` for a matrix that is none."""
     if not isinstance(matrix.content, dict) or not matrix.content:
@@ -109,8 +182,8 @@ def combinations(
     # Later keys are loops around earlier ones.
     for chosen in itertools.product(*reversed(axes)):
         united = {key: value for part in chosen for key, value in part.items()}
-        point = {key: united[key] for key in values}
-        if not any(_matches(point, pattern) for pattern in without):
+        point = Point({key: united[key] for key in values})
+        if not any(map(point.matches, without)):
             yield point
 
 
@@ -143,7 +216,7 @@ def _axes(
         ]
 
 
-def _zipped(node: Node, values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _zipped(node: Node, values: Collection[str]) -> Iterator[tuple[str, ...]]:
     """Yields the keys that vary together: `[a, b]`, or several such lists."""
     groups = node.elements()
     if not groups:
@@ -161,7 +234,7 @@ def _zipped(node: Node, values: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         yield names
 
 
-def _excluded(node: Node | None, values: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:
+def _excluded(node: Node | None, values: Collection[str]) -> Iterator[dict[str, list[Any]]]:
     if node is None:
         return
     for element in node.elements() if isinstance(node.content, list) else [node]:
@@ -172,79 +245,9 @@ def _excluded(node: Node | None, values: Mapping[str, Any]) -> Iterator[dict[str
         yield {key: _values(value) for key, value in element.content.items()}
 
 
-def _check_key(name: str, values: Mapping[str, Any], at: Location) -> None:
+def _check_key(name: str, values: Collection[str], at: Location) -> None:
     if name not in values:
         raise UsageError(f"{at}: the matrix has no key {name}{suggest(name, values)}")
-
-
-def _matches(point: Mapping[str, Any], pattern: Mapping[str, Sequence[Any]]) -> bool:
-    return all(point[key] in values for key, values in pattern.items())
-
-
-def _name_of(node: Node | None, matrix: str, point: Mapping[str, Any]) -> str:
-    if node is None:
-        return "-".join([matrix, *map(str, point.values())])
-    return filled_name(node, point)
-
-
-def filled_name(node: Node, point: Mapping[str, Any]) -> str:
-    """Returns a name with the point's values for their keys. Raises `UsageError` for a key that it
-    does not have, and for what is no text."""
-    if not isinstance(node.content, str):
-        raise UsageError(f"{node.at}: a name is text, and this is {kind_of(node)}")
-    for key, _, _ in FIELD.findall(node.content):
-        _check_key(key, point, node.at)
-    return _format(node, point)
-
-
-def _fill(node: Node, point: Mapping[str, Any], top: str) -> Node:
-    """Returns a value of a job, and all in it, with the point's values for their keys."""
-    if isinstance(node.content, dict):
-        return Node(
-            {
-                _format(Node(key, element.at), point): _fill(element, point, top)
-                for key, element in node.content.items()
-            },
-            node.at,
-        )
-    if isinstance(node.content, list):
-        return Node([_fill(element, point, top) for element in node.content], node.at)
-    if not isinstance(node.content, str) or "{" not in node.content:
-        return node
-    whole = FIELD.fullmatch(node.content)
-    if whole and whole[1] in point and top not in AS_TEXT and not (whole[2] or whole[3]):
-        return placed(point[whole[1]], node.at)
-    return Node(_format(node, point), node.at)
-
-
-def _format(node: Node, point: Mapping[str, Any]) -> str:
-    """Returns a text with values for the keys of the matrix; other braces stay."""
-
-    text: str = node.content
-    size = len(text)
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal size
-        key, conversion, form = match[1], match[2], match[3]
-        if key not in point:
-            return match[0]
-        value = repr(point[key]) if conversion == "r" else point[key]
-        shown = one_line(match[0], LONGEST_SHOWN)
-        if WIDE.search(form or ""):
-            raise UsageError(f"{node.at}: {shown}: a width or precision has at most three digits")
-        try:
-            made = format(value, form) if form else str(value)
-        except (ValueError, TypeError) as error:
-            raise UsageError(f"{node.at}: {shown}: {error}") from error
-        size += len(made)
-        if size > LONGEST_TEXT:
-            raise UsageError(
-                f"{node.at}: it has more than {LONGEST_TEXT:,} characters with the values of the "
-                "matrix"
-            )
-        return made
-
-    return FIELD.sub(replaced, text)
 
 
 MULTIRUN, RUNS = "multirun", "runs"
@@ -306,9 +309,9 @@ def _named_runs(node: Node, time: str) -> Iterator[NamedRun]:
     for point in combinations(entries[MATRIX]):
         options = {
             paths[key]: typed(paths[key], value, str(matrix[key].at))
-            for key, value in point.items()
+            for key, value in point.values.items()
         }
-        filled = filled_name(name, {**point, TIME: time})
+        filled = Point({**point.values, TIME: time}).name(name, "")
         if not is_file_name(filled):
             raise UsageError(f"{name.at}: {filled!r} cannot be the name of a run, and of its file")
         yield NamedRun(filled, options)

@@ -25,7 +25,7 @@ FOLDERS = ("venv", "data", "runs", "extra", "cache")
 """Folders below the base, whose paths the key `dirs` may set."""
 
 
-def machine_values(system: System) -> dict[str, Any]:
+def machine_values(system: System) -> dict[str, str | int]:
     """Returns the placeholders of a system."""
     per_gpu = max(1, system.cpu_count // max(1, system.gpu_count))
     options = system.options
@@ -46,7 +46,7 @@ def machine_values(system: System) -> dict[str, Any]:
 
 def bench_values(
     system: System, name: str, code: str, install_group: str, group: str, dirs: Mapping[str, str]
-) -> dict[str, Any]:
+) -> dict[str, str]:
     """Returns the placeholders of a bench, whose folder is `code`, beside those of the system."""
     base = system.base
     folders = {
@@ -69,7 +69,7 @@ class Placeholders:
     """Replaces placeholders and calls of functions in texts."""
 
     def __init__(
-        self, values: Mapping[str, Any], system: System, resize: Callable[[Any], int]
+        self, values: Mapping[str, str | int], system: System, resize: Callable[[Any], int]
     ) -> None:
         """`resize` gives the size of a batch for that of the file."""
         self._values, self._system, self._resize = values, system, resize

@@ -22,7 +22,7 @@ from opperf.suites.inheriting import (
     of_environment,
     read_overrides,
 )
-from opperf.suites.matrices import JOB, Expanded, expand
+from opperf.suites.matrices import JOB, Expanded, Point, expand
 from opperf.suites.nodes import Node, is_file_name, kind_of, settle
 from opperf.suites.reading import INCLUDE, Files, parse, read_text
 from opperf.suites.references import References
@@ -221,7 +221,7 @@ class _Resolution:
 
 def _make(name: str, resolution: _Resolution, expanded: Expanded, sizer: Sizer) -> Made:
     found = resolution.resolved(name)
-    point = expanded.points.get(name, {})
+    point = expanded.points.get(name, Point())
     return make_bench(
         name, found.node, sizer, found.templates, point, expanded.origins.get(name, "")
     )

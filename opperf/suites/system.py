@@ -313,10 +313,8 @@ def check_capabilities(system: System, benches: Iterable[Bench]) -> None:
 def obstacles(bench: Bench, system: System) -> list[str]:
     """Returns why a bench cannot run on a system, by its `requires_capabilities`. Raises
     `UsageError`, with the place, for an expression that fails."""
-    return list(_obstacles(bench, capabilities_of(system)))
-
-
-def _obstacles(bench: Bench, names: Mapping[str, Any]) -> Iterator[str]:
+    names = capabilities_of(system)
+    found = []
     for expression in bench.requires_capabilities:
         try:
             holds = evaluate(expression, names)
@@ -324,4 +322,5 @@ def _obstacles(bench: Bench, names: Mapping[str, Any]) -> Iterator[str]:
             at = bench.locations.get("requires_capabilities", bench.name)
             raise UsageError(f"{at}: {error}") from error
         if not holds:
-            yield f"{expression} does not hold on this system"
+            found.append(f"{expression} does not hold on this system")
+    return found

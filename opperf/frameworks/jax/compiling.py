@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from opperf.near_names import nearest
 
 CACHE_VARIABLE = "JAX_COMPILATION_CACHE_DIR"
 
-CACHED: dict[str, Any] = {
+CACHED = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
@@ -74,7 +74,7 @@ def cache(is_cold: bool) -> Iterator[None]:
         _set(before)
 
 
-def _set(values: dict[str, Any]) -> None:
+def _set(values: Mapping[str, float | str]) -> None:
     if all(getattr(jax.config, name) == value for name, value in values.items()):
         return
     for name, value in values.items():

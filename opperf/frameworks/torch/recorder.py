@@ -289,7 +289,7 @@ class CompiledPrograms:
         """Returns what a run of a program returns, and adds it."""
         site, outer = self._site_now(), self._sites.program
         if self._calls.timed:
-            self._time_kernels(private.names_of(program))
+            self._time_kernels(program)
         is_async = torch.cuda.is_initialized()
         if is_async and self._calls.timed:
             torch.cuda.synchronize()
@@ -306,8 +306,9 @@ class CompiledPrograms:
             self._sites.program = outer
         return result
 
-    def _time_kernels(self, names: dict[str, Any]) -> None:
-        """Has the kernels of a module timed; `names` are all of its names."""
+    def _time_kernels(self, program: Any) -> None:
+        """Has the kernels timed that are in the module of a compiled program."""
+        names = private.names_of(program)
         if id(names) in self._seen:
             return
         self._seen.add(id(names))

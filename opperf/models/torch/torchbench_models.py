@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import torch
@@ -92,7 +92,7 @@ def _paths(root: Path) -> list[Path]:
 
 
 def _listed(path: Path) -> SuiteModel:
-    exclusions = _metadata(path).get("not_implemented") or []
+    exclusions = _metadata(path).not_implemented or []
     excluded = {entry["test"] for entry in exclusions if [*entry] == ["test"]}
     task = _task(path / "__init__.py")
     return SuiteModel(
@@ -120,25 +120,43 @@ def _task(file: Path) -> str:
     return ""
 
 
-def _metadata(path: Path) -> Mapping[str, Any]:
-    """Returns what a model's `metadata.yaml` has, if it has one."""
-    return _read_yaml(path / "metadata.yaml", METADATA)
+class Metadata(msgspec.Struct, frozen=True):
+    """What is read of a model's `metadata.yaml`."""
+
+    not_implemented: list[dict[str, Any]] | None = None
+    """Tests and devices together for which it is not."""
 
 
-Table = dict[str, Any] | None
+class SkippedModels(msgspec.Struct, frozen=True):
+    """What PyTorch's runner omits."""
 
-METADATA = {"not_implemented": list[dict[str, Any]] | None}
-RUNNER = {"skip": Table, "skip.device": Table, "skip.test": Table, "batch_size": Table} | {
-    f"batch_size.{test}": Table for test in RUNNER_TESTS.values()
-}
-"""Types of the keys that are read of the two files, by their path."""
+    all: Any = None
+    device: dict[str, Any] | None = None
+    test: dict[str, Any] | None = None
+    multiprocess: Any = None
 
 
-def _read_yaml(file: Path, types: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the mapping in a file; empty without the file. Raises `UsageError`."""
+class RunnerLists(msgspec.Struct, frozen=True):
+    """What is read of the runner's file."""
+
+    skip: SkippedModels | None = None
+    batch_size: dict[str, dict[str, Any] | None] | None = None
+    """By test and model."""
+    dont_change_batch_size: Any = None
+
+
+Lists = TypeVar("Lists", Metadata, RunnerLists)
+
+
+def _metadata(path: Path) -> Metadata:
+    return _read_yaml(path / "metadata.yaml", Metadata)
+
+
+def _read_yaml(file: Path, kind: type[Lists]) -> Lists:
+    """Returns the content of a file; the defaults without the file. Raises `UsageError`."""
     yaml = import_package("yaml")
     if not file.is_file():
-        return {}
+        return kind()
     try:
         content = read_yaml(read_bytes(file, WRITTEN_BY_HAND))
     except yaml.YAMLError as error:
@@ -147,15 +165,10 @@ def _read_yaml(file: Path, types: Mapping[str, Any]) -> Mapping[str, Any]:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{file}: a mapping is expected, not a {type(content).__name__}")
-    for key, kind in types.items():
-        value: Any = content
-        for part in key.split("."):
-            value = (value or {}).get(part)
-        try:
-            msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"{file}: {key}: {error}") from error
-    return content
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{file}: {error}") from error
 
 
 def build(name: str, options: Options) -> Model:
@@ -176,13 +189,13 @@ def build(name: str, options: Options) -> Model:
     return Model(call=module, inputs=inputs, loss=mean_loss, optimizer=partial(optimizer, lr=RATE))
 
 
-def _runners_lists(root: Path) -> Mapping[str, Any]:
+def _runners_lists(root: Path) -> RunnerLists:
     """Returns the lists of PyTorch's runner, if a checkout of PyTorch is beside TorchBench's."""
     for place in CHECKOUTS:
         file = root / place / RUNNERS_FILE
         if file.is_file():
-            return _read_yaml(file, RUNNER)
-    return {}
+            return _read_yaml(file, RunnerLists)
+    return RunnerLists()
 
 
 def _flat(listed: Any) -> set[str]:
@@ -193,20 +206,20 @@ def _flat(listed: Any) -> set[str]:
 
 
 def _check_exclusions(
-    name: str, phase: str, device: str, metadata: Mapping[str, Any], runner: Mapping[str, Any]
+    name: str, phase: str, device: str, metadata: Metadata, runner: RunnerLists
 ) -> None:
     """Raises `UnsupportedError` for a model that TorchBench or PyTorch's runner does not run."""
     asked = {"test": TESTS[phase], "device": device}
-    for exclusion in metadata.get("not_implemented") or []:
+    for exclusion in metadata.not_implemented or []:
         if all(key in asked and asked[key] == value for key, value in exclusion.items()):
             shown = " and ".join(f"{key} {value}" for key, value in exclusion.items())
             raise UnsupportedError(f"{name} is not implemented for {shown}, says its metadata.yaml")
-    skip = runner.get("skip") or {}
+    skip = runner.skip or SkippedModels()
     lists = {
-        "all": skip.get("all"),
-        f"device {device}": (skip.get("device") or {}).get(device),
-        f"test {RUNNER_TESTS[phase]}": (skip.get("test") or {}).get(RUNNER_TESTS[phase]),
-        "multiprocess": skip.get("multiprocess"),
+        "all": skip.all,
+        f"device {device}": (skip.device or {}).get(device),
+        f"test {RUNNER_TESTS[phase]}": (skip.test or {}).get(RUNNER_TESTS[phase]),
+        "multiprocess": skip.multiprocess,
     }
     for shown, names in lists.items():
         if name in _flat(names):
@@ -246,9 +259,7 @@ def _forget() -> None:
             del sys.modules[module]
 
 
-def _made(
-    path: Path, options: Options, device: str, runner: Mapping[str, Any]
-) -> tuple[Any, Any, Any]:
+def _made(path: Path, options: Options, device: str, runner: RunnerLists) -> tuple[Any, Any, Any]:
     """Returns the object of TorchBench's class `Model`, its module and its inputs. Raises
     `UnsupportedError`."""
     benchmark = _benchmark(path)
@@ -279,19 +290,17 @@ def _benchmark(path: Path) -> Any:
     return benchmark
 
 
-def _batch_size(
-    name: str, benchmark: Any, options: Options, runner: Mapping[str, Any]
-) -> int | None:
+def _batch_size(name: str, benchmark: Any, options: Options, runner: RunnerLists) -> int | None:
     """Returns the batch size: that of the options, else that of PyTorch's runner; None for the
     model's own. Raises `UnsupportedError` where it cannot be another."""
     is_fixed = not getattr(benchmark, "ALLOW_CUSTOMIZE_BSIZE", True)
-    if is_fixed or name in _flat(runner.get("dont_change_batch_size")):
+    if is_fixed or name in _flat(runner.dont_change_batch_size):
         if options.batch_size is not None:
             raise UnsupportedError(f"the batch size of {name} is fixed; omit --batch-size")
         return None
     if options.batch_size is not None:
         return options.batch_size
-    sizes = (runner.get("batch_size") or {}).get(RUNNER_TESTS[options.phase]) or {}
+    sizes = (runner.batch_size or {}).get(RUNNER_TESTS[options.phase]) or {}
     size: int | None = sizes.get(name)
     return size
 
