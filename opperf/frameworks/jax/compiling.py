@@ -61,7 +61,7 @@ def mark(case: Case) -> Path:
 @contextmanager
 def cache(is_cold: bool) -> Iterator[None]:
     """Returns a context with the user's persistent cache of programs; without any if `is_cold`."""
-    wanted = {
+    wanted: dict[str, float | str] = {
         **CACHED,
         "jax_compilation_cache_dir": str(program_folder()),
         "jax_enable_compilation_cache": not is_cold,

@@ -121,14 +121,14 @@ def _task(file: Path) -> str:
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What is read of a model's `metadata.yaml`."""
+    """Keys of a model's `metadata.yaml` that are read."""
 
     not_implemented: list[dict[str, Any]] | None = None
     """Tests and devices together for which it is not."""
 
 
 class SkippedModels(msgspec.Struct, frozen=True):
-    """What PyTorch's runner omits."""
+    """Models that PyTorch's runner omits."""
 
     all: Any = None
     device: dict[str, Any] | None = None
@@ -137,7 +137,7 @@ class SkippedModels(msgspec.Struct, frozen=True):
 
 
 class RunnerLists(msgspec.Struct, frozen=True):
-    """What is read of the runner's file."""
+    """Keys of the file of PyTorch's runner that are read."""
 
     skip: SkippedModels | None = None
     batch_size: dict[str, dict[str, Any] | None] | None = None
