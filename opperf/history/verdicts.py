@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from opperf.comparison.compared import interval_text, ratio_text, tone_of
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, State, Update
 from opperf.history.model import SeriesKey
 from opperf.model import Struct
 from opperf.plurals import pluralize
+from opperf.reports.model import Tone
 from opperf.repository import Commit
 
 SESSION = "opperf ab"
@@ -49,16 +51,18 @@ class SessionVerdict(Struct, frozen=True):
     too; empty where it did not."""
 
     @property
+    def tone(self) -> Tone:
+        return tone_of(self.verdict)
+
+    @property
     def interval(self) -> str:
         """The interval as text; empty without one."""
-        if not math.isfinite(self.low):
-            return ""
-        return "exact" if self.low == self.high else f"{self.low:.3f} to {self.high:.3f}"
+        return interval_text(self.low, self.high)
 
     @property
     def ratio_text(self) -> str:
         """The ratio as text; empty without one."""
-        return f"{self.ratio:.{4 if self.low == self.high else 3}f}" if self.ratio > 0 else ""
+        return ratio_text(self.ratio, self.low == self.high)
 
     @property
     def text(self) -> str:

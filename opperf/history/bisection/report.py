@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from opperf.comparison.compared import interval_text, ratio_text, tone_of
 from opperf.comparison.explaining.reports.difference_report import change_text, share_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import one_line
@@ -18,7 +19,6 @@ from opperf.reports.model import (
     Report,
     Section,
     Table,
-    Tone,
     names,
     numbers,
     texts,
@@ -27,14 +27,6 @@ from opperf.reports.model import (
 from opperf.repository import Commit
 from opperf.results.text import duration
 from opperf.shares import share_text as percent
-
-TONES: dict[Verdict, Tone] = {
-    Verdict.REGRESSED: "worse",
-    Verdict.MISSING: "worse",
-    Verdict.IMPROVED: "better",
-    Verdict.AMBIGUOUS: "open",
-    Verdict.INVALID: "open",
-}
 
 COLUMNS = (
     *("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject"),
@@ -176,21 +168,16 @@ def _table(figures: Sequence[Figure]) -> Table:
 
 
 def _ratio(figure: Figure | None) -> str:
-    return "" if figure is None or figure.fails else f"{figure.ratio:.3f}"
+    return "" if figure is None or figure.fails else ratio_text(figure.ratio)
 
 
 def _interval(figure: Figure | None) -> str:
-    if figure is None or figure.fails:
-        return ""
-    if figure.low == figure.high:
-        return "exact"
-    low, high = figure.interval
-    return f"{low:.3f} to {high:.3f}"
+    return "" if figure is None or figure.fails else interval_text(*figure.interval)
 
 
 def _verdict(figure: Figure) -> Cell:
     text = one_line(figure.shown) if figure.fails else figure.verdict.value
-    return Cell(text, TONES.get(figure.verdict, ""))
+    return Cell(text, tone_of(figure.verdict))
 
 
 AGREEMENT = {

@@ -9,26 +9,33 @@ import msgspec
 import numpy as np
 
 from opperf.history.detection import machine_events
-from opperf.history.detection.exact import exact_steps, one_per_commit
 from opperf.history.detection.findings import (
     Change,
     Findings,
     Known,
+    Move,
     NoteKind,
     Rate,
     SeriesNote,
     State,
+    taken_back,
 )
 from opperf.history.detection.levels import Levels, compare_levels
 from opperf.history.detection.looks import Alarm
 from opperf.history.detection.machines import make_strands
 from opperf.history.detection.piecewise import fit_pieces, regressions
 from opperf.history.detection.replacements import Carried, carried_changes
-from opperf.history.detection.returns import Move, taken_back
-from opperf.history.detection.series import Series, Strand, by_environment
+from opperf.history.detection.series import (
+    Floats,
+    Series,
+    Strand,
+    by_environment,
+    one_per_commit,
+)
 from opperf.history.detection.strand_changes import Judged, StrandChange, judge
 from opperf.history.detection.trends import DAY, DRIFT_ERRORS, find_drift
 from opperf.history.detection.windows import AFTER
+from opperf.model import Metric
 from opperf.shares import share_text
 
 SMALLEST = 0.02
@@ -127,25 +134,43 @@ def _exact_changes(series: Series) -> Iterator[Change]:
     if not series.metric.is_steady:
         return
     for environment, chosen in by_environment(series):
-        positions, values = one_per_commit(series.positions[chosen], series.values[chosen])
-        for step in exact_steps(values, series.metric):
-            ratio = step.after / step.before if step.before else math.inf
+        first, values = one_per_commit(series.positions[chosen], series.values[chosen])
+        positions = series.positions[chosen][first]
+        for before, at in _exact_steps(values, series.metric):
+            old, new = float(values[before]), float(values[at])
+            ratio = new / old if old else math.inf
             yield Change(
                 series.key,
                 environment,
-                last_good=int(positions[step.at - 1]),
-                first_bad=int(positions[step.at]),
-                before=step.before,
-                after=step.after,
+                last_good=int(positions[at - 1]),
+                first_bad=int(positions[at]),
+                before=old,
+                after=new,
                 ratio=ratio,
                 low=ratio,
                 high=ratio,
-                is_worse=(step.after > step.before) == series.metric.lower_is_better,
+                is_worse=(new > old) == series.metric.lower_is_better,
                 p=0.0,
                 method=EXACT,
                 state=State.DETECTED,
-                seen_at=int(positions[step.at]),
+                seen_at=int(positions[at]),
             )
+
+
+def _exact_steps(values: Floats, metric: Metric) -> Iterator[tuple[int, int]]:
+    """Yields the first points of the old and the new level of each change of a metric that is the
+    same on every run. Two values of unchanged code differ by no more than its tolerance, so that
+    one point is enough and there is no rate of false alarms. A value is compared with the first
+    after the last change, and not with the one before it: small steps are found as they add up."""
+    at = 0
+    while True:
+        level = float(values[at])
+        allowed = max(metric.relative_tolerance * abs(level), metric.absolute_tolerance)
+        beyond = np.abs(values[at:] - level) > allowed
+        if not beyond.any():
+            return
+        before, at = at, at + int(np.argmax(beyond))
+        yield before, at
 
 
 def _change(series: Series, strand: Strand, change: StrandChange) -> Change:
@@ -191,7 +216,8 @@ def _asv_changes(series: Series) -> Iterator[Change]:
     if series.metric.is_steady:
         return
     for environment, chosen in by_environment(series):
-        positions, values = one_per_commit(series.positions[chosen], series.values[chosen])
+        first, values = one_per_commit(series.positions[chosen], series.values[chosen])
+        positions = series.positions[chosen][first]
         pieces = fit_pieces(values)
         for before, after in regressions(pieces, series.metric.lower_is_better):
             levels = compare_levels(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from opperf.model import Struct
 
@@ -140,6 +142,36 @@ class Rate(Struct, frozen=True):
         """Returns the rate of a fixed number of alerts in a period, of a week unless `days` says
         otherwise: it is the most, and as many may be false where nothing changes."""
         return cls(false_alarms=float(alerts), days=days, most_alerts=alerts)
+
+
+class Move(NamedTuple):
+    """A change of a level."""
+
+    position: int
+    """Of the first commit of the new level."""
+    before: float
+    after: float
+
+
+BACK = 0.3
+"""Share of a change within which a later level is the old one again."""
+
+
+def taken_back(moves: Sequence[Move]) -> list[int | None]:
+    """Returns, for each change of a series in one environment, the position of the later one that
+    took it back; None while it stands. They are in the order of their positions. Closing asks for
+    the evidence that opening asked for: a change whose new level is the old one again."""
+    return [_taken_back(move, moves[index + 1 :]) for index, move in enumerate(moves)]
+
+
+def _taken_back(move: Move, later: Sequence[Move]) -> int | None:
+    size = move.after - move.before
+    for other in later:
+        is_opposite = (other.after - other.before) * size < 0
+        left = (other.after - move.before) * (1 if size > 0 else -1)
+        if is_opposite and left <= BACK * abs(size):
+            return other.position
+    return None
 
 
 class Findings(Struct, frozen=True):

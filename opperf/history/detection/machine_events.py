@@ -16,8 +16,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from opperf.history.detection.findings import Change, EventKind, MachineEvent, State
-from opperf.history.detection.returns import Move, taken_back
+from opperf.history.detection.findings import (
+    Change,
+    EventKind,
+    MachineEvent,
+    Move,
+    State,
+    taken_back,
+)
 from opperf.history.detection.series import Series
 from opperf.history.detection.strand_changes import Judged
 from opperf.history.detection.windows import AFTER

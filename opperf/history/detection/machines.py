@@ -23,6 +23,7 @@ from opperf.history.detection.series import (
     Texts,
     by_environment,
     medians,
+    one_per_commit,
 )
 
 LEAST_SERIES = 10
@@ -82,12 +83,10 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
 
 def _strand(environment: str, points: _Points, floor: float) -> Strand:
     """A strand with one point for each commit: the median of its points."""
-    positions, logs, times = points.positions, points.logs, points.times
-    if np.any(positions[1:] == positions[:-1]):
-        first = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1]]))
-        logs = np.array([np.median(part) for part in np.split(logs, first[1:])])
-        positions, times = positions[first], times[first]
-    return Strand(points.series, environment, positions, logs, times, floor)
+    first, logs = one_per_commit(points.positions, points.logs)
+    return Strand(
+        points.series, environment, points.positions[first], logs, points.times[first], floor
+    )
 
 
 def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:

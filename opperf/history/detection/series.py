@@ -109,6 +109,15 @@ def by_environment(series: Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         yield name, names == name
 
 
+def one_per_commit(positions: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Returns the index of each commit's first point, and the median of its points' values."""
+    is_first = np.concatenate([[True], positions[1:] != positions[:-1]])[: positions.size]
+    first = np.flatnonzero(is_first)
+    if first.size == positions.size:
+        return first, values
+    return first, np.array([np.median(part) for part in np.split(values, first[1:])])
+
+
 def medians(parts: Sequence[Floats]) -> Floats:
     """Returns the median of each array, 0 of an empty one. Those of a length are an array of two
     dimensions: for some thousand, calls for each take most of the time."""

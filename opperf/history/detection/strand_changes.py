@@ -12,6 +12,7 @@ from opperf.history.detection.calibration import CHANGED, Null, calibrate
 from opperf.history.detection.findings import Rate, State
 from opperf.history.detection.levels import (
     FARTHEST,
+    NORMAL_95,
     Levels,
     compare_levels,
     pending,
@@ -191,7 +192,7 @@ def _with_all_points(
     if first < logs.size:
         before, after = logs[max(start, first - WINDOW) : first], logs[first:]
         middle = float(np.median(after))
-        width = 1.96 * scale * math.sqrt(1 / after.size + 1 / before.size)
+        width = NORMAL_95 * scale * math.sqrt(1 / after.size + 1 / before.size)
         level = float(np.median(before))
         levels = Levels(level, middle, middle - level - width, middle - level + width)
         found.append(StrandChange(first, logs.size, levels, math.nan, State.PENDING))

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind
 from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import Timeline
@@ -22,7 +21,6 @@ from opperf.reports.model import (
     Report,
     Section,
     Table,
-    Tone,
     names,
     numbers,
     texts,
@@ -79,8 +77,6 @@ COLUMNS = (
     *("low", "high", "blocks", "started", "all_threads", "id"),
 )
 
-TONES: dict[Verdict, Tone] = {Verdict.REGRESSED: "worse", Verdict.IMPROVED: "better"}
-
 
 def values_of(verdict: SessionVerdict) -> tuple[object, ...]:
     """Returns the values of a verdict, in the order of the columns."""
@@ -108,7 +104,7 @@ def latest_values(verdict: SessionVerdict | None) -> tuple[object, ...]:
 
 def verdict_cell(verdict: SessionVerdict | None) -> Cell:
     """Returns a verdict with its ratio and interval in a few words; empty without one."""
-    return Cell("") if verdict is None else Cell(verdict.text, TONES.get(verdict.verdict, ""))
+    return Cell("") if verdict is None else Cell(verdict.text, verdict.tone)
 
 
 def verdicts_section(
@@ -124,7 +120,7 @@ def verdicts_section(
             *(_names(verdicts) if with_names else ()),
             Column(
                 "Verdict",
-                [_word(verdict) for verdict in verdicts],
+                [Cell(verdict.verdict.value, verdict.tone) for verdict in verdicts],
                 is_whole=True,
             ),
             numbers("B/A", [verdict.ratio_text for verdict in verdicts]),
@@ -139,10 +135,6 @@ def verdicts_section(
         )
     )
     return Section(title=title, table=table)
-
-
-def _word(verdict: SessionVerdict) -> Cell:
-    return Cell(verdict.verdict.value, TONES.get(verdict.verdict, ""))
 
 
 def _names(verdicts: Sequence[SessionVerdict]) -> tuple[Column, ...]:

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from opperf.history.detection.findings import Rate
+from opperf.history.detection.findings import Move, Rate, taken_back
 from opperf.history.detection.looks import Alarm
 from opperf.history.detection.replacements import Carried, carried_changes
-from opperf.history.detection.returns import Move, taken_back
 from opperf.history.detection.series import Strand
 from opperf.history.detection.strand_changes import judge
 
