@@ -21,18 +21,17 @@ from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.metrics import exported_metrics, metric_named, metrics_by_name, metrics_in, sort_metrics
 from opperf.model import (
     DECLARED,
-    UNRELIABLE,
     Metric,
     MetricKind,
-    NoteCode,
     Record,
     Run,
     display_arguments,
 )
 from opperf.results.details import display_details
+from opperf.results.figures import CaseFigures
 from opperf.results.opperf_json import figure_name
 from opperf.results.sweeps import variables_of
-from opperf.results.units import FEW, LEAST_SHARE, Figure, unit_of
+from opperf.results.units import Figure
 from opperf.results.verifications import are_verified
 
 BANDWIDTH = Metric(
@@ -49,18 +48,8 @@ BANDWIDTH = Metric(
 
 def figure_of(record: Record, metric: str) -> Figure | None:
     """Returns a metric's median with its half-width; None if the record lacks the metric."""
-    summary = record.summaries.get(metric)
-    if summary is None:
-        return None
-    described = metric_named(metric, summary.unit)
-    if described.kind is MetricKind.COUNT:
-        # Its few samples are of the same call: their extremes are no interval.
-        return Figure(summary.median, is_least=record.note(metric, NoteCode.LEAST) is not None)
-    width = summary.half_width
-    # Of a few that are equal, none says how much others would differ.
-    is_lacking = width is None or (summary.n < FEW and width < LEAST_SHARE * abs(summary.median))
-    unreliable = (is_lacking and described.is_time) or record.note(metric, *UNRELIABLE) is not None
-    return Figure(summary.median, width, unreliable)
+    found = CaseFigures(record).of(metric)
+    return None if found is None else found.figure
 
 
 class Rate(NamedTuple):
@@ -73,12 +62,12 @@ class Rate(NamedTuple):
 
 def bandwidth_of(record: Record) -> Rate | None:
     """Returns the rate of a record; None where its bytes or its time are not known."""
-    time = record.summaries.get(FORWARD.name)
+    time = CaseFigures(record).of(FORWARD.name)
     if time is None or not record.moved_bytes or not time.median > 0:
         return None
     low, high = (
-        record.moved_bytes / bound if time.half_width is not None and bound > 0 else None
-        for bound in (time.ci_high, time.ci_low)
+        record.moved_bytes / bound if bound > 0 else None
+        for bound in reversed(time.interval or (0.0, 0.0))
     )
     return Rate(record.moved_bytes / time.median, low, high)
 
@@ -147,8 +136,8 @@ def _memory_backward(record: Record) -> Figure | None:
 
 
 def _percentile(name: str, record: Record) -> Figure | None:
-    summary = record.summaries.get(TOTAL.name)
-    return None if summary is None else Figure(getattr(summary, name))
+    found = CaseFigures(record).of(TOTAL.name)
+    return None if found is None else Figure(getattr(found.summary, name))
 
 
 PERCENTILES = tuple(
@@ -232,12 +221,8 @@ STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
 """Statistics of a noisy metric, a column each."""
 
 
-def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], object]:
-    def figure(record: Record) -> float | None:
-        summary = record.summaries.get(metric.name)
-        return None if summary is None else float(getattr(summary, statistic)) / size
-
-    return figure
+def _statistic(metric: Metric, statistic: str) -> Callable[[Record], object]:
+    return lambda record: CaseFigures(record).statistic(metric.name, statistic)
 
 
 def _setting(name: str) -> Callable[[Record], object]:
@@ -307,9 +292,8 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
 
 
 def _columns_of(metric: Metric) -> list[Column]:
-    size = unit_of(metric.unit).size
     return [
-        (figure_name(metric, statistic), _figure(metric, statistic, size))
+        (figure_name(metric, statistic), _statistic(metric, statistic))
         for statistic in (("median",) if metric.is_steady else STATISTICS)
     ]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import statistics
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from opperf import model
@@ -22,7 +22,7 @@ from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.metrics import exported_metrics, metrics_in
 from opperf.plurals import pluralize
 from opperf.results.details import display_details
-from opperf.results.figures import CaseName, case_name, distinct_names
+from opperf.results.figures import CaseName, Measurement, case_figures, case_name, distinct_names
 from opperf.results.units import unit_of
 from opperf.results.verifications import is_wrong
 
@@ -32,46 +32,31 @@ class ExportEntry(NamedTuple):
 
     record: model.Record
     name: CaseName
-    metrics: tuple[model.Metric, ...]
+    figures: Mapping[str, Measurement]
+    """The usual ones, from which the others can be computed, in the order of tables."""
 
 
 def select_figures(run: model.Run) -> tuple[list[ExportEntry], list[str]]:
     """Returns the records to export, and warnings. Raises `RunFileError` without a figure."""
-    found = [(record, _finite_metrics(record)) for record in run.records]
-    kept = [(record, metrics) for record, metrics in found if metrics]
+    usual = [metric.name for metric in metrics_in(run.records) if metric.usual]
+    # Tools that track times would take a wrong result's for an improvement.
+    found = [(own.record, own.compared) for own in case_figures(run)]
+    listed = [
+        (record, {name: own[name] for name in usual if name in own and own[name].is_finite})
+        for record, own in found
+    ]
+    kept = [(record, own) for record, own in listed if own]
     if not kept:
         raise RunFileError("the run has no results to export: no case was measured")
     names = distinct_names({record.id: case_name(record.case) for record, _ in kept})
-    selected = [ExportEntry(record, names[record.id], metrics) for record, metrics in kept]
     wrong = sum(map(is_wrong, run.records))
     left = len(found) - len(kept) - wrong
     warnings = [f"excluded: {pluralize(left, 'case')} not measured"] if left else []
     warnings += [f"excluded: {pluralize(wrong, 'case')} with a wrong result"] if wrong else []
-    odd = sum(
-        len(_usual(record)) - len(metrics) for record, metrics in found if not is_wrong(record)
-    )
+    odd = sum(not own[name].is_finite for _, own in found for name in usual if name in own)
     if odd:
         warnings.append(f"excluded: {pluralize(odd, 'figure')} not finite")
-    return selected, warnings
-
-
-def _usual(record: model.Record) -> tuple[model.Metric, ...]:
-    """Returns the metrics that are exported, from which the others can be computed."""
-    return tuple(metric for metric in metrics_in([record]) if metric.usual)
-
-
-def _finite_metrics(record: model.Record) -> tuple[model.Metric, ...]:
-    # Tools that track times would take a wrong result's for an improvement.
-    if record.status is not model.Status.OK or is_wrong(record):
-        return ()
-    return tuple(
-        metric for metric in _usual(record) if math.isfinite(record.summaries[metric.name].median)
-    )
-
-
-def are_finite(values: Iterable[float]) -> bool:
-    """Returns whether all values can be written as JSON."""
-    return all(math.isfinite(value) for value in values)
+    return [ExportEntry(record, names[record.id], own) for record, own in kept], warnings
 
 
 MEASURES = {FORWARD.name: "latency", BACKWARD.name: "backward-latency"}
@@ -84,41 +69,38 @@ def bencher(run: model.Run) -> tuple[dict[str, Any], list[str]]:
     found, warnings = select_figures(run)
     return {
         str(entry.name): {
-            MEASURES.get(metric.name, metric.name): _measure(entry.record.summaries[metric.name])
-            for metric in entry.metrics
+            MEASURES.get(metric, metric): {"value": own.median, **_bounds(own)}
+            for metric, own in entry.figures.items()
         }
         for entry in found
     }, warnings
 
 
-def _measure(summary: model.Summary) -> dict[str, float]:
-    bounds = {"lower_value": summary.ci_low, "upper_value": summary.ci_high}
-    has_interval = summary.n > 1 and are_finite(bounds.values())
-    return {"value": summary.median, **(bounds if has_interval else {})}
+def _bounds(found: Measurement) -> dict[str, float]:
+    interval = found.interval
+    return {} if interval is None else {"lower_value": interval[0], "upper_value": interval[1]}
 
 
 def github_action(run: model.Run) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the run's medians and warnings. Raises `RunFileError` if there is none."""
     found, warnings = select_figures(run)
-    figures = [(entry, metric) for entry in found for metric in entry.metrics]
-    larger = sum(not metric.lower_is_better for _, metric in figures)
+    figures = [(entry, own) for entry in found for own in entry.figures.values()]
+    larger = sum(not own.metric.lower_is_better for _, own in figures)
     if larger:
         warnings.append(f"excluded: {pluralize(larger, 'figure')} for which larger is better")
-    return [_entry(entry, metric) for entry, metric in figures if metric.lower_is_better], warnings
+    return [_entry(entry, own) for entry, own in figures if own.metric.lower_is_better], warnings
 
 
-def _entry(one: ExportEntry, metric: model.Metric) -> dict[str, Any]:
-    summary = one.record.summaries[metric.name]
-    unit = unit_of(summary.unit)
+def _entry(one: ExportEntry, found: Measurement) -> dict[str, Any]:
+    unit = unit_of(found.unit)
     entry: dict[str, Any] = {
-        "name": f"{one.name} {metric.name}",
+        "name": f"{one.name} {found.metric.name}",
         "unit": unit.name,
-        "value": summary.median / unit.size,
-        "extra": f"median of {pluralize(summary.n, 'sample')}\ncase {one.record.id}",
+        "value": found.median / unit.size,
+        "extra": f"median of {pluralize(found.summary.n, 'sample')}\ncase {one.record.id}",
     }
-    reach = summary.half_width
-    if reach is not None:
-        entry["range"] = f"± {reach / unit.size}"
+    if found.half_width is not None:
+        entry["range"] = f"± {found.half_width / unit.size}"
     return entry
 
 
@@ -137,12 +119,11 @@ def pytest_benchmark(run: model.Run) -> tuple[dict[str, Any], list[str]]:
     found, warnings = select_figures(run)
     benchmarks, without = [], 0
     for entry in found:
-        for metric in entry.metrics:
-            if not metric.is_time:
+        for own in entry.figures.values():
+            if not own.metric.is_time:
                 continue
-            samples = entry.record.samples.get(metric.name, [])
-            if samples and are_finite(samples):
-                benchmarks.append(_benchmark(entry, metric.name, samples, run.environment))
+            if own.samples and all(map(math.isfinite, own.samples)):
+                benchmarks.append(_benchmark(entry, own, run.environment))
             else:
                 without += 1
     if without:
@@ -195,10 +176,10 @@ def _machine(environment: model.Environment | None) -> dict[str, Any]:
 
 
 def _benchmark(
-    one: ExportEntry, metric: str, samples: Sequence[float], environment: model.Environment | None
+    one: ExportEntry, found: Measurement, environment: model.Environment | None
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
-    name = one.name.of_metric(metric)
+    name = one.name.of_metric(found.metric.name)
     return {
         "group": name.called,
         "name": str(name),
@@ -213,9 +194,7 @@ def _benchmark(
             **_others(one),
         },
         "options": _options(case.settings),
-        "stats": benchmark_stats(
-            [sample * NS for sample in samples], record.summaries[metric].loops
-        ),
+        "stats": benchmark_stats([sample * NS for sample in found.samples], found.summary.loops),
     }
 
 
@@ -225,10 +204,10 @@ UNIT_WORDS = {"B": "bytes"}
 
 def _others(one: ExportEntry) -> dict[str, float | None]:
     """Returns the figures that are no times; None for a usual one that the case lacks."""
-    metrics = dict.fromkeys((*exported_metrics(), *one.metrics))
+    metrics = dict.fromkeys((*exported_metrics(), *(own.metric for own in one.figures.values())))
     return {
         f"{metric.name}_{UNIT_WORDS.get(metric.unit, metric.unit)}": (
-            one.record.summaries[metric.name].median if metric in one.metrics else None
+            one.figures[metric.name].median if metric.name in one.figures else None
         )
         for metric in metrics
         if not metric.is_time

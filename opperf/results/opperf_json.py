@@ -18,8 +18,9 @@ from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record, Run, Status, display_arguments, identity_of
 from opperf.results.details import display_details
+from opperf.results.figures import CaseFigures
 from opperf.results.settings import differing_settings
-from opperf.results.units import device_label, sort_by_operator, statistic_value, unit_of
+from opperf.results.units import device_label, sort_by_operator, unit_of
 from opperf.results.verifications import are_verified
 
 WITH_OWN_KEYS = "mxnet"
@@ -82,8 +83,9 @@ def figures_of(record: Record) -> dict[str, float]:
     """Returns the figures of a result, in ms and kB, without those that the record lacks."""
     own = has_own_keys(record)
     sources = _own_sources(record) if own else _sources(metrics_in([record]))
+    found = CaseFigures(record)
     values = {
-        key: statistic_value(record, metric.name, statistic)
+        key: found.statistic(metric.name, statistic, is_rounded=True)
         for key, (metric, statistic) in sources.items()
     }
     return {key: value for key, value in values.items() if value is not None}

@@ -39,16 +39,6 @@ NOT_APPLICABLE = "---"
 """A cell without a value, as MXNet's utility writes it."""
 
 
-def statistic_value(record: Record, metric: str, statistic: str) -> float | None:
-    """Returns a statistic of a metric, in ms or kB; None if the record lacks the metric."""
-    summary = record.summaries.get(metric)
-    if summary is None:
-        return None
-    unit = unit_of(summary.unit)
-    value = float(getattr(summary, statistic)) / unit.size
-    return value if unit.decimals is None else round(value, unit.decimals)
-
-
 def device_label(device: str) -> str:
     """Returns a device as in the keys of results: `cpu/0` for `cpu(0)`."""
     match = re.fullmatch(r"(\w+)\((\d+)\)", device)

@@ -8,28 +8,27 @@ from typing import Any
 import msgspec
 
 from opperf.model import OperatorTarget, Record, Settings, TensorSpec
-from opperf.results.figures import LONGEST, case_name, distinct_names
-from opperf.results.units import device_label, sort_by_operator, statistic_value
+from opperf.results.figures import LONGEST, CaseFigures, case_name, distinct_names
+from opperf.results.units import device_label, sort_by_operator
 
 MakeRecord = Callable[..., Record]
 
 
 def test_times_are_milliseconds_to_the_nanosecond(make_record: MakeRecord) -> None:
     forward = msgspec.structs.replace(make_record().summaries["forward"], p90=1_234_567.8)
-    assert (
-        statistic_value(make_record(summaries={"forward": forward}), "forward", "p90") == 1.234568
-    )
+    found = CaseFigures(make_record(summaries={"forward": forward}))
+    assert found.statistic("forward", "p90", is_rounded=True) == 1.234568
 
 
 def test_memory_is_kilobytes_to_the_byte(make_record: MakeRecord) -> None:
     memory = msgspec.structs.replace(make_record().summaries["memory"], median=1_234_567.0)
     record = make_record(summaries={"memory": memory})
-    assert statistic_value(record, "memory", "median") == 1234.567
+    assert CaseFigures(record).statistic("memory", "median", is_rounded=True) == 1234.567
 
 
 def test_what_was_not_measured(make_record: MakeRecord) -> None:
-    record = make_record(summaries={})
-    assert statistic_value(record, "forward", "median") is None
+    found = CaseFigures(make_record(summaries={}))
+    assert found.of("forward") is found.statistic("forward", "median") is None
 
 
 def test_device_labels() -> None:

@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Struct
-
-
-class Figure(Struct, frozen=True):
-    """One metric of a case in a file."""
-
-    unit: str
-    median: float
-    mean: float
-    half_width: float | None = None
-    samples: list[float] = []
-    unsound: str = ""
-    """Why a figure that should be the same on every run may vary."""
-    unreliable: bool = False
-    caveat: str = ""
+from opperf.results.figures import Measurement
 
 
 class Entry(Struct, frozen=True):
@@ -46,5 +33,5 @@ class Entry(Struct, frozen=True):
     """Those in which cases of the file differ that have the same operator and inputs, as text."""
     effort: dict[str, Any] = {}
     reason: str = ""
-    figures: dict[str, Figure] = {}
+    figures: dict[str, Measurement] = {}
     absent: dict[str, str] = {}

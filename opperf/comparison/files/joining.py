@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import PASSES, Operator
 from opperf.plurals import pluralize
+from opperf.results.figures import Measurement
 from opperf.results.projection import number_alike
 from opperf.sources.selecting import make_matcher
 
@@ -189,7 +190,7 @@ def _counts(pair: Pair) -> tuple[int, int]:
     return base, new
 
 
-def _figures(entry: Entry | None, metrics: Iterable[str]) -> dict[str, Figure]:
+def _figures(entry: Entry | None, metrics: Iterable[str]) -> dict[str, Measurement]:
     found = {name: entry.figures[name] for name in metrics if entry and name in entry.figures}
     return {
         name: one for name, one in found.items() if one.unit == "ns" and math.isfinite(one.median)
@@ -219,11 +220,11 @@ def _alone(pair: Pair, metrics: Sequence[str], averages: bool) -> Iterator[Alone
             yield Alone(side, entry.operator, entry.inputs, calls, time_ns)
 
 
-def _time(figures: Iterable[Figure], averages: bool) -> float:
-    return math.fsum(figure.mean if averages else figure.median for figure in figures)
+def _time(figures: Iterable[Measurement], averages: bool) -> float:
+    return math.fsum(figure.summary.mean if averages else figure.median for figure in figures)
 
 
-def _half_width(figures: Sequence[Figure]) -> float | None:
+def _half_width(figures: Sequence[Measurement]) -> float | None:
     """Returns the half-width of one call's time; None if a figure has none."""
     widths = [figure.half_width for figure in figures if figure.half_width is not None]
     return math.hypot(*widths) if len(widths) == len(figures) else None

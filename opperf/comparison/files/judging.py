@@ -20,7 +20,7 @@ from opperf.comparison.compared import (
 from opperf.comparison.files import joining
 from opperf.comparison.files.confirming import confirming_command, explaining_command
 from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
-from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.reading import Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
@@ -34,6 +34,7 @@ from opperf.errors import RunFileError
 from opperf.machine.environment import comparability, incomparable_facts, machine_text
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
+from opperf.results.figures import Measurement
 from opperf.results.settings import changed_settings_text
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
@@ -256,8 +257,8 @@ def _row(
         verdict=found.verdict,
         base_half_width=None if averages else a.half_width,
         new_half_width=None if averages else b.half_width,
-        base_unreliable=a.unreliable,
-        new_unreliable=b.unreliable,
+        base_unreliable=not averages and a.unreliable,
+        new_unreliable=not averages and b.unreliable,
         ratio=_ratio(effect),
         low=_ratio(found.low) if scattered else None,
         high=_ratio(found.high) if scattered else None,
@@ -285,8 +286,8 @@ def _shared_settings(base: Entry, new: Entry) -> dict[str, Any]:
     return {name: value for name, value in base.settings.items() if value == new.settings[name]}
 
 
-def _values(a: Figure, b: Figure, averages: bool) -> tuple[float, float]:
-    return (a.mean, b.mean) if averages else (a.median, b.median)
+def _values(a: Measurement, b: Measurement, averages: bool) -> tuple[float, float]:
+    return (a.summary.mean, b.summary.mean) if averages else (a.median, b.median)
 
 
 def _is_positive(value: float) -> bool:
@@ -297,7 +298,7 @@ def _ratio(effect: float | None) -> float | None:
     return None if effect is None else math.exp(effect)
 
 
-def _caveat(a: Figure, b: Figure) -> str:
+def _caveat(a: Measurement, b: Measurement) -> str:
     if a.caveat == b.caveat:
         return a.caveat and f"both: {a.caveat}"
     named = (("base", a.caveat), ("new", b.caveat))
@@ -305,7 +306,7 @@ def _caveat(a: Figure, b: Figure) -> str:
 
 
 def _judge(
-    metric: Metric, a: Figure, b: Figure, thresholds: Thresholds, averages: bool
+    metric: Metric, a: Measurement, b: Measurement, thresholds: Thresholds, averages: bool
 ) -> CaseVerdict:
     name = metric.name
     values = _values(a, b, averages)

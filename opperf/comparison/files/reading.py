@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
@@ -13,17 +12,17 @@ import msgspec
 
 from opperf import model
 from opperf.comparison.compared import Change, Side
-from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.entries import Entry
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
-from opperf.metrics import expected_metrics
 from opperf.model import identity_of
 from opperf.model.metrics import WRONG
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.details import display_details
+from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.kept import display
 from opperf.results.lines import PARAM_RESULTS
 from opperf.results.opperf_json import VERIFICATION, source_of
@@ -34,7 +33,6 @@ from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
 from opperf.results.text import arguments_text, inputs_text
 from opperf.results.units import unit_of
-from opperf.results.verifications import why_without_figures
 
 
 class Measured(NamedTuple):
@@ -112,7 +110,7 @@ def read_records(path: Path, run: model.Run, warnings: Iterable[str], arm: str =
 
 def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
     """Returns a record as it is compared; `differing` are settings that its file must tell."""
-    case = record.case
+    case, found = record.case, CaseFigures(record)
     return Entry(
         id=record.id,
         selector=record.id,
@@ -128,9 +126,9 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
         settings=identity_of(case.settings),
         differing=settings_text(case, differing),
         effort={name: getattr(case.settings, name) for name in EFFORT},
-        reason=one_line(why_without_figures(record)),
-        figures=_figures(record),
-        absent=_absent(record),
+        reason=one_line(found.reason),
+        figures=_figures(found),
+        absent=found.absent,
     )
 
 
@@ -148,54 +146,11 @@ def shown_key(operator: str, inputs: Any) -> str:
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
 
 
-def _figures(record: model.Record) -> dict[str, Figure]:
-    if why_without_figures(record):
-        # The time of a wrong result is no base, and no improvement.
-        return {}
-    found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    if record.time_kind is model.MetricKind.KERNEL and FORWARD.name in found:
-        found.setdefault(KERNEL.name, found[FORWARD.name])
-    return found
-
-
-def _figure(record: model.Record, metric: str, summary: model.Summary) -> Figure:
-    notes = [record.note(metric, code) for code in CAVEATS]
-    return Figure(
-        unit=summary.unit,
-        median=summary.median,
-        mean=summary.mean,
-        half_width=summary.half_width,
-        samples=record.samples.get(metric, []),
-        unsound=next((why for code, why in UNSOUND.items() if record.note(metric, code)), ""),
-        unreliable=record.note(metric, *model.UNRELIABLE) is not None,
-        caveat="; ".join(one_line(note.message) for note in notes if note is not None),
-    )
-
-
-UNSOUND = {
-    model.NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
-    model.NoteCode.UNSTEADY: "the counts of the same call differ",
-    model.NoteCode.AHEAD: "other cases were compiled at the same time",
-}
-"""Why figures with notes of these codes have no clear verdict."""
-
-CAVEATS = (
-    *model.REMOVED,
-    *(model.NoteCode.NOT_PRISTINE, model.NoteCode.UNSTEADY, model.NoteCode.BUSY),
-    *model.NOISE,
-)
-"""Codes of notes that qualify a figure, in the order in which they are printed."""
-
-
-def _absent(record: model.Record) -> dict[str, str]:
-    if record.status is not model.Status.OK:
-        return {}
-    expected = expected_metrics(record.case)
-    absent = [metric for metric in expected if metric not in record.summaries]
-    notes = {metric: record.note(metric, *model.WITHOUT_FIGURE) for metric in absent}
-    return {
-        metric: one_line(note.message) if note else "not measured" for metric, note in notes.items()
-    }
+def _figures(found: CaseFigures) -> dict[str, Measurement]:
+    figures = found.compared
+    if found.record.time_kind is model.MetricKind.KERNEL and FORWARD.name in figures:
+        figures.setdefault(KERNEL.name, figures[FORWARD.name])
+    return figures
 
 
 def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
@@ -203,7 +158,7 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
         f"{entry.operator} {metric}"
         for entry in entries
         for metric, figure in entry.figures.items()
-        if metric != KERNEL.name and not math.isfinite(figure.median)
+        if metric != KERNEL.name and not figure.is_finite
     ]
     if not odd:
         return []
@@ -325,9 +280,9 @@ def details_key(details: Any) -> str:
     return json.dumps(details, sort_keys=True, default=str) if details else ""
 
 
-def _average_figures(path: Path, operator: str, result: dict[str, Any]) -> dict[str, Figure]:
+def _average_figures(path: Path, operator: str, result: dict[str, Any]) -> dict[str, Measurement]:
     """The figures by metric; for memory, that of the device with the largest peak."""
-    found: dict[str, Figure] = {}
+    found: dict[str, Measurement] = {}
     ranks: dict[str, dict[str, tuple[float, str]]] = {}
     for name, value in result.items():
         source = source_of(name, operator)
@@ -340,8 +295,8 @@ def _average_figures(path: Path, operator: str, result: dict[str, Any]) -> dict[
             raise RunFileError(f"{path}: {operator}: {name} is {value:g}, which is below zero")
         if statistic != "mean" and not metric.is_steady:
             continue
-        if metric.name not in found or found[metric.name].mean < measured:
-            found[metric.name] = Figure(metric.unit, measured, measured)
+        if metric.name not in found or found[metric.name].median < measured:
+            found[metric.name] = Measurement.of_average(metric, measured)
     for by_rank in ranks.values():
         known = [by_rank[rank] for rank in RANKS if rank in by_rank]
         for (below, low), (above, high) in pairwise(known):

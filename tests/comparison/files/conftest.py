@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -12,10 +13,11 @@ from opperf import frameworks
 from opperf.commands.compare import compare
 from opperf.comparison.compared import Side
 from opperf.comparison.files import judging
-from opperf.comparison.files.entries import Entry, Figure
+from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.reading import Measured, read
 from opperf.errors import OpperfError
 from opperf.instruments.profilers.summary import summarise
+from opperf.metrics import metric_named
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -31,6 +33,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.writing import write
+from opperf.results.figures import Measurement
 from tests.environments import make_environment
 
 ENVIRONMENT = {
@@ -139,9 +142,13 @@ def asked(saved):
     return ask
 
 
-def _figure(value, unit="ns", **changed):
-    samples = [value] * 9 if unit == "ns" else []
-    return Figure(**({"unit": unit, "median": value, "mean": value, "samples": samples} | changed))
+def _figure(value, unit="ns", samples=None, notes=(), **changed):
+    if samples is None:
+        samples = [value] * 9 if unit == "ns" else []
+    metric = metric_named({"ns": "forward", "B": "memory"}.get(unit, unit), unit)
+    summary = msgspec.structs.replace(summarise(samples or [value], unit), **changed)
+    made = [Note(metric.name, code, text) for code, text in notes]
+    return Measurement(metric, summary, samples, tuple(made))
 
 
 def _entry(operator="relu", **changed):

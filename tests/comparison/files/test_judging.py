@@ -351,8 +351,10 @@ def test_memory_is_less_sure_where_either_figure_is_unsound(judged, figure, new,
     why = "a figure may include other operators' workspace"
 
     def of(a, b, averages=False):
-        one = figure(1e6, "B", unsound=why if a else "")
-        other = figure(new, "B", unsound=why if b else "")
+        one, other = (
+            figure(value, "B", notes=[("not_pristine", "")] if is_odd else [])
+            for value, is_odd in ((1e6, a), (new, b))
+        )
         row = judged(one, other, "memory", averages)
         return row.verdict.value, row.note
 
@@ -373,7 +375,8 @@ def test_memory_is_less_sure_where_either_figure_is_unsound(judged, figure, new,
     ],
 )
 def test_caveats_say_whose_they_are(judged, figure, a, b, told):
-    assert judged(figure(1.0, caveat=a), figure(1.0, caveat=b)).caveat == told
+    one, other = (figure(1.0, notes=[("busy", text)] if text else []) for text in (a, b))
+    assert judged(one, other).caveat == told
 
 
 def test_a_row_has_the_names_that_either_file_tells(measured, entry):

@@ -143,7 +143,7 @@ def test_results_on_several_lines_are_results(tmp_path):
     path = tmp_path / "a.json"
     for text in (RESULTS, json.dumps(json.loads(RESULTS), indent=1), "\n" + RESULTS):
         path.write_text(text)
-        assert read(path).entries[0].figures["forward"].mean == 1e6
+        assert read(path).entries[0].figures["forward"].summary.mean == 1e6
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_results_as_other_versions_write_them(tmp_path, run, record, saved):
     }
     path.write_text(json.dumps({"relu": [result]}))
     (entry,) = read(path).entries
-    assert {metric: (f.unit, f.mean) for metric, f in entry.figures.items()} == {
+    assert {metric: (f.unit, f.summary.mean) for metric, f in entry.figures.items()} == {
         "forward": ("ns", 2e6),
         "total": ("ns", 6e6),
         "memory": ("B", 5e3),
@@ -247,14 +247,14 @@ def test_a_result_has_the_id_beside_it_if_each_has_one(tmp_path):
 def test_an_average_is_the_median_as_well(tmp_path):
     (entry,) = entries(tmp_path, {"relu": [{"avg_time_backward_relu": 3}]})
     figure = entry.figures["backward"]
-    assert (figure.unit, figure.median, figure.mean, figure.samples) == ("ns", 3e6, 3e6, [])
+    assert (figure.unit, figure.median, figure.summary.mean, figure.samples) == ("ns", 3e6, 3e6, [])
     assert not figure.unsound and not figure.caveat
 
 
 def test_results_of_other_frameworks_than_mxnet(tmp_path):
     result = {"forward_mean_ms": 2.0, "forward_median_ms": 1.0, "memory_kB": 3.0, "total_p99_ms": 9}
     (entry,) = entries(tmp_path, {"mm": [result]})
-    found = {metric: (one.unit, one.mean) for metric, one in entry.figures.items()}
+    found = {metric: (one.unit, one.summary.mean) for metric, one in entry.figures.items()}
     assert found == {"forward": ("ns", 2e6), "memory": ("B", 3e3)}
 
 
@@ -263,7 +263,7 @@ def test_of_several_devices_the_largest_peak_counts(tmp_path, peaks):
     devices = ("cpu/0", "gpu/0")
     result = {f"max_storage_mem_alloc_{d}": p for d, p in zip(devices, peaks, strict=True)}
     (entry,) = entries(tmp_path, {"relu": [result]})
-    assert entry.figures["memory"].mean == 5e3
+    assert entry.figures["memory"].summary.mean == 5e3
 
 
 def test_what_is_no_average_or_no_number_is_no_figure(tmp_path):

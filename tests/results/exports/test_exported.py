@@ -10,13 +10,13 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.model import Record, Run, Status
-from opperf.results.exports import ExportEntry, are_finite, select_figures
+from opperf.results.exports import ExportEntry, select_figures
 
 MakeRecord = Callable[..., Record]
 
 
 def names(one: ExportEntry) -> tuple[str, ...]:
-    return tuple(metric.name for metric in one.metrics)
+    return tuple(one.figures)
 
 
 def of(run: Run, *records: Record) -> Run:
@@ -54,11 +54,3 @@ def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord, stat
     failed = make_record(status=status, summaries=make_record().summaries, reason="no")
     with pytest.raises(RunFileError, match="no case was measured"):
         select_figures(of(run, failed))
-
-
-@pytest.mark.parametrize(
-    ("values", "all_finite"),
-    [((), True), ((1.0, 2.0), True), ((1.0, math.nan), False), ((math.inf, 1.0), False)],
-)
-def test_what_json_can_say(values: tuple[float, ...], all_finite: bool) -> None:
-    assert are_finite(values) is all_finite
