@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import gc
 import importlib
 import os
 import re
@@ -20,6 +21,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest import mock
 from urllib.parse import unquote_to_bytes
@@ -35,8 +37,8 @@ from opperf.serving.application import make_application
 from opperf.worker import protocol
 from opperf.worker.client import Worker
 from opperf.worker.serve import ANSWERS
-from tests.mutations.entrances import Entrance
-from tests.mutations.mutating import damaged
+from tests.mutations.entrances import GROUPS, Entrance
+from tests.mutations.mutating import BYTES, damaged
 
 CPU_S = 20
 """Of a command: ten times what the slowest takes. Not of the clock, which counts what else runs."""
@@ -109,6 +111,8 @@ def search(
         if undamaged.fault or (undamaged.code not in (0, 1) and not is_refused):
             raise InputError(f"{entrance.name}: exit code {undamaged.code}: {undamaged.output}")
         _import(imported.read_text().split())
+    # A search for garbage in the process of a command would copy all that is imported.
+    gc.freeze()
     for position, kind in enumerate(kinds):
         if position < first:
             continue
@@ -124,6 +128,24 @@ def search(
         again += f" --kind {kind}" * bool(kind)
         outcome = _in_copy(made, entrance, damage_and_run)
         yield Trial(outcome, f"python -m benchmarks.damage.mutations {again}")
+
+
+def faults_of(group: str, seed: str) -> list[str]:
+    """Returns the reports of the faults of a group's entrances, each of which is damaged twice."""
+    return [
+        one.report
+        for entrance in GROUPS[group]
+        if not entrance.is_slow
+        for one in search(entrance, seed, _two_kinds(entrance, seed))
+        if one.outcome.fault
+    ]
+
+
+def _two_kinds(entrance: Entrance, seed: str) -> tuple[str, str]:
+    """Returns a kind of damage to bytes, and one to what they say."""
+    drawn = Random(f"{seed}/{entrance.name}")
+    structure = [kind for kind in entrance.kinds if kind not in BYTES]
+    return drawn.choice(sorted(BYTES.keys() & entrance.kinds)), drawn.choice(structure)
 
 
 PREFIX = "opperf-damaged-"

@@ -1,32 +1,25 @@
 """Damage of each sort to the input of each entrance, with a fixed seed: no command has an internal
 error, hangs or dies. `python -m benchmarks.damage.mutations` does any number of them."""
 
-from random import Random
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
-from tests.mutations import mutating
+from tests.mutations import running
 from tests.mutations.entrances import GROUPS
-from tests.mutations.running import search
 
-SEED = "1"
+SMALL = get_context("forkserver")
+"""Of processes in which only what commands need is imported: each command is a fork, which copies
+the tables of all memory of its process, and what the frameworks of other tests have is much."""
 
-
-def kinds_of(entrance):
-    """One kind of damage to bytes, and one to what they say."""
-    drawn = Random(f"{SEED}/{entrance.name}")
-    structure = [kind for kind in entrance.kinds if kind not in mutating.BYTES]
-    return drawn.choice(sorted(mutating.BYTES.keys() & entrance.kinds)), drawn.choice(structure)
+SMALL.set_forkserver_preload([running.__name__])
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_damaged_input_is_one_line(group):
     for needed in ("yaml", "torch", "sqlalchemy", "starlette", "uvicorn"):
         pytest.importorskip(needed)
-    found = [
-        one
-        for entrance in GROUPS[group]
-        if not entrance.is_slow
-        for one in search(entrance, SEED, kinds_of(entrance))
-    ]
-    assert not (faults := [one.report for one in found if one.outcome.fault]), "\n".join(faults)
+    with ProcessPoolExecutor(1, SMALL) as process:
+        faults = process.submit(running.faults_of, group, seed="1").result()
+    assert not faults, "\n".join(faults)
