@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.history.model import Entry, Point, SeriesFacts, SeriesKey, Submission
+from opperf.formats.model import Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.history.store import reading, schema
 from opperf.history.store.adding import add_runs
 from opperf.history.store.figures import pack_run

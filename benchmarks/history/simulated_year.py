@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.checking import Checked, check_history
 from opperf.history.detection import LIKELIHOOD, Rate
 from opperf.history.events import Event
-from opperf.history.model import SeriesFacts, SeriesKey
 from opperf.history.store.rows import StoredRun
 from opperf.history.timelines import History, Timeline
 from opperf.model import MetricKind

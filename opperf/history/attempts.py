@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from opperf.errors import UsageError
-from opperf.history.model import Submission
+from opperf.formats.model import Submission
 from opperf.history.store.rows import StoredRun
 from opperf.model.base import ID_LENGTH, digest
 from opperf.repository import Commit

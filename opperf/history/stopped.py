@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opperf.formats.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history import detection
 from opperf.history.events import Event, Found, Kind, State
-from opperf.history.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 
 MISSING_AFTER = 2

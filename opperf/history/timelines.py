@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opperf.history.model import SeriesFacts, SeriesKey
+from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.store.figures import Columns
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import (

@@ -11,8 +11,8 @@ import msgspec
 
 from opperf.comparison.compared import interval_text, ratio_text, tone_of
 from opperf.comparison.statistics.data import Verdict
+from opperf.formats.model import SeriesKey
 from opperf.history.events import Event, Kind, State, Update
-from opperf.history.model import SeriesKey
 from opperf.model import Struct
 from opperf.plurals import pluralize
 from opperf.reports.model import Tone

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import select
 
+from opperf.formats.model import WHOLE
 from opperf.history.events import Event
-from opperf.history.model import WHOLE
 from opperf.history.store import reading, schema
 from opperf.history.store.events import StateOf, read_events
 from opperf.history.store.opening import Store

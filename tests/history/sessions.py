@@ -8,7 +8,8 @@ import numpy as np
 from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.statistics.data import Thresholds
-from opperf.history.model import CommitsOf, SeriesKey
+from opperf.formats.model import SeriesKey
+from opperf.history.model import CommitsOf
 from opperf.history.store.verdicts import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
 from opperf.instruments.instructions import CALLGRIND

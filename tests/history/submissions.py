@@ -1,6 +1,6 @@
 """Runs as a history takes them, made by hand."""
 
-from opperf.history.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
+from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.model import MetricKind
 from opperf.repository import Commit
 

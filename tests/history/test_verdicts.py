@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from opperf.comparison.statistics.data import Verdict
+from opperf.formats.model import SeriesKey
 from opperf.history.events import DETECTION, Event, Kind, State
-from opperf.history.model import SeriesKey
 from opperf.history.verdicts import NO_CHANGE, SESSION, Evidence, by_figure, decide_events
 from opperf.repository import Commit
 from tests.history.sessions import verdict

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from opperf.formats.asv import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURCE
+from opperf.formats.documents import MEMORY, TIME, known_unit
+from opperf.formats.model import Entry, Point
 from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.intake.asv import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURCE
-from opperf.history.intake.units import MEMORY, TIME, known_unit
-from opperf.history.model import Entry, Point
 from opperf.history.store.rows import StoredRun
 from opperf.model.base import digest
 from opperf.plurals import pluralize

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.history.model import OK, Entry, SeriesKey
+from opperf.formats.model import OK, Entry, SeriesKey
 from opperf.history.store.opening import Store, StoreError
 from opperf.history.store.reading import (
     StoredEnvironment,

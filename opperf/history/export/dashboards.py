@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from opperf.formats.model import OK, Entry
 from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.model import OK, Entry
 from opperf.history.store.rows import number_or_null
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize

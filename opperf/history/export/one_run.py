@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.formats.documents import MEMORY, TIME, known_unit
+from opperf.formats.model import Entry
+from opperf.formats.operator_benchmark import KB
 from opperf.history.export.collecting import Exported, Files, last_run, other_machines
 from opperf.history.export.dashboards import excluded, iso_time
-from opperf.history.intake.operator_benchmark import KB
-from opperf.history.intake.units import MEMORY, TIME, known_unit
-from opperf.history.model import Entry
 from opperf.history.store.rows import number_or_null
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of

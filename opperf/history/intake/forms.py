@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError, unknown
-from opperf.history.intake import (
+from opperf.formats import (
     asv,
     bencher,
     github_action,
-    milabench,
-    milabench_database,
     operator_benchmark,
     pytest_benchmark,
-    pytorch,
+    pytorch_records,
 )
-from opperf.history.intake.documents import parse, read_bytes
-from opperf.history.intake.figures import Given, Intake
+from opperf.formats.documents import parse, read_bytes
+from opperf.formats.figures import Given, Intake
+from opperf.history.intake import milabench, milabench_database
 from opperf.plurals import pluralize
 from opperf.results.runfile import is_run_file
 
@@ -46,7 +45,7 @@ FORMS = {
         text=github_action.recognise_text,
         value=github_action.recognise_value,
     ),
-    "pytorch": Form(pytorch.read, value=pytorch.recognise_value),
+    "pytorch": Form(pytorch_records.read, value=pytorch_records.recognise_value),
     "operator-benchmark": Form(operator_benchmark.read, value=operator_benchmark.recognise_value),
     "milabench": Form(milabench.read, path=milabench.recognise),
     "milabench-database": Form(milabench_database.read, path=milabench_database.recognise),

@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from opperf.history.intake.figures import (
+from opperf.formats.documents import MEMORY, Known
+from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
     Given,
@@ -21,8 +22,7 @@ from opperf.history.intake.figures import (
     says_nothing,
     submit,
 )
-from opperf.history.intake.units import MEMORY, Known
-from opperf.history.model import Entry, Point
+from opperf.formats.model import Entry, Point
 from opperf.instruments.program_metrics import RATE
 from opperf.suite_results.milabench.reading import DATA
 from opperf.suite_results.scores import STREAM_MB

@@ -15,8 +15,8 @@ from urllib.parse import quote
 from msgspec import field
 
 from opperf.errors import RunFileError, one_line
-from opperf.history.intake.documents import as_form, parse, read_seconds, wrong
-from opperf.history.intake.figures import (
+from opperf.formats.documents import as_form, parse, read_seconds, wrong
+from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
     Given,
@@ -28,8 +28,8 @@ from opperf.history.intake.figures import (
     says_nothing,
     submit,
 )
+from opperf.formats.model import Entry, Point, Submission
 from opperf.history.intake.milabench import SOURCE, machine_of_meta
-from opperf.history.model import Entry, Point, Submission
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
 from opperf.reading import check_database

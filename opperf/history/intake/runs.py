@@ -12,16 +12,9 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError
-from opperf.history.intake.figures import no_figure
-from opperf.history.model import (
-    WHOLE,
-    CommitsOf,
-    Entry,
-    Point,
-    SeriesFacts,
-    SeriesKey,
-    Submission,
-)
+from opperf.formats.figures import no_figure
+from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
+from opperf.history.model import CommitsOf
 from opperf.machine.environment import comparability
 from opperf.metrics import metrics_in
 from opperf.model import Metric, MetricKind, Record, Run, Status, Summary, identity_of

@@ -17,8 +17,9 @@ from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import RunFileError, UsageError
+from opperf.formats.model import SeriesKey
 from opperf.history.intake.runs import seconds_of
-from opperf.history.model import CommitsOf, SeriesKey
+from opperf.history.model import CommitsOf
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
 from opperf.model import DECLARED, Case, Environment, Run

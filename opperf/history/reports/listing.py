@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from opperf.formats.model import WHOLE
 from opperf.history.events import Event, Kind
-from opperf.history.model import WHOLE
 from opperf.history.reports.verdicts import (
     change_text,
     commit_date,

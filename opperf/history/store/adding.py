@@ -10,7 +10,8 @@ import numpy as np
 from sqlalchemy import Connection, Table, func, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from opperf.history.model import WHOLE, Added, CommitsOf, Entry, SeriesKey, Submission
+from opperf.formats.model import WHOLE, Entry, SeriesKey, Submission
+from opperf.history.model import Added, CommitsOf
 from opperf.history.store import schema
 from opperf.history.store.figures import pack_run
 from opperf.history.store.opening import Store

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Row, Select, and_, func, select
 
 from opperf.decoding import decode_as
 from opperf.errors import UsageError, unknown
-from opperf.history.model import CommitsOf, Point, SeriesKey
+from opperf.formats.model import Point, SeriesKey
+from opperf.history.model import CommitsOf
 from opperf.history.store import schema
 from opperf.history.store.aliases import read_aliases
 from opperf.history.store.figures import Array, Columns, finite, read_packed

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.decoding import decode_as
-from opperf.history.model import CommitsOf, Point, SeriesFacts, SeriesKey
+from opperf.formats.model import Point, SeriesFacts, SeriesKey
+from opperf.history.model import CommitsOf
 from opperf.model import MetricKind
 from opperf.repository import Commit
 

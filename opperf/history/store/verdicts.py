@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, select, update
 
 from opperf.comparison.statistics.data import Verdict
+from opperf.formats.model import SeriesKey, Submission
 from opperf.history.events import Event, Update
-from opperf.history.model import Added, CommitsOf, SeriesKey, Submission
+from opperf.history.model import Added, CommitsOf
 from opperf.history.store import schema
 from opperf.history.store.adding import (
     add_run,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.history.model import Added, CommitsOf, Submission
+from opperf.formats.model import Submission
+from opperf.history.model import Added, CommitsOf
 from opperf.history.store.opening import Store, display
 from opperf.plurals import pluralize
 from opperf.repository import (
@@ -27,8 +28,8 @@ from opperf.requests.history.fields import AskedOf, OfCommits, option, read_comm
 from opperf.requests.parsers import locate_kept
 
 if TYPE_CHECKING:
+    from opperf.formats.figures import Intake
     from opperf.history.events import Update
-    from opperf.history.intake.figures import Intake
     from opperf.history.intake.sessions import Destination
     from opperf.history.store.rows import Project
     from opperf.history.verdicts import JudgedSession
@@ -257,7 +258,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Imported:
         """Adds the results of all files, or of none. Raises `OpperfError`."""
         # Help and completion do without the imports.
-        from opperf.history.intake.figures import Given
+        from opperf.formats.figures import Given
         from opperf.history.intake.forms import read_results
 
         given = Given(self._named_commit(), self.branch, self.machine)

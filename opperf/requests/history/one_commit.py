@@ -24,6 +24,7 @@ from opperf.execution.planning import check_names
 from opperf.execution.run_header import make_folder
 from opperf.execution.workers import Workers
 from opperf.folders import unfinished_folder
+from opperf.formats.model import OK
 from opperf.frameworks.user_modules import OWN_MODULES
 from opperf.history.attempts import (
     ASKED,
@@ -38,7 +39,7 @@ from opperf.history.attempts import (
     without_points,
 )
 from opperf.history.builds import Build, Builder, BuildError
-from opperf.history.model import OK, CommitsOf
+from opperf.history.model import CommitsOf
 from opperf.machine.environment import comparability
 from opperf.machine.pinning import Pinning
 from opperf.model import Case, Interpreter, Record, Role, Run, Status

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError
-from opperf.history.intake.figures import Given
+from opperf.formats.figures import Given
+from opperf.formats.model import WHOLE
 from opperf.history.intake.forms import read_results
-from opperf.history.model import WHOLE
 from opperf.model import MetricKind
 from opperf.repository import Commit
 from tests.history.intake.samples import (

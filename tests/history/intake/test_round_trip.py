@@ -8,12 +8,12 @@ import pytest
 from jsonschema import Draft7Validator
 
 from opperf.errors import OpperfError
+from opperf.formats.figures import Given, point_of_samples
+from opperf.formats.model import WHOLE
 from opperf.history.export.collecting import collect
 from opperf.history.export.forms import FORMS
-from opperf.history.intake.figures import Given, point_of_samples
 from opperf.history.intake.forms import FORMS as READ
 from opperf.history.intake.forms import read_results
-from opperf.history.model import WHOLE
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_runs

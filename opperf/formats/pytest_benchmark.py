@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.history.intake.documents import as_form, parse, read_bytes, read_seconds, read_sha
-from opperf.history.intake.figures import (
+from opperf.formats.documents import as_form, parse, read_bytes, read_seconds, read_sha
+from opperf.formats.figures import (
     Benchmark,
     Given,
     Intake,
@@ -22,7 +22,7 @@ from opperf.history.intake.figures import (
     point_of_samples,
     submit,
 )
-from opperf.history.model import Entry, Point, Submission
+from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.repository import Commit
 

@@ -12,9 +12,8 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError
-from opperf.history.intake.documents import label, wrong
-from opperf.history.intake.units import Known, kind_of, known_unit
-from opperf.history.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
+from opperf.formats.documents import Known, kind_of, known_unit, label, wrong
+from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.instruments.profilers.summary import median_interval
 from opperf.model import MetricKind, Struct
 from opperf.model.base import ID_LENGTH, digest

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.history.intake.documents import as_form, parse, read_bytes
-from opperf.history.intake.figures import (
+from opperf.formats.documents import MEMORY, Known, as_form, known_unit, parse, read_bytes
+from opperf.formats.figures import (
     Benchmark,
     Given,
     Intake,
@@ -18,8 +18,7 @@ from opperf.history.intake.figures import (
     number_of,
     submit_value,
 )
-from opperf.history.intake.units import MEMORY, Known, known_unit
-from opperf.history.model import Entry, Point
+from opperf.formats.model import Entry, Point
 from opperf.model import Struct
 
 

@@ -15,7 +15,7 @@ from statistics import NormalDist
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.history.intake.documents import (
+from opperf.formats.documents import (
     as_form,
     parse,
     read_bytes,
@@ -23,7 +23,7 @@ from opperf.history.intake.documents import (
     read_sha,
     wrong,
 )
-from opperf.history.intake.figures import (
+from opperf.formats.figures import (
     Benchmark,
     Given,
     Intake,
@@ -33,7 +33,7 @@ from opperf.history.intake.figures import (
     outcome,
     submit,
 )
-from opperf.history.model import Entry, Point, Submission
+from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.plurals import pluralize
 from opperf.repository import Commit

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.history.intake.documents import (
+from opperf.formats.documents import (
+    UNITS,
     as_form,
+    is_rate,
     label,
     parse,
     read_bytes,
     read_seconds,
     read_sha,
 )
-from opperf.history.intake.figures import (
+from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
     Given,
@@ -31,8 +33,7 @@ from opperf.history.intake.figures import (
     says_nothing,
     submit,
 )
-from opperf.history.intake.units import UNITS, is_rate
-from opperf.history.model import Entry, Point, Submission
+from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.model.base import digest
 from opperf.repository import Commit

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.history.intake.documents import as_form, parse, read_bytes
-from opperf.history.intake.figures import (
+from opperf.formats.documents import TIME, as_form, is_rate, parse, read_bytes
+from opperf.formats.figures import (
     Benchmark,
     Given,
     Intake,
@@ -16,8 +16,7 @@ from opperf.history.intake.figures import (
     number_of,
     submit_value,
 )
-from opperf.history.intake.units import TIME, is_rate
-from opperf.history.model import Entry, Point
+from opperf.formats.model import Entry, Point
 from opperf.metrics import metrics_by_name
 from opperf.model import Struct
 from opperf.results.exports import MEASURES

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from opperf.history.intake.documents import (
+from opperf.formats.documents import (
     as_form,
+    is_rate,
     label,
     parse,
     read_bytes,
     read_seconds,
     read_sha,
 )
-from opperf.history.intake.figures import (
+from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
     Given,
@@ -30,8 +31,7 @@ from opperf.history.intake.figures import (
     number_of,
     submit,
 )
-from opperf.history.intake.units import is_rate
-from opperf.history.model import Entry, Point
+from opperf.formats.model import Entry, Point
 from opperf.model import Struct
 from opperf.model.base import digest
 from opperf.repository import Commit

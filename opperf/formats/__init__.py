@@ -1,0 +1,1 @@
+"""Formats of other tools, a module each: read and written."""
