@@ -54,7 +54,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.run_tables import run_text
 from opperf.reports.writing import write
 from opperf.results.columns import csv_text
@@ -272,7 +272,7 @@ def test_it_is_compared_and_the_smaller_figure_is_the_worse_one(
     (row,) = found.rows_of("bandwidth")
     assert row.is_worse is is_worse and row.verdict.value == "suspect"
     assert f"1 suspect (1 {word})" in written(found, "text")
-    for name in formats_of("compare"):
+    for name in formats_of(REPORT):
         assert "bandwidth" in written(found, name), name
     cases = json.loads(written(found, "json"))["cases"]
     (case,) = [one for one in cases if one["unit"] == "GB/s"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -34,7 +34,6 @@ from opperf.results.runfile import read_run
 class ArmComparison(Reported):
     """The verdicts of a session, which print as the report of `opperf ab`."""
 
-    command: ClassVar[str] = "ab"
     comparisons: Mapping[tuple[str, str], Report]
     """The report of each comparison, by the names of its arms."""
     run: RunResult

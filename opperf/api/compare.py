@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -20,7 +20,7 @@ from opperf.comparison.project_file import ProjectFile, read_project_file
 from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
-from opperf.reports.formats import format_named
+from opperf.reports.formats import REPORT, format_named
 from opperf.reports.html import write_html
 from opperf.reports.model import Report
 from opperf.reports.text import write_text
@@ -34,8 +34,6 @@ from opperf.shares import read_share
 
 class Reported:
     """A comparison, which prints as the report of its command."""
-
-    command: ClassVar[str]
 
     @property
     def rows(self) -> tuple[Any, ...]:
@@ -58,14 +56,13 @@ class Reported:
 
     def report(self, output_format: str) -> str:
         """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""
-        return format_named(output_format, self.command).write_report(self._content())
+        return format_named(output_format, REPORT).write_report(self._content())
 
 
 @dataclass(frozen=True)
 class FileComparison(Reported):
     """A comparison of two files, which prints as the report of `opperf compare`."""
 
-    command: ClassVar[str] = "compare"
     comparison: Comparison
     warnings: tuple[str, ...]
     exit_code: int

@@ -20,7 +20,7 @@ def explain(request: ExplainRequest) -> int:
     """
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 
@@ -34,5 +34,5 @@ def trace(request: TraceRequest) -> int:
 
     report = request.run(tell)
     if report is not None:
-        write_reports(report, [request.output])
+        write_reports(report, request.outputs)
     return 0

@@ -24,7 +24,7 @@ def list_operators(request: ListRequest) -> int:
     inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 
@@ -41,7 +41,7 @@ def show(request: ShowRequest) -> int:
     alone; or the cases of a run file, or of a session of `opperf ab`, with their figures, too."""
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 
@@ -55,7 +55,7 @@ def coverage(request: CoverageRequest) -> int:
     found = request.run(tell)
     if found is None:
         return INTERRUPTED
-    write_reports(report_of(found), [request.output])
+    write_reports(report_of(found), request.outputs)
     if request.least is not None and found.total.percent < request.least:
         tell(
             f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, less "

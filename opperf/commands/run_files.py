@@ -50,7 +50,7 @@ def report(request: ReportRequest) -> int:
     draws a flame graph, -o FILE.html a page of everything."""
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 
@@ -100,7 +100,7 @@ def nodes(request: NodesRequest) -> int:
     from opperf.results.kept import display
 
     compared = request.run(tell)
-    write_reports(report_of(compared, display(request.path), request.margin), [request.output])
+    write_reports(report_of(compared, display(request.path), request.margin), request.outputs)
     return FOUND if request.strict and compared.differing else 0
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opperf.comparison.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.model import Section, Table, figures, numbers
 from opperf.reports.model import names as name_column
 from opperf.results import units
@@ -40,9 +40,9 @@ class Names(NamedTuple):
 FILES, ARMS = Names("base", "new"), Names("A", "B")
 
 
-def check_format(weight: str | None, output_format: str, command: str) -> None:
+def check_format(weight: str | None, output_format: str) -> None:
     """Raises `UsageError` for a weight in a format that has no place for totals."""
-    known = formats_of(command)
+    known = formats_of(REPORT)
     if weight and not known[output_format].has_sections:
         usable = ", ".join(name for name, format in known.items() if format.has_sections)
         raise UsageError(

@@ -27,7 +27,7 @@ def _no_tone(value: Any) -> Tone:
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """What a column has, and so how tables write, align and wrap it."""
+    """The kind of a column: how tables write, align and wrap it."""
 
     text: Callable[[Any], str] = _text
     tone: Callable[[Any], Tone] = _no_tone
@@ -91,7 +91,7 @@ class Field(Generic[Item]):
     read: Callable[[Item], Any]
     """Returns a text, number, `Figure`, sequence or structure of an object, or None."""
     shown: Callable[[Item], Cell | Figure | str | None] | None = None
-    """What tables have in the place of the value."""
+    """Returns the content of a table in the place of the value."""
     extra: int = 0
     """Above 0 of a column that may be dropped for want of room, the highest number first."""
     is_optional: bool = False

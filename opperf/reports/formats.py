@@ -37,25 +37,11 @@ RUN = "run"
 SESSION = "session"
 """Files of sessions of `opperf ab`."""
 
-COMPARISONS = frozenset({"compare", "ab"})
+REPORT = "report"
+"""Reports of commands."""
 
-LISTINGS = frozenset({"list", "show", "coverage"})
-"""Commands that tell of a registry."""
-
-SUITE_REPORTS = frozenset({"suite report", "suite validate", "suite compare"})
-"""Commands on the results of suites."""
-
-HISTORY_REPORTS = frozenset({"history list", "history show", "history check", "history run"})
-"""Commands on the results of many commits."""
-
-REPORTS = (
-    COMPARISONS
-    | LISTINGS
-    | SUITE_REPORTS
-    | HISTORY_REPORTS
-    | {"report", "explain", "trace", "nodes", "bisect"}
-)
-"""Commands that make a report."""
+DRAWN = "drawn report"
+"""Reports that have a flame graph."""
 
 
 class Format(NamedTuple):
@@ -72,7 +58,9 @@ class Format(NamedTuple):
     folder: FolderWriter | str | None = None
     """Returns the files of a run that is a folder, in the place of `run`."""
     report: ReportWriter | str | None = None
-    commands: frozenset[str] = REPORTS
+    drawing: ReportWriter | str | None = None
+    """Returns the flame graph of a report, in the place of `report`."""
+    is_of_sessions: bool = False
     has_sections: bool = True
     """Whether it writes all sections of a report, or the rows of figures alone."""
     environment: Callable[..., dict[str, Any]] | str | None = None
@@ -87,10 +75,15 @@ class Format(NamedTuple):
         return self.extension, *self.other_extensions
 
     def writes(self, what: str) -> bool:
-        """Returns whether it writes runs (`RUN`), or the reports of a command."""
-        if what == RUN:
-            return any(writer is not None for writer in (self.run, self.values, self.folder))
-        return what in self.commands and (self.report is not None or what == SESSION)
+        """Returns whether it writes `RUN`, `SESSION`, `REPORT` or `DRAWN`."""
+        if what == SESSION:
+            return self.is_of_sessions
+        writers = {
+            RUN: (self.run, self.values, self.folder),
+            REPORT: (self.report,),
+            DRAWN: (self.report, self.drawing),
+        }
+        return any(writer is not None for writer in writers[what])
 
     def write_run(self, run: Run, columns: Sequence[str] = ()) -> tuple[str, list[str]]:
         """Returns the text of a run, and what the format has no place for, a line each."""
@@ -100,7 +93,7 @@ class Format(NamedTuple):
         return json_of(content), missing
 
     def write_report(self, report: Report, width: int | None = None) -> str:
-        text: str = function_of(self.report)(report, width)
+        text: str = function_of(self.report or self.drawing)(report, width)
         return text
 
 
@@ -152,7 +145,6 @@ BUILT_IN = (
         run="opperf.results.columns:csv_text",
         environment="opperf.reports.writing:environment_of",
         report="opperf.reports.data:write_csv",
-        commands=REPORTS - {"explain"},
         has_sections=False,
     ),
     Format(
@@ -160,7 +152,7 @@ BUILT_IN = (
         ".jsonl",
         "the run file: every record with all its samples",
         run="opperf.reports.writing:runfile_text",
-        commands=frozenset({SESSION}),
+        is_of_sessions=True,
     ),
     Format(
         "param",
@@ -220,16 +212,14 @@ BUILT_IN = (
         "svg",
         ".svg",
         "a flame graph of a recorded program",
-        report="opperf.reports.html:write_svg",
-        commands=frozenset({"report"}),
+        drawing="opperf.reports.html:write_svg",
         has_sections=False,
     ),
     Format(
         "junit",
         ".xml",
-        "a test for each figure, for a CI",
+        "a test for each figure or row, for a CI",
         report="opperf.reports.data:write_junit",
-        commands=COMPARISONS | {"suite validate", "suite compare"},
         has_sections=False,
     ),
 )
@@ -253,7 +243,7 @@ def known_formats() -> dict[str, Format]:
 
 
 def formats_of(what: str) -> dict[str, Format]:
-    """Returns the formats of runs (`RUN`), or of the reports of a command, by name."""
+    """Returns the formats that write this, by name."""
     return {name: format for name, format in known_formats().items() if format.writes(what)}
 
 
@@ -263,7 +253,7 @@ def built_in_names(what: str) -> tuple[str, ...]:
 
 
 def format_named(name: str, what: str) -> Format:
-    """Returns a format of runs, or of a command's reports. Raises `UsageError` for any other."""
+    """Returns a format that writes this. Raises `UsageError` for any other."""
     for format in BUILT_IN:
         if format.name == name and format.writes(what):
             return format

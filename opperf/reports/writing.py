@@ -14,7 +14,7 @@ import msgspec
 from opperf.errors import OutputError, RunFileError, UsageError, unknown
 from opperf.folders import part_folder
 from opperf.model import Run, Status
-from opperf.reports.formats import RUN, format_named, formats_of, function_of, json_of
+from opperf.reports.formats import DRAWN, RUN, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
 from opperf.results.opperf_json import ids_by_operator, meanings
 from opperf.results.output import STDOUT, Output, replace_all, sidecar, unwritable, write_report
@@ -112,7 +112,7 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
 def write_reports(report: Report, outputs: Iterable[Output]) -> None:
     """Writes a report to each output, or prints it. Raises `OutputError`."""
     for path, name in outputs:
-        format = format_named(name, report.command)
+        format = format_named(name, DRAWN)
         width = terminal_width() if path == STDOUT else None
         write_report(path, format.write_report(report, width))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
@@ -17,14 +17,13 @@ from opperf.requests.declaring import (
     OUTPUT,
     Group,
     Option,
-    Request,
     Say,
     argument,
     declared,
 )
 from opperf.requests.judging import Judged, judge_files, judge_session
 from opperf.requests.operators import names_option
-from opperf.requests.outputs import format_option, output_of
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import (
     Words,
     findings_among,
@@ -33,7 +32,6 @@ from opperf.requests.parsers import (
     parse_tolerances,
     words_among,
 )
-from opperf.results.output import STDOUT, Output, check_output
 from opperf.shares import read_share, share_text
 
 if TYPE_CHECKING:
@@ -131,29 +129,10 @@ def fail_on_option(known: Words, help: str) -> Option:
     )
 
 
-def reports_format(command: str) -> Option:
-    """Returns the declaration of the format of a command's reports."""
-    return format_option(command, "Format of the report; md suits a comment on a pull request.")
+class ComparingRequest(ReportedRequest, frozen=True, kw_only=True):
+    """A request whose result is the report of a comparison."""
 
-
-class ComparingRequest(Request, frozen=True, kw_only=True):
-    """A request whose result is a report in several files; a subclass declares the format by
-    `reports_format`."""
-
-    command: ClassVar[str]
-    """By which formats know its reports."""
     limits: LimitFields = LimitFields()
-    output_format: str = ""
-    output_files: Annotated[
-        tuple[Path, ...],
-        Option(
-            "-o --output-file",
-            "Write the report to this file, in the format of its extension; - prints it. Repeat it "
-            "for several: -o report.md -o report.xml.",
-            metavar="FILE",
-            section=OUTPUT,
-        ),
-    ] = (STDOUT,)
     overwrite: Annotated[
         bool,
         Option(
@@ -164,32 +143,16 @@ class ComparingRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
 
-    @property
-    def outputs(self) -> tuple[Output, ...]:
-        """The files and their formats. Raises `UsageError` for an extension of none, for a format
-        that contradicts all of them, and for a file that is named twice."""
-        files = self.output_files
-        # Where a file without an extension needs the format, it is of that alone.
-        is_needed = not all(path.suffix for path in files)
-        for path in files:
-            if files.count(path) > 1:
-                raise UsageError(f"--output-file {path} is named twice")
-        return tuple(
-            output_of(path, "" if path.suffix and is_needed else self.output_format, self.command)
-            for path in files
-        )
-
-    def check_outputs(
+    def check_weighted(
         self, weight: str | None, inputs: Iterable[Path] = (), may_replace: bool = False
     ) -> None:
         """Raises `OpperfError` for an output that has no place for totals, is an input, or could
         not be written later."""
         from opperf.comparison.weighted import check_format
 
-        inputs = tuple(inputs)
         for output in self.outputs:
-            check_format(weight, output.format, self.command)
-            check_output(output.path, self.overwrite or may_replace, inputs)
+            check_format(weight, output.format)
+        self.check_outputs(inputs, may_replace)
 
 
 FINDINGS = ("regressed", "improved", "suspect", "missing", "different")
@@ -230,7 +193,6 @@ def metric_help() -> str:
 class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
     """Compares two files of results, or makes the verdicts of a session again."""
 
-    command = "compare"
     base: Annotated[Path | None, argument("[BASE]", locate_kept)] = None
     new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
     session: Annotated[
@@ -262,7 +224,6 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         ),
     ] = ()
     weight: Weight = None
-    output_format: Annotated[str, reports_format("compare")] = ""
     fail_on: Annotated[
         tuple[str, ...] | None,
         fail_on_option(
@@ -332,7 +293,7 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
                 f"--fail-on {SESSION_FINDING} is for sessions of opperf ab: --from-ab FILE"
             )
         question = self.question()
-        self.check_outputs(self.weight, (base, new))
+        self.check_weighted(self.weight, (base, new))
         sides = read(base), read(new)
         if self.base_is == "second":
             sides = sides[::-1]
@@ -353,5 +314,5 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         session, warnings = read_session(path)
         for warning in warnings:
             say(f"warning: {warning}")
-        self.check_outputs(self.weight, [path])
+        self.check_weighted(self.weight, [path])
         return judge_session(session, path, self.fail_on, self.limits.limits(), self.weight)

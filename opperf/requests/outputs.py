@@ -9,7 +9,13 @@ from typing import Annotated, ClassVar
 from opperf.errors import UsageError, suggest
 from opperf.model import Run
 from opperf.model.declaring import Read
-from opperf.reports.formats import built_in_names, format_named, format_of_extension, formats_of
+from opperf.reports.formats import (
+    REPORT,
+    built_in_names,
+    format_named,
+    format_of_extension,
+    formats_of,
+)
 from opperf.requests.declaring import OUTPUT, Option, Request, Say, argument
 from opperf.requests.parsers import locate_kept
 from opperf.results.output import STDOUT, Output, check_output
@@ -31,12 +37,12 @@ def file_option(help: str) -> Option:
 
 def format_option(
     what: str,
-    help: str = "Format of the output.",
+    help: str = "Format of the report; md suits a comment on a pull request.",
     default: str = "text",
     spellings: str = "-f --format",
 ) -> Option:
-    """Returns the declaration of the format of runs, or of the reports of a command; its field's
-    default is empty, for that of the file's extension, or else `default`."""
+    """Returns the declaration of the format of runs or reports; its field's default is empty, for
+    that of the file's extension, or else `default`."""
     return Option(
         spellings,
         f"{help}  [default: by the output file's extension, else {default}]",
@@ -84,30 +90,9 @@ def output_of(path: Path, named: str, what: str, default: str = "text") -> Outpu
 
 
 class ReportedRequest(Request, frozen=True, kw_only=True):
-    """A request whose result is a report; a subclass declares the format by `format_option`."""
+    """A request whose result is a report, in one or several files."""
 
-    command: ClassVar[str]
-    """By which formats know its reports."""
-    output_format: str = ""
-    output_file: Annotated[Path, file_option("Output file; - prints the output.")] = STDOUT
-    overwrite: Overwrite = False
-
-    @property
-    def output(self) -> Output:
-        """The file and its format. Raises `UsageError` for an extension of none."""
-        return output_of(self.output_file, self.output_format, self.command)
-
-    def check_output(self, inputs: Iterable[Path] = ()) -> None:
-        """Raises `OpperfError` for an output that is an input or could not be written later."""
-        check_output(self.output.path, self.overwrite, inputs)
-
-
-class ReportsRequest(Request, frozen=True, kw_only=True):
-    """A request whose result is a report in one or several files, likewise."""
-
-    command: ClassVar[str]
-    """By which formats know its reports."""
-    output_format: str = ""
+    output_format: Annotated[str, format_option(REPORT)] = ""
     output_files: Annotated[
         tuple[Path, ...],
         file_option(
@@ -117,6 +102,9 @@ class ReportsRequest(Request, frozen=True, kw_only=True):
     ] = (STDOUT,)
     overwrite: Overwrite = False
 
+    reported: ClassVar[str] = REPORT
+    """What its formats write: `REPORT` or `DRAWN`."""
+
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The files, each with the format of its extension, or else that which is named. Raises
@@ -125,17 +113,19 @@ class ReportsRequest(Request, frozen=True, kw_only=True):
         files = self.output_files
         for path in files:
             if files.count(path) > 1:
-                raise UsageError(f"{str(path)!r} is named twice")
+                raise UsageError(f"--output-file {path} is named twice")
+        # Where a file without an extension needs the format, it is of that alone.
         is_needed = any(not path.suffix for path in files)
         return tuple(
-            output_of(path, "" if is_needed and path.suffix else self.output_format, self.command)
+            output_of(path, "" if is_needed and path.suffix else self.output_format, self.reported)
             for path in files
         )
 
-    def check_outputs(self, inputs: Iterable[Path] = ()) -> None:
+    def check_outputs(self, inputs: Iterable[Path] = (), may_replace: bool = False) -> None:
         """Raises `OpperfError` for an output that is an input or could not be written later."""
+        files = tuple(filter(Path.is_file, inputs))
         for path, _ in self.outputs:
-            check_output(path, self.overwrite, inputs)
+            check_output(path, self.overwrite or may_replace, files)
 
 
 def read_told(path: Path, say: Say) -> Run:

@@ -10,7 +10,7 @@ from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
 from opperf.requests.declaring import COMPARISON, OUTPUT, Option, Say, argument
 from opperf.requests.fields import count_option, number_option
-from opperf.requests.outputs import ReportedRequest, format_option
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import locate_kept
 from opperf.results.output import check_output, replace
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
     """Finds the functions that made the difference between two counts of instructions."""
 
-    command = "explain"
     base: Annotated[Path, argument("BASE", locate_kept)]
     new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
     """None, or the case, for a session, whose file has both sides."""
@@ -74,7 +73,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
             section=OUTPUT,
         ),
     ] = None
-    output_format: Annotated[str, format_option("explain")] = ""
 
     def run(self, say: Say) -> Report:
         """Returns the report, and writes the flame graph if one is named. Raises `OpperfError` for
@@ -88,7 +86,7 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
 
         chosen = self._choose()
         inputs = tuple(filter(None, (self.base, self.new, chosen.base, chosen.new)))
-        self.check_output(inputs)
+        self.check_outputs(inputs)
         self._check_flame(inputs)
         for warning in chosen.warnings:
             say(f"warning: {warning}")
@@ -151,7 +149,7 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
             raise UsageError(
                 f"{self.flame}: the name of a flame graph ends in {' or '.join(WRITERS)}"
             )
-        if self.flame == self.output.path:
+        if self.flame in self.output_files:
             raise OutputError(f"{self.flame} is named as two outputs; choose another name for one")
         check_output(self.flame, self.overwrite, inputs)
 
@@ -169,7 +167,6 @@ MOST_NAMED = 4
 class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
     """Shows what is in traces of a program, or writes their calls."""
 
-    command = "trace"
     files: Annotated[tuple[Path, ...], argument("FILE...")]
     tree: Annotated[
         bool, Option("--tree", "Show the nodes as a tree, in place of the operators.")
@@ -204,7 +201,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             metavar="FILE",
         ),
     ] = None
-    output_format: Annotated[str, format_option("trace")] = ""
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -233,7 +229,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             made, calls = write_calls(paths, self.rank, file, self.overwrite, say)
             say(f"written to {file}, {pluralize(made, 'case')} of {pluralize(calls, 'call')}")
             return None
-        self.check_output(self.files)
+        self.check_outputs(self.files)
         return self._overview() if part is None else self._report_of(part)
 
     def _part(self) -> str | None:
@@ -266,7 +262,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             raise UsageError(
                 f"--to {file}: its extension says what is written: {', '.join(WRITERS)}"
             )
-        if self.given & {"output_file", "output_format"}:
+        if self.given & {"output_files", "output_format"}:
             raise UsageError(f"--to writes {file}, and no report; omit -o and -f")
 
     def _traces(self) -> Iterator[Trace]:

@@ -25,7 +25,7 @@ from opperf.requests.operators import (
     Size,
     Values,
 )
-from opperf.requests.outputs import ReportedRequest, format_option, read_told
+from opperf.requests.outputs import ReportedRequest, read_told
 from opperf.requests.parsers import locate_kept, split_commas
 from opperf.requests.settings import Interpreters, SettingFields, option_of
 
@@ -114,7 +114,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 class ListRequest(RegistryRequest, frozen=True, kw_only=True):
     """Lists operators, or their categories."""
 
-    command = "list"
     names: Annotated[tuple[str, ...], argument("[OPERATOR]...", gather=split_commas)] = ()
     groups: OperatorGroups = OperatorGroups()
     by_category: Annotated[
@@ -126,7 +125,6 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         ),
     ] = False
     imports: Annotated[tuple[str, ...], option_of(DECLARED["imports"])] = ()
-    output_format: Annotated[str, format_option("list")] = ""
 
     def _imported(self) -> tuple[str, ...]:
         return self.imports
@@ -141,21 +139,20 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         framework = self._choose((*self.names, *self.imports), say)
         found = self._find(framework, self._listing(framework, say), selection)
         # A wrong name is reported before a file that is in the way.
-        self.check_output()
+        self.check_outputs()
         return (categories_report if self.by_category else operators_report)(found)
 
 
 COMMON = tuple(name for name, setting in DECLARED.items() if setting.common)
 """The settings of one value that cases share."""
 
-OF_FILES = frozenset({"name", "ids", "interpreters", "output_file", "output_format", "overwrite"})
+OF_FILES = frozenset({"name", "ids", "interpreters", "output_files", "output_format", "overwrite"})
 """Fields that apply to a run file."""
 
 
 class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     """Shows an operator with its cases and their scripts, or the cases of a run file."""
 
-    command = "show"
     name: Annotated[str, argument("OPERATOR|RUNFILE")]
     size: Size = "default"
     shapes: Shapes = {}
@@ -164,7 +161,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     configurations: MaxConfigs = None
     random: RandomShapes = RandomShapes()
     ids: Ids = ()
-    output_format: Annotated[str, format_option("show")] = ""
 
     def _imported(self) -> tuple[str, ...]:
         return self.settings.imports
@@ -215,7 +211,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         words = (self.name, self.settings.input_function, *self.settings.imports)
         framework = self._choose(words, say)
         listed = self._only(framework, self._listing(framework, say))
-        self.check_output()
+        self.check_outputs()
         cases: tuple[Case, ...] = ()
         scripts: tuple[str, ...] = ()
         # An operator without a rule may have the user's inputs.
@@ -273,7 +269,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
                     f"{field.shown} does not apply to {self.name}, whose cases have their inputs "
                     "and settings; omit it"
                 )
-        self.check_output([path])
+        self.check_outputs([path])
         run = read_told(path, say)
         for wanted in self.ids:
             if not any(case.id.startswith(wanted) for case in run.cases):
@@ -294,7 +290,6 @@ time of the slowest small case."""
 class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
     """Counts the operators of a registry that are measured."""
 
-    command = "coverage"
     run_file: Annotated[Path | None, argument("[RUNFILE]", locate_kept)] = None
     least: Annotated[
         float | None,
@@ -307,7 +302,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
             kind=float,
         ),
     ] = None
-    output_format: Annotated[str, format_option("coverage")] = ""
     quiet: Annotated[bool, Option("--quiet", "Show no progress.", section=ENDING)] = False
 
     def run(self, say: Say) -> Coverage | None:
@@ -320,7 +314,7 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         progress = (lambda text: None) if self.quiet else say
         framework = self._choose((), progress)
         listing = self._listing(framework, say)
-        self.check_output(filter(None, [self.run_file]))
+        self.check_outputs(filter(None, [self.run_file]))
         if self.run_file is None:
             records = self._run_everything(framework, say, progress)
         else:

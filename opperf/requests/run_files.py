@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.errors import RunFileError, UsageError
-from opperf.reports.formats import RUN, built_in_names, format_named, formats_of
+from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import COMPARISON, ENDING, OUTPUT, Option, Request, Say
 from opperf.requests.fields import Columns, count_option, dimensions_option
 from opperf.requests.outputs import (
@@ -77,7 +77,8 @@ PAGE = "html"
 class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     """Ranks the operators of run files by the time of all their calls."""
 
-    command = "report"
+    reported = DRAWN
+    output_format: Annotated[str, format_option(DRAWN)] = ""
     files: RunFiles
     rank: Annotated[
         Literal["time", "recorded", "calls", "memory"],
@@ -126,7 +127,6 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
             section=OUTPUT,
         ),
     ] = False
-    output_format: Annotated[str, format_option("report")] = ""
 
     def run(self, say: Say) -> Report:
         """Returns the ranking. Raises `OpperfError`, also for an output that could not be
@@ -139,9 +139,9 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.reports.model import RunOnPage
         from opperf.results.kept import display
 
-        if self.scripts and self.output.format != PAGE:
+        if self.scripts and PAGE not in {output.format for output in self.outputs}:
             raise UsageError("--scripts is for a page; name one with -o FILE.html")
-        self.check_output(self.files)
+        self.check_outputs(self.files)
         runs = read_ranked(self.files, say)
         names = [display(path) for path in self.files]
         found = find_hotspots(runs, self.rank, self.by, names)
@@ -294,7 +294,6 @@ class ExportRequest(Request, frozen=True, kw_only=True):
 class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     """Compares the nodes of each kind by the same cases on each."""
 
-    command = "nodes"
     path: RunFile
     metrics: Annotated[
         tuple[str, ...],
@@ -319,7 +318,6 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     strict: Annotated[
         bool, Option("--strict", "Exit with 1 if a node differs.", section=ENDING)
     ] = False
-    output_format: Annotated[str, format_option("nodes")] = ""
 
     @property
     def margin(self) -> float:
@@ -332,5 +330,5 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.comparison.nodes.comparing import compare_nodes
 
-        self.check_output([self.path])
+        self.check_outputs([self.path])
         return compare_nodes(read_told(self.path, say), self.margin, self.metrics)

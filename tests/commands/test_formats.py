@@ -63,7 +63,7 @@ EXTENSIONS = extensions_of({format.name: format for format in BUILT_IN})
 
 def what_of(command):
     """What the command writes, among what formats are declared to write."""
-    return RUN if command.name in ("run", "experiment", "export") else command.name
+    return getattr(command.kind, "reported", RUN)
 
 
 WRITING = [
@@ -144,8 +144,8 @@ def test_the_option_knows_every_format():
 def test_an_unknown_format_names_near_ones():
     with pytest.raises(REFUSED, match="'htm-fragment' is not .*did you mean html-frag"):
         options("compare", "-f", "htm-fragment")
-    with pytest.raises(REFUSED, match="'junit' is not one of 'text', 'json', 'md'"):
-        options("explain", "-f", "junit")
+    with pytest.raises(REFUSED, match="'svg' is not one of 'text', 'json', 'md'"):
+        options("explain", "-f", "svg")
 
 
 def test_a_format_may_share_an_extension_and_is_then_named():

@@ -8,7 +8,7 @@ import pytest
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.paths import make_graph
 from opperf.comparison.explaining.reports.flame import WRITERS as FLAMES
-from opperf.reports.formats import BUILT_IN, RUN
+from opperf.reports.formats import BUILT_IN, REPORT, RUN
 from opperf.results.plots import images
 from opperf.results.plots.images import WRITERS
 from tests.comparison.explaining.conftest import dump_of, make_body, text_of  # noqa: F401
@@ -58,7 +58,7 @@ def pages(found, odd_run, flame):  # noqa: F811
         written = {
             f"{command} {place}": format.write_report(report)
             for command, reports in found.items()
-            if format.writes(command)
+            if format.writes(REPORT)
             for place, report in enumerate(reports)
         }
         if format.writes(RUN):

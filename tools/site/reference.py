@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -27,7 +27,7 @@ from opperf.model.metrics import NOISE, UNRELIABLE, WITHOUT_FIGURE, Metric, Metr
 from opperf.model.records import Status
 from opperf.mxnet_api import runners as mxnet_runners
 from opperf.opperf import cli, load_command
-from opperf.reports.formats import BUILT_IN, REPORTS, RUN
+from opperf.reports.formats import BUILT_IN, DRAWN, REPORT, RUN
 from opperf.requests.declaring import Declared
 from opperf.results.columns import DERIVED
 from opperf.results.units import MARK_LEGEND
@@ -159,21 +159,13 @@ def formats_page() -> str:
             codes(format.extensions),
             "yes" if format.by_extension else "",
             "yes" if format.writes(RUN) else "",
-            _commands({command for command in REPORTS if format.writes(command)}),
+            "" if not format.writes(DRAWN) else "yes" if format.writes(REPORT) else "flame graph",
             escape(format.description),
         ]
         for format in BUILT_IN
     ]
-    titles = ("format", "extensions", "meant by them", "files of runs", "reports of", "what it is")
-    makers = f"Commands that make reports: {codes(sorted(REPORTS))}.\n"
-    return "\n".join(["# Formats\n", makers, table(titles, rows)])
-
-
-def _commands(found: Set[str]) -> str:
-    lacking = REPORTS - found
-    if len(lacking) >= len(found):
-        return codes(sorted(found))
-    return f"all but {codes(sorted(lacking))}" if lacking else "all"
+    titles = ("format", "extensions", "meant by them", "files of runs", "reports", "what it is")
+    return "\n".join(["# Formats\n", table(titles, rows)])
 
 
 def exit_codes_page() -> str:

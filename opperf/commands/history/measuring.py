@@ -59,7 +59,7 @@ def _run(request: CommitsRequest) -> int:
         raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
     say = nothing if asked.resumption.quiet else tell
     found = request.run(say, asked, watch_of)
-    write_reports(found.report, [request.output])
+    write_reports(found.report, request.outputs)
     say(f"store: {found.store}")
     if found.is_interrupted:
         tell("interrupted; what was measured is in the history, and the same command goes on")

@@ -30,7 +30,7 @@ def list_history(request: HistoryListRequest) -> int:
     several environments are never joined. The number of a series, #12, names it elsewhere."""
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 
@@ -51,7 +51,7 @@ def show(request: HistoryShowRequest) -> int:
     of sessions, and the command that measures the case again."""
     from opperf.reports.writing import write_reports
 
-    write_reports(request.run(tell), [request.output])
+    write_reports(request.run(tell), request.outputs)
     return 0
 
 

@@ -131,7 +131,7 @@ def _run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | E
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
         )
-    request.check_outputs(request.weight, [path], may_replace=resumes)
+    request.check_weighted(request.weight, [path], may_replace=resumes)
     with SessionCopy(path, resumes, request.overwrite, "report" not in given, say) as copy:
         measuring = _Measuring(copy, request, command, say)
         try:

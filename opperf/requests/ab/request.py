@@ -15,7 +15,6 @@ from opperf.requests.comparing import (
     ComparingRequest,
     Weight,
     fail_on_option,
-    reports_format,
     share_option,
 )
 from opperf.requests.declaring import (
@@ -154,7 +153,6 @@ def _arm_option(spelling: str, help: str, metavar: str = "KIND:VALUE") -> Option
 class AbRequest(SessionRequest, frozen=True, kw_only=True):
     """Measures arms in turn, in a session whose verdicts say what changed."""
 
-    command = "ab"
     no_keywords = (
         *("report", "resume", "dry_run", "output_files", "output_format", "a", "b", "arm"),
         *("executor", "address", "nodes"),
@@ -322,7 +320,6 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = None
     weight: Weight = None
-    output_format: Annotated[str, reports_format("ab")] = ""
     fail_on: Annotated[
         tuple[str, ...] | None,
         fail_on_option(

@@ -241,7 +241,7 @@ def _check(request: AbRequest, report: Path, resumes: bool, thresholds: Threshol
         raise UsageError(f"--fail-on {DIFFERENT} needs the results, which --no-check omits")
     if not request.dry_run:
         # Before the session takes its time; one that is resumed makes its report again.
-        request.check_outputs(request.weight, [report], may_replace=resumes)
+        request.check_weighted(request.weight, [report], may_replace=resumes)
     if request.check:
         _check_only_checks(request)
     if "gate_sample" in request.given and not request.gate:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from opperf.model.declaring import number_between
 from opperf.requests.ab.request import SessionRequest, threads_option
 from opperf.requests.commit_builds import CommitBuilds
-from opperf.requests.comparing import reports_format, share_option
+from opperf.requests.comparing import share_option
 from opperf.requests.declaring import (
     COMMITS,
     ENDING,
@@ -40,7 +40,6 @@ class BisectOperators(OperatorGroups, frozen=True, kw_only=True):
 class BisectRequest(SessionRequest, frozen=True, kw_only=True):
     """Finds the commit between two that made operators slower or faster."""
 
-    command = "bisect"
     good: Annotated[str, argument("[GOOD]")] = ""
     bad: Annotated[str, argument("[BAD]")] = ""
     build: Annotated[tuple[str, ...], argument("[BUILD]...")] = ()
@@ -123,4 +122,3 @@ class BisectRequest(SessionRequest, frozen=True, kw_only=True):
             section=OUTPUT,
         ),
     ] = False
-    output_format: Annotated[str, reports_format("bisect")] = ""

@@ -51,7 +51,7 @@ def run(request: BisectRequest, say: Say, watch: Callable[[str], Watch]) -> Bise
     returns what shows the progress. Raises `OpperfError`."""
     folder = request.folder
     _restore_earlier(folder)
-    request.check_outputs(None)
+    request.check_outputs()
     if request.resume:
         state, asked = _resumed(request)
     else:

@@ -15,7 +15,7 @@ from opperf.repository import sha_text
 from opperf.requests.declaring import ENDING, HISTORY, OTHER, Request, Say, argument
 from opperf.requests.fields import number_option
 from opperf.requests.history.fields import NUMBER, Event, Stored, Why, option
-from opperf.requests.outputs import ReportsRequest, format_option
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import parse_moment
 from opperf.shares import read_share
 
@@ -44,10 +44,9 @@ class Checked(NamedTuple):
     """Those that are open."""
 
 
-class CheckRequest(ReportsRequest, frozen=True, kw_only=True):
+class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
     """Looks for changes in the series of a branch, and keeps them as events."""
 
-    command = "history check"
     of: Stored = Stored()
     branch: Annotated[
         str,
@@ -108,7 +107,6 @@ class CheckRequest(ReportsRequest, frozen=True, kw_only=True):
         ),
     ] = ""
     dry_run: Annotated[bool, option("--dry-run", "Store nothing.", section=ENDING)] = False
-    output_format: Annotated[str, format_option("history check")] = ""
 
     def run(self, say: Say) -> Checked:
         """Returns what changed, and keeps it unless `dry_run`. Raises `OpperfError`."""

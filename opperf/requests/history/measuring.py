@@ -45,7 +45,7 @@ from opperf.requests.commit_builds import CommitBuilds
 from opperf.requests.declaring import COMMITS, ENDING, Say, argument, declared
 from opperf.requests.fields import count_option
 from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of
-from opperf.requests.outputs import ReportedRequest, format_option
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.sources.replays import digest_of
@@ -95,7 +95,6 @@ class MeasuredCommits(NamedTuple):
 class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
     """Measures the commits of a range, and adds their runs to a history."""
 
-    command = "history run"
     range_: Annotated[str, argument("RANGE [OPERATOR]... [-- BUILD]")]
     of: OfCommits = OfCommits()
     builds: CommitBuilds = CommitBuilds()
@@ -139,7 +138,6 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
             section=ENDING,
         ),
     ] = False
-    output_format: Annotated[str, format_option("history run")] = ""
     words: tuple[str, ...] = ()
     """Those of `opperf run`, which say what is measured."""
     build: tuple[str, ...] = ()
@@ -155,7 +153,7 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.history.reports.attempts import attempts_report
         from opperf.requests.history.one_commit import OneCommit, Place
 
-        self.check_output()
+        self.check_outputs()
         repository = Repository(self.of.repository)
         commits = self._commits(repository)
         what = self._resolve(asked, say)

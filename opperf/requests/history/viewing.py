@@ -13,7 +13,7 @@ from opperf.plurals import pluralize
 from opperf.requests.declaring import OUTPUT, Request, Say, argument
 from opperf.requests.fields import Store
 from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored, option
-from opperf.requests.outputs import Overwrite, ReportedRequest, file_option, format_option
+from opperf.requests.outputs import Overwrite, ReportedRequest, file_option
 from opperf.results.output import STDOUT, check_output, replace, write_report
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
     """Lists series, runs, verdicts or projects of a history."""
 
-    command = "history list"
     chosen: ChosenSeries = ChosenSeries()
     what: Annotated[
         Literal["series", "runs", "verdicts", "projects"],
@@ -34,11 +33,10 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = "series"
     of: Stored = Stored()
     branch: Branch = ""
-    output_format: Annotated[str, format_option("history list")] = ""
 
     def run(self, say: Say) -> Report:
         """Returns the list. Raises `OpperfError`."""
-        self.check_output()
+        self.check_outputs()
         with self.of.opened_store() as store:
             from opperf.history.reports.listing import projects_report
             from opperf.history.store.reading import find_project, read_projects
@@ -97,7 +95,6 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
 class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
     """Shows series run by run, or the series of an event."""
 
-    command = "history show"
     chosen: ChosenSeries = ChosenSeries()
     with_dirty: Annotated[
         bool,
@@ -114,7 +111,6 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = None
     of: Stored = Stored()
     branch: Branch = ""
-    output_format: Annotated[str, format_option("history show")] = ""
 
     def run(self, say: Say) -> Report:
         """Returns the series, in the order of their commits. Raises `OpperfError`."""
@@ -122,7 +118,7 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
             raise UsageError("--event shows the series of the event; name no other")
         if self.event is None and not self.chosen.names:
             raise UsageError("name an operator or a series, e.g. opperf history show '#12'")
-        self.check_output()
+        self.check_outputs()
         with self.of.opened() as (store, project):
             from opperf.history.reports.showing import ShownEvent, show_report
             from opperf.history.store import reading

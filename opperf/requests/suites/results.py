@@ -11,9 +11,8 @@ from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import UsageError
 from opperf.requests.declaring import COMPARISON, Option, Say, argument
 from opperf.requests.operators import names_option
-from opperf.requests.outputs import ReportsRequest, format_option
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import findings_among, locate_kept
-from opperf.results.output import check_output
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
@@ -81,15 +80,6 @@ def read_price(text: str) -> float:
     return price
 
 
-REPORT = "Format of the report; md suits a comment on a pull request."
-
-
-def _check_outputs(request: ReportsRequest, inputs: Sequence[Path]) -> None:
-    """Raises `OpperfError` for an output that is an input, or could not be written later."""
-    for path, _ in request.outputs:
-        check_output(path, request.overwrite, filter(Path.is_file, inputs))
-
-
 def _further_runs(spelling: str, help: str) -> Option:
     return Option(spelling, help, locate_results, metavar="RUN", section=COMPARISON)
 
@@ -98,10 +88,9 @@ def _share(spelling: str, help: str) -> Option:
     return Option(spelling, help, read_share, metavar="SHARE", section=COMPARISON)
 
 
-class ValidateSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
+class ValidateSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     """Validates stored runs of a suite, layer by layer."""
 
-    command = "suite validate"
     runs: Runs
     validations: Annotated[
         tuple[str, ...],
@@ -114,7 +103,6 @@ class ValidateSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
     ] = ()
     as_: AsOther = "opperf"
     strict: Annotated[bool, Option("--strict", "Warnings are failures.")] = False
-    output_format: Annotated[str, format_option(command, REPORT)] = ""
 
     def run(self, say: Say) -> Validation:
         """Returns what is wrong. Raises `OpperfError`, as the other requests of this module, for
@@ -123,14 +111,13 @@ class ValidateSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
         from opperf.suite_results.validation.layers import choose_layers, validate
 
         layers = choose_layers(self.validations, self.as_ == MILABENCH)
-        _check_outputs(self, self.runs)
+        self.check_outputs(self.runs)
         return validate(load(self.runs), layers)
 
 
-class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
+class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     """Reports a run of a suite: a row for each bench, and the total against a machine."""
 
-    command = "suite report"
     runs: Runs
     baselines: Annotated[
         tuple[Path, ...],
@@ -151,7 +138,6 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
     ] = None
     as_: AsOther = "opperf"
     scatter: Scatter = ASSUMED_SCATTER
-    output_format: Annotated[str, format_option(command, REPORT)] = ""
 
     def run(self, say: Say) -> Report:
         """Returns the report."""
@@ -170,7 +156,7 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
                 "--price is of the total, which is a ratio to a machine; name its run with "
                 "--baseline"
             )
-        _check_outputs(self, (*self.runs, *self.baselines))
+        self.check_outputs((*self.runs, *self.baselines))
         run = load(self.runs)
         if as_milabench:
             return milabench_report(figures_of(run), run.name, self.price)
@@ -178,10 +164,9 @@ class ReportSuiteRequest(ReportsRequest, frozen=True, kw_only=True):
         return score_report.report_of(scores_of(run, baseline, self.by, self.price, self.scatter))
 
 
-class CompareSuitesRequest(ReportsRequest, frozen=True, kw_only=True):
+class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
     """Compares two runs of a suite, bench by bench."""
 
-    command = "suite compare"
     base: Annotated[Path, argument("BASE", locate_results)]
     new: Annotated[Path, argument("NEW", locate_results)]
     repeat_a: Annotated[
@@ -225,14 +210,13 @@ class CompareSuitesRequest(ReportsRequest, frozen=True, kw_only=True):
             metavar="FINDINGS",
         ),
     ] = None
-    output_format: Annotated[str, format_option(command, REPORT)] = ""
 
     def run(self, say: Say) -> Comparison:
         """Returns the comparison."""
         from opperf.suite_results.comparing import compare
 
         a, b = (self.base, *self.repeat_a), (self.new, *self.repeat_b)
-        _check_outputs(self, (*a, *b))
+        self.check_outputs((*a, *b))
         base, new = _side(a, self.env_a), _side(b, self.env_b)
         return compare(base, new, self.thresholds, self.by, self.scatter, self.fail_on)
 

@@ -47,7 +47,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.reports.formats import format_named
+from opperf.reports.formats import REPORT, format_named
 from opperf.requests.ab import counting as checks
 from opperf.requests.ab import sessions
 from opperf.sources.varying import with_settings
@@ -214,7 +214,7 @@ def test_the_report_says_on_what_each_verdict_rests():
         *2 * [("instructions same", "instructions identical")],
     ]
     assert outcome_of(report) == (1, "2 regressed")
-    text = format_named("text", "ab").write_report(report_for({("A", "B"): report}), None)
+    text = format_named("text", REPORT).write_report(report_for({("A", "B"): report}), None)
     assert "Instructions of both arms: 2 identical, 2 moved; 2 timed." in text
     assert "Rests on" in text
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from opperf.comparison.ab.session_file import read_session
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 
 FUNCTIONS = """
 import os
@@ -48,7 +48,7 @@ def test_b_that_fails_is_a_finding_in_every_format(here, folder, words, reason):
     assert err.endswith("opperf: 1 missing\n") and "nothing to measure" in err
     session, _ = read_session(folder / "opperf_ab.jsonl")
     assert session.closing is not None and not session.pairs
-    for name in formats_of("compare"):
+    for name in formats_of(REPORT):
         again = ("compare", "--from-ab", "opperf_ab.jsonl", "-f", name)
         text, _ = here(folder, *again, code=1)
         assert "boom" in text and "missing" in text.lower()

@@ -16,7 +16,7 @@ from opperf.comparison.statistics.data import Analysis, CaseVerdict, Shift, Thre
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.defaults import FAIL_ON
 from opperf.model import DIFFERENT, Check, Closing, Difference, Note, NoteCode, Place, ProcessLine
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
 from tests.writing import judged
 
@@ -101,7 +101,7 @@ def test_results_that_differ_are_a_finding_whatever_the_times(verdict):
     assert outcome_of(msgspec.structs.replace(report, fail_on=("improved",)))[0] in (0, 3)
 
 
-@pytest.mark.parametrize("name", formats_of("ab"))
+@pytest.mark.parametrize("name", formats_of(REPORT))
 @pytest.mark.parametrize("verdict", [IMPROVED, SAME, AMBIGUOUS, REGRESSED])
 def test_in_every_format_the_row_has_the_difference(name, verdict):
     report = analysed(verdict, checks=[WRONG], shift=None)
@@ -126,7 +126,7 @@ def test_results_that_differ_have_no_part_in_gains_of_all():
 GONE = Absence("1d", "softmax", "x: (2, 2)", ("forward", "backward"), {"B": "failed: boom"}, True)
 
 
-@pytest.mark.parametrize("name", formats_of("ab"))
+@pytest.mark.parametrize("name", formats_of(REPORT))
 def test_what_a_can_and_b_cannot_is_a_finding_in_every_format(name):
     report = analysed(SAME, absences=[GONE])
     assert outcome_of(report) == (1, "2 missing")

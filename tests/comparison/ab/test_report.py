@@ -25,7 +25,7 @@ from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Difference, Note, NoteCode, Place, ProcessLine
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from tests.comparison.ab.sessions import add_replicates, at, case, ok, session_of
 from tests.writing import judged
 
@@ -219,8 +219,8 @@ def suite_of(report):
 
 
 def test_every_format_is_one_that_a_comparison_has(report):
-    assert list(formats_of("ab")) == list(formats_of("compare"))
-    assert all(judged(report, name).endswith("\n") for name in formats_of("ab"))
+    assert list(formats_of(REPORT)) == list(formats_of(REPORT))
+    assert all(judged(report, name).endswith("\n") for name in formats_of(REPORT))
 
 
 def test_csv_has_every_figure_and_empty_cells_for_what_is_missing(report):
@@ -307,7 +307,7 @@ def with_results(report):
     return msgspec.structs.replace(report, rows=rows, results=results)
 
 
-@pytest.mark.parametrize("output_format", formats_of("ab"))
+@pytest.mark.parametrize("output_format", formats_of(REPORT))
 def test_a_faster_wrong_answer_is_not_improved_without_a_word(with_results, output_format):
     text = judged(with_results, output_format)
     found = html.unescape(text) if output_format in ("junit", "html-fragment") else text

@@ -10,7 +10,7 @@ import pytest
 
 from opperf.comparison.files.outcome import LOOKED_FOR
 from opperf.model import Status
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from opperf.requests.comparing import FINDINGS
 
 
@@ -253,7 +253,7 @@ def test_a_dash_is_standard_output(files, outcome, tmp_path, monkeypatch):
     assert not (tmp_path / "-").exists()
 
 
-@pytest.mark.parametrize("name", formats_of("compare"))
+@pytest.mark.parametrize("name", formats_of(REPORT))
 def test_a_report_in_a_file_is_the_one_that_is_printed(files, outcome, tmp_path, name):
     output = tmp_path / "report"
     code, printed, told = outcome(*files, "-f", name, "-o", output, "--fail-on", "missing")

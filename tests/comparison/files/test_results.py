@@ -10,7 +10,7 @@ from opperf.comparison.files.outcome import outcome
 from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.model import Check, Difference
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from tests.writing import compared as written
 
 WRONG = Difference("output", "largest error 0.5: 1 in A and 1.5 in B at [3]", (3,), 0.5, 0.5, 0.25)
@@ -44,7 +44,7 @@ def test_results_that_were_not_compared_cannot_differ(compared):
         compared(checked=False, fail_on=("different",))
 
 
-@pytest.mark.parametrize("name", formats_of("compare"))
+@pytest.mark.parametrize("name", formats_of(REPORT))
 def test_every_format_has_the_difference(compared, name):
     text = written(compared(in_order=True, fail_on=("different",)), name)
     assert str(WRONG)[:30] in text

@@ -20,7 +20,7 @@ from opperf.history.bisection.results import (
     write_state,
 )
 from opperf.history.builds import Build, BuildError, Recipe
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from opperf.repository import Commit
 
 COMMITS = tuple(
@@ -266,7 +266,7 @@ def test_every_format_has_the_answer(tmp_path):
         ),
     )
     report = report_for(found, tmp_path)
-    for name, format in formats_of("bisect").items():
+    for name, format in formats_of(REPORT).items():
         text = format.write_report(report)
         assert COMMITS[13].short[:8] in text, name
         if format.has_sections and name != "json":
@@ -281,7 +281,7 @@ def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
     assert found.probability > 0.99 and found.end.fails and found.loss is None
     assert [ask.longer for _, ask in fake.asked].count(True) == 0
     report = report_for(found, tmp_path)
-    for name, format in formats_of("bisect").items():
+    for name, format in formats_of(REPORT).items():
         text = " ".join(format.write_report(report).split())
         assert COMMITS[9].short[:8] in text, name
         assert "failed: ValueError: no" in text, name

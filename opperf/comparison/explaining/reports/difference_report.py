@@ -137,6 +137,8 @@ def report_of(
             *([Section(prose=[sentence(results)]), differing(results)] if results else ()),
         ),
         data={**_values(difference, title, most), "results": results},
+        header=COUNTED,
+        rows=_rows(difference, most),
     )
 
 
@@ -164,6 +166,28 @@ def _function(row: ChangedFunction) -> dict[str, Any]:
         "base": _counts(row.base),
         "new": _counts(row.new),
     }
+
+
+COUNTED = (
+    "name",
+    "object",
+    "file",
+    *(
+        f"{kind}_{side}"
+        for kind in ("exclusive", "inclusive")
+        for side in ("base", "new", "change")
+    ),
+)
+"""Columns of CSV, a row for each function."""
+
+
+def _rows(difference: DumpDifference, most: int | None) -> list[list[Any]]:
+    shown, _ = split(difference, most)
+    parts = [part for parts in COLUMNS.values() for part in parts]
+    return [
+        [row.function.name, row.function.object, row.file, *(part.read(row) for part in parts)]
+        for row in shown
+    ]
 
 
 def _counts(counts: Counts | None) -> dict[str, float | None] | None:

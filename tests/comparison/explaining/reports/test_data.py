@@ -6,7 +6,7 @@ from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.comparison.results import ResultsRow
 from opperf.model import Check, Difference
-from opperf.reports.formats import format_named
+from opperf.reports.formats import REPORT, format_named
 from tests.writing import explained
 
 
@@ -74,11 +74,9 @@ def test_it_says_whether_both_compute_the_same(dump_of):
         compare_dumps(base, new), "add", results=[ResultsRow.of("id", "add", "x: (4,)", found)]
     )
     assert (
-        json.loads(format_named("json", "explain").write_report(report, None))["results"][0][
-            "outcome"
-        ]
+        json.loads(format_named("json", REPORT).write_report(report, None))["results"][0]["outcome"]
         == "different"
     )
-    text = format_named("text", "explain").write_report(report, None)
+    text = format_named("text", REPORT).write_report(report, None)
     assert "Results of A and B: different in 1 case." in text
     assert "output: 1 in A, 2 in B" in text

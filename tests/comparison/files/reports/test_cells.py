@@ -22,7 +22,7 @@ from opperf.comparison.files.reports.sentences import (
 )
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.markdown import plain
 from opperf.results.text import wrap
 from opperf.results.units import MARK_LEGEND
@@ -53,7 +53,7 @@ def test_the_most_frequent_reasons_are_told(name, row, comparison):
     assert "2 ambiguous for other reasons" in text
 
 
-@pytest.mark.parametrize("name", formats_of("compare"))
+@pytest.mark.parametrize("name", formats_of(REPORT))
 def test_a_comparison_without_rows_has_a_report(name, everything, comparison):
     found = comparison(changes=everything.changes[:1])
     assert "base.jsonl" in compared(found, name) or name in ("csv", "junit")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from opperf.reports.formats import formats_of
+from opperf.reports.formats import REPORT, formats_of
 from tests.writing import compared
 
 
-@pytest.mark.parametrize("form", sorted(formats_of("compare")))
+@pytest.mark.parametrize("form", sorted(formats_of(REPORT)))
 def test_rows_that_differ_in_settings_alone_show_them(row, comparison, form):
     alike = [row(settings=one, changed_settings=one) for one in ("threads 1", "threads 2")]
     text = compared(comparison(*alike), form)
