@@ -20,6 +20,7 @@ from opperf.reports.run_tables import legend, run_text, wrap_all
 from opperf.reports.summary import summarise
 from opperf.reports.writing import write
 from opperf.results.columns import select_columns
+from opperf.results.figures import CaseFigures
 from opperf.results.output import check_output
 from opperf.results.text import inputs_text, terminal_width
 
@@ -142,13 +143,12 @@ def _rows(record: Record) -> Iterator[Row]:
     changed = {name: value for name, value in changed.items() if value != DEFAULTS[name]}
     own = (record.id, case.label, case.category, inputs_text(case), changed, case.point)
     ended = (record.status.value, record.reason)
-    if record.status is not Status.OK or not record.summaries:
+    found = CaseFigures(record).measured if record.status is Status.OK else {}
+    if not found:
         yield Row(*own, "", None, "", None, None, *ended)
-        return
-    for metric, summary in record.summaries.items():
-        has_interval = summary.half_width is not None
-        low, high = (summary.ci_low, summary.ci_high) if has_interval else (None, None)
-        yield Row(*own, metric, summary.median, summary.unit, low, high, *ended)
+    for metric, figure in found.items():
+        low, high = figure.interval or (None, None)
+        yield Row(*own, metric, figure.median, figure.unit, low, high, *ended)
 
 
 def _flat(row: Row, settings: Sequence[str], points: Sequence[str]) -> dict[str, Any]:

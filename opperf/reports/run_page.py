@@ -15,10 +15,11 @@ from opperf.reports.markdown import write_markdown
 from opperf.reports.model import Report, Section, Table, numbers, texts, words
 from opperf.results import outliers
 from opperf.results.columns import PERCENTILES, select_columns
+from opperf.results.figures import explain_unranked
 from opperf.results.opperf_json import OWN_TITLES, Source, has_own_keys, source_of
 from opperf.results.settings import differing_settings
 from opperf.results.text import duration
-from opperf.results.units import NOT_APPLICABLE, explain_unranked, sort_by_operator
+from opperf.results.units import NOT_APPLICABLE, sort_by_operator
 
 FEATURES = "Runtime Features"
 """Title of the build features, as MXNet's utility has it."""

@@ -20,6 +20,7 @@ from opperf.results.columns import (
     column_of,
     select_columns,
 )
+from opperf.results.figures import CaseFigures
 from opperf.results.projection import Observation, describe, group, number_alike
 from opperf.results.settings import (
     alike_text,
@@ -173,9 +174,8 @@ def _effect(rows: Sequence[Row]) -> float:
 
 
 def _times(row: Row) -> list[float]:
-    summaries = (record.summaries.get("forward") for record in row.values())
-    found = [summary.median for summary in summaries if summary is not None]
-    return [time for time in found if time > 0 and math.isfinite(time)]
+    found = (CaseFigures(record).of("forward") for record in row.values())
+    return [time.median for time in found if time is not None and 0 < time.median < math.inf]
 
 
 def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[Row]:

@@ -13,8 +13,8 @@ from opperf.plurals import pluralize
 from opperf.reports import replays
 from opperf.reports.markdown import plain
 from opperf.reports.model import Fact, Report, Section, Table, texts, words
-from opperf.results.columns import figure_of
 from opperf.results.details import display_details
+from opperf.results.figures import CaseFigures
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import choose_unit, format_figure
@@ -162,10 +162,9 @@ def _figures_text(record: Record | None) -> str:
     if record.status is not Status.OK:
         return f"{record.status.value}: {record.reason}"
     texts = []
-    for metric in record.summaries:
-        figure = figure_of(record, metric)
-        unit = choose_unit(record.summaries[metric].unit, [figure])
-        shown = format_figure(figure, unit)
+    for metric, found in CaseFigures(record).measured.items():
+        unit = choose_unit(found.unit, [found.shown])
+        shown = format_figure(found.shown, unit)
         words = (metric, shown.value, unit.name, shown.share, shown.mark)
         texts.append(" ".join(word for word in words if word))
     texts += [f"{program}'s report {file}" for program, file in record.profiles.items()]

@@ -16,7 +16,8 @@ from opperf.reports.model import Table, figures, numbers, words
 from opperf.reports.run_tables import case_columns, metric_column, wrap_all
 from opperf.reports.text import render
 from opperf.results import outliers, units, verifications
-from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain, figure_of
+from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
+from opperf.results.figures import CaseFigures, explain_unranked
 from opperf.results.settings import differing_settings, noun_of
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
@@ -185,22 +186,22 @@ def _examples(labels: Iterable[str]) -> str:
 
 def _slowest(records: Iterable[Record], width: int | None) -> str:
     timed = [
-        record
+        (record, time)
         for record in records
-        if FORWARD.name in record.summaries and not verifications.is_wrong(record)
+        if (time := CaseFigures(record).compared.get(FORWARD.name)) is not None
     ]
     # The table of so few results has them all.
     if len(timed) <= SLOWEST:
         return ""
-    ranked = [record for record in timed if units.is_ranked(record, FORWARD.name)]
-    unranked = units.explain_unranked(timed, [FORWARD.name])
+    every = [record for record, _ in timed]
+    unranked = explain_unranked(every, [FORWARD.name])
+    ranked = sorted((one for one in timed if one[1].is_ranked), key=lambda one: -one[1].median)
     if not ranked:
         return wrap_all([unranked], width)
-    ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
     forward = column_of(FORWARD)
-    slowest = _in_shown_order(ranked[:SLOWEST], forward)
+    slowest = _in_shown_order([record for record, _ in ranked[:SLOWEST]], forward)
     settings = differing_settings(record.case for record in slowest)
-    columns = case_columns(slowest, timed, settings, "Slowest")
+    columns = case_columns(slowest, every, settings, "Slowest")
     table = render(Table((*columns, metric_column(forward, slowest)), is_split=True), width)
     legend = units.mark_legend(map(forward.read, slowest))
     explained = wrap_all([*legend, *filter(None, [unranked])], width)
@@ -221,11 +222,11 @@ def _outlier_table(run: Run, width: int | None) -> str:
     if not outliers.is_fuzzed(run):
         return ""
     found = outliers.outliers(run.records)[: outliers.SHOWN_OUTLIERS]
-    unranked = list(filter(None, [units.explain_unranked(run.records)]))
+    unranked = list(filter(None, [explain_unranked(run.records)]))
     if not found:
         return wrap_all(unranked, width)
     records = [outlier.record for outlier in found]
-    medians = [figure_of(entry.record, entry.metric) for entry in found]
+    medians = [CaseFigures(entry.record).figure(entry.metric) for entry in found]
     outlier, shown, *_ = case_columns(records, run.records, (), "Outlier")
     table = Table(
         (

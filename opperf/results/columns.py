@@ -46,12 +46,6 @@ BANDWIDTH = Metric(
 """Bytes per nanosecond, which are gigabytes per second."""
 
 
-def figure_of(record: Record, metric: str) -> Figure | None:
-    """Returns a metric's median with its half-width; None if the record lacks the metric."""
-    found = CaseFigures(record).of(metric)
-    return None if found is None else found.figure
-
-
 class Rate(NamedTuple):
     """A rate, with the bounds of its 95 % confidence interval where the time has them."""
 
@@ -107,14 +101,14 @@ MOVED = Metric(
 
 def bandwidth_figure(record: Record) -> Figure | None:
     """Returns the rate of the forward pass, which is as uncertain as its time."""
-    rate, time = bandwidth_of(record), figure_of(record, FORWARD.name)
+    rate, time = bandwidth_of(record), CaseFigures(record).figure(FORWARD.name)
     if rate is None or time is None:
         return None
     return time._replace(value=rate.value, half_width=_scaled(time.share, rate.value))
 
 
 def _ratio(record: Record) -> Figure | None:
-    forward, backward = figure_of(record, FORWARD.name), figure_of(record, BACKWARD.name)
+    forward, backward = map(CaseFigures(record).figure, (FORWARD.name, BACKWARD.name))
     if forward is None or backward is None or forward.value <= 0:
         return None
     shares = [figure.share for figure in (forward, backward) if figure.share is not None]
@@ -129,7 +123,7 @@ def _scaled(share: float | None, value: float) -> float | None:
 
 
 def _memory_backward(record: Record) -> Figure | None:
-    both, forward = figure_of(record, MEMORY.name), figure_of(record, MEMORY_FORWARD.name)
+    both, forward = map(CaseFigures(record).figure, (MEMORY.name, MEMORY_FORWARD.name))
     if both is None or forward is None or BACKWARD.name not in record.case.passes:
         return None
     return Figure(both.value - forward.value)
@@ -167,7 +161,7 @@ DERIVED = (
 
 def column_of(metric: Metric) -> FigureColumn:
     """Returns the column of a metric: medians with their intervals."""
-    return FigureColumn(metric, lambda record: figure_of(record, metric.name))
+    return FigureColumn(metric, lambda record: CaseFigures(record).figure(metric.name))
 
 
 def known_columns() -> dict[str, FigureColumn]:

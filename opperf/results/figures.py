@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import one_line
@@ -13,6 +13,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import expected_metrics, metric_named
 from opperf.model import (
     NOISE,
+    PASSES,
     REMOVED,
     UNRELIABLE,
     WITHOUT_FIGURE,
@@ -29,6 +30,7 @@ from opperf.model import (
     Summary,
     identity_of,
 )
+from opperf.plurals import pluralize
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import FEW, LEAST_SHARE, Figure, unit_of
@@ -116,7 +118,7 @@ class Measurement(Struct, frozen=True):
         return "; ".join(one_line(note.message) for note in notes if note is not None)
 
     @property
-    def figure(self) -> Figure:
+    def shown(self) -> Figure:
         """The median with its half-width, as tables show it."""
         if self.metric.kind is MetricKind.COUNT:
             # Its few samples are of the same call: their extremes are no interval.
@@ -145,6 +147,11 @@ class CaseFigures(NamedTuple):
         return Measurement(
             metric_named(metric, summary.unit), summary, record.samples.get(metric, []), notes
         )
+
+    def figure(self, metric: str) -> Figure | None:
+        """Returns a metric's median with its half-width; None if the record lacks it."""
+        found = self.of(metric)
+        return None if found is None else found.shown
 
     def statistic(self, metric: str, name: str, is_rounded: bool = False) -> float | None:
         """Returns a statistic in the unit of files, ms or kB, if asked to the ns or the byte; None
@@ -246,3 +253,15 @@ def _with_id(name: CaseName, id: str) -> CaseName:
     room = LONGEST - len("[; ]") - len(id)
     called = name.called[:room]
     return CaseName.of(called, name.parameters[: room - len(called)], id)
+
+
+def explain_unranked(records: Iterable[Record], metrics: Sequence[str] = PASSES) -> str:
+    """Returns how many times of these metrics are not ranked, and why; empty if all are."""
+    times = (CaseFigures(record).of(metric) for record in records for metric in metrics)
+    count = sum(time is not None and not time.is_ranked for time in times)
+    if not count:
+        return ""
+    return (
+        f"{pluralize(count, 'time')} {'is' if count == 1 else 'are'} not ranked, as an empty "
+        "kernel takes hardly less"
+    )

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import DECLARED, PASSES, Pass, Record, Run, identity_of
-from opperf.results.columns import figure_of
+from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
-from opperf.results.units import MARK, is_ranked
+from opperf.results.units import MARK
 
 MIN_POINTS = 5
 """Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""
@@ -75,42 +75,41 @@ def fit_line(moved: Sequence[float], times: Sequence[float]) -> Line:
 def outliers(records: Iterable[Record]) -> list[Outlier]:
     """Every shape that has a line, the one furthest above it first."""
     found = [
-        Outlier(record, metric, line, record.summaries[metric].median)
+        Outlier(record, metric, line, time.median)
         for metric, group, line in _lines(records)
-        for record in group
+        for record, time in group
     ]
     return sorted(found, key=lambda outlier: -outlier.ratio)
 
 
-def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]]:
-    """Yields metric, records and line of each configuration; small ones share a line."""
-    groups: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
+Timed = tuple[Record, Measurement]
+
+
+def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Timed], Line]]:
+    """Yields metric, times and line of each configuration; small ones share a line."""
+    groups: dict[tuple[str, Pass, tuple[str, ...]], list[Timed]] = {}
     for record in records:
         for metric in PASSES:
-            if (
-                record.moved_bytes
-                and metric in record.summaries
-                # A launch takes as long for any number of bytes, and would bend the line.
-                and is_ranked(record, metric)
-            ):
+            time = CaseFigures(record).of(metric)
+            # A launch takes as long for any number of bytes, and would bend the line.
+            if record.moved_bytes and time is not None and time.is_ranked:
                 key = (record.case.label, metric, record.case.tags)
-                groups.setdefault(key, []).append(record)
-    pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
+                groups.setdefault(key, []).append((record, time))
+    pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Timed]] = {}
     for (label, metric, tags), group in groups.items():
         pooled.setdefault((label, metric, tags if len(group) >= MIN_POINTS else ()), []).extend(
             group
         )
     for (_, metric, _), group in pooled.items():
         # A coarse clock gives zeros, which have no logarithm.
-        points = [record for record in group if record.summaries[metric].median > 0]
+        points = [(record, time) for record, time in group if time.median > 0]
         if len(points) >= MIN_POINTS:
-            moved = [record.moved_bytes for record in points]
-            times = [record.summaries[metric].median for record in points]
-            yield metric, points, fit_line(moved, times)
+            moved = [record.moved_bytes for record, _ in points]
+            yield metric, points, fit_line(moved, [time.median for _, time in points])
 
 
 def _median_text(outlier: Outlier) -> str:
-    figure = figure_of(outlier.record, outlier.metric)
+    figure = CaseFigures(outlier.record).figure(outlier.metric)
     mark = f" {MARK}" if figure is not None and figure.is_uncertain else ""
     return f"{outlier.measured_ns / 1e6:.6f}{mark}"
 

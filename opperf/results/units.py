@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from opperf.model import PASSES, NoteCode, Record
-from opperf.plurals import pluralize
+from opperf.model import Record
 
 
 class Unit(NamedTuple):
@@ -210,24 +209,3 @@ def align(column: Sequence[FigureText]) -> list[str]:
         cell += f" {figure.share:>{shares}}" if shares else ""
         cells.append(cell + (f" {figure.mark:<{marks}}" if marks else ""))
     return cells
-
-
-def is_ranked(record: Record, metric: str) -> bool:
-    """Whether a time is of the operator's work, and not only of a launch."""
-    return record.note(metric, NoteCode.LAUNCH_BOUND) is None
-
-
-def explain_unranked(records: Iterable[Record], metrics: Iterable[str] = PASSES) -> str:
-    """Returns how many times of these metrics are not ranked, and why; empty if all are."""
-    names = tuple(metrics)
-    count = sum(
-        metric in record.summaries and not is_ranked(record, metric)
-        for record in records
-        for metric in names
-    )
-    if not count:
-        return ""
-    return (
-        f"{pluralize(count, 'time')} {'is' if count == 1 else 'are'} not ranked, as an empty "
-        "kernel takes hardly less"
-    )

@@ -24,7 +24,7 @@ from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, Note, NoteCode, Status, Waits
-from opperf.results.columns import figure_of
+from opperf.results.figures import CaseFigures
 from opperf.results.possible import CALL_NS, STALLED
 from opperf.results.runfile import read_run
 from opperf.sources.registry import Plan
@@ -299,7 +299,7 @@ def test_a_shorter_time_of_one_thread_takes_the_place_and_stays_marked(make_cont
         "the machine was busy: with all threads, which waited for cores, it took 15.85 ms; shown "
         "is the time with one thread, 170.0 us"
     )
-    assert figure_of(settled, "forward").is_uncertain
+    assert CaseFigures(settled).figure("forward").is_uncertain
     elsewhere = make_contended(LONG, notes=[Note("backward", NoteCode.BUSY, "")])
     assert settle_contended(elsewhere, alone) is elsewhere
     for other in (make_contended(0.9 * LONG), make_contended(2 * LONG)):

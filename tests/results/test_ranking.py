@@ -8,8 +8,8 @@ from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record, Status, TensorSpec
 from opperf.reports.run_page import markdown_text
 from opperf.reports.summary import SLOWEST, summarise
+from opperf.results.figures import CaseFigures, explain_unranked
 from opperf.results.outliers import outliers
-from opperf.results.units import explain_unranked, is_ranked
 
 LAUNCHES = Note("forward", NoteCode.LAUNCH_BOUND, "takes 1.1 times as long")
 
@@ -38,7 +38,8 @@ def names_in(text):
 
 def test_a_pass_alone_is_not_ranked():
     one = record("relu", 9.0, notes=(LAUNCHES,))
-    assert not is_ranked(one, "forward") and is_ranked(one, "backward")
+    found = CaseFigures(one).measured
+    assert not found["forward"].is_ranked and found["backward"].is_ranked
     assert explain_unranked([one, record("exp", 9.0)]) == (
         "1 time is not ranked, as an empty kernel takes hardly less"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Note, NoteCode, Record, Summary
-from opperf.results.columns import figure_of
+from opperf.results.figures import CaseFigures
 from opperf.results.units import Figure, FigureText, Unit, align, choose_unit, format_figure
 
 MakeRecord = Callable[..., Record]
@@ -60,7 +60,7 @@ def test_few_or_equal_samples_are_not_certain(
     record = msgspec.structs.replace(
         make_record(), notes=(), summaries={"forward": summarise(samples, "ns")}
     )
-    assert str(format_figure(figure_of(record, "forward"), US)) == text
+    assert str(format_figure(CaseFigures(record).figure("forward"), US)) == text
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_the_figure_of_a_metric_is_its_median_with_its_interval(make_record: Mak
     summaries = {"forward": summarise(samples, "ns"), "memory": summarise([7.0], "B")}
     record = make_record(summaries=summaries)
     # Of eleven samples the interval leaves out one at each end.
-    assert figure_of(record, "forward") == Figure(6.0, 4.0)
-    assert figure_of(record, "memory") == Figure(7.0, None)
-    assert figure_of(record, "backward") is None
+    assert CaseFigures(record).figure("forward") == Figure(6.0, 4.0)
+    assert CaseFigures(record).figure("memory") == Figure(7.0, None)
+    assert CaseFigures(record).figure("backward") is None
 
 
 def test_a_time_of_a_single_sample_is_uncertain(make_record: MakeRecord) -> None:
     record = make_record(summaries={"forward": summarise([7000.0], "ns")})
-    assert str(format_figure(figure_of(record, "forward"), US)) == "7.000 ?"
+    assert str(format_figure(CaseFigures(record).figure("forward"), US)) == "7.000 ?"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_a_median_that_depends_on_its_moment_is_uncertain(
     make_record: MakeRecord, code: NoteCode, text: str
 ) -> None:
     noted = msgspec.structs.replace(make_record(), notes=(Note("forward", code, "x"),))
-    assert str(format_figure(figure_of(noted, "forward"), US)) == text
-    assert str(format_figure(figure_of(noted, "backward"), US)) == "3000 ±5.0 %"
+    assert str(format_figure(CaseFigures(noted).figure("forward"), US)) == text
+    assert str(format_figure(CaseFigures(noted).figure("backward"), US)) == "3000 ±5.0 %"
 
 
 @pytest.mark.parametrize(

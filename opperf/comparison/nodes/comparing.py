@@ -13,8 +13,8 @@ import msgspec
 from opperf.comparison.statistics.distributions import normal_exceeded
 from opperf.comparison.statistics.stragglers import FEWEST, Found, find_stragglers
 from opperf.errors import RunFileError
-from opperf.metrics import metric_named
-from opperf.model import Environment, Metric, MetricKind, Record, Run, Summary, identity_of
+from opperf.model import Environment, Metric, MetricKind, Record, Run, identity_of
+from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.results.verifications import why_without_figures
@@ -111,11 +111,10 @@ def _figures(
         )
         words = (case.label, inputs_text(case), changed_settings_text(identity_of(case.settings)))
         text = " ".join(filter(None, words))
-        for name, summary in record.summaries.items():
-            metric = metric_named(name, summary.unit)
-            if _is_compared(metric, metrics) and summary.median > 0:
-                value = summary.median if metric.lower_is_better else 1 / summary.median
-                yield f"{text}: {name}", (value, _error(summary))
+        for name, found in CaseFigures(record).measured.items():
+            if _is_compared(found.metric, metrics) and found.median > 0:
+                value = found.median if found.metric.lower_is_better else 1 / found.median
+                yield f"{text}: {name}", (value, _error(found))
 
 
 def _is_compared(metric: Metric, metrics: Sequence[str]) -> bool:
@@ -124,11 +123,11 @@ def _is_compared(metric: Metric, metrics: Sequence[str]) -> bool:
     return metric.usual and not metric.is_steady and metric.kind is not MetricKind.RECORDED
 
 
-def _error(summary: Summary) -> float:
-    half_width = summary.half_width
+def _error(found: Measurement) -> float:
+    half_width = found.half_width
     if half_width is None:
         return 0.0
-    return math.log1p(half_width / summary.median) / normal_exceeded(0.025)
+    return math.log1p(half_width / found.median) / normal_exceeded(0.025)
 
 
 def _unmeasured(records: Iterable[Record]) -> Iterable[Unmeasured]:

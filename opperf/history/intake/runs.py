@@ -16,18 +16,18 @@ from opperf.formats.figures import no_figure
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.history.model import CommitsOf
 from opperf.machine.environment import comparability
-from opperf.metrics import metrics_in
-from opperf.model import Metric, MetricKind, Record, Run, Status, Summary, identity_of
+from opperf.model import MetricKind, Record, Run, Status, identity_of
 from opperf.model.base import ID_LENGTH, digest
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
 from opperf.repository import Checkout
+from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.kept import display
 from opperf.results.outliers import commands_for
 from opperf.results.runfile import read_run
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
-from opperf.results.verifications import is_wrong, wrong_reason
+from opperf.results.verifications import wrong_reason
 
 OF_PYTHON = ("values", "swept_shapes", "sweeps")
 """Fields of a selection whose cases `--id` alone does not name."""
@@ -102,25 +102,21 @@ def _entries(run: Run, record: Record, environment: str) -> Iterator[Entry]:
         "framework": case.target.framework,
         "command": _command(run, record),
     }
-    reason = wrong_reason(record) if is_wrong(record) else record.reason
-    if record.status is not Status.OK or is_wrong(record):
-        status = record.status.value if record.status is not Status.OK else "wrong"
+    found = CaseFigures(record)
+    if found.reason:
+        status = "wrong" if record.status is Status.OK else record.status.value
         yield Entry(
             SeriesKey(record.id, WHOLE, environment),
             SeriesFacts(**common, unit="", kind=MetricKind.COUNT),
-            Point(status=status, reason=reason),
+            Point(status=status, reason=wrong_reason(record) or record.reason),
         )
         return
-    for metric in metrics_in([record]):
-        summary = record.summaries[metric.name]
-        if metric.usual:
-            is_figure = math.isfinite(summary.median)
+    for name, figure in found.compared.items():
+        if figure.metric.usual:
             yield Entry(
-                SeriesKey(record.id, metric.name, environment),
-                _facts(metric, summary, common),
-                _point(summary, record.samples.get(metric.name, ()))
-                if is_figure
-                else no_figure(summary.median),
+                SeriesKey(record.id, name, environment),
+                _facts(figure, common),
+                _point(figure) if figure.is_finite else no_figure(figure.median),
             )
 
 
@@ -132,10 +128,11 @@ def _command(run: Run, record: Record) -> str:
     return commands_for(run, record).get("run", "")
 
 
-def _facts(metric: Metric, summary: Summary, common: dict[str, Any]) -> SeriesFacts:
+def _facts(found: Measurement, common: dict[str, Any]) -> SeriesFacts:
+    metric = found.metric
     return SeriesFacts(
         **common,
-        unit=summary.unit,
+        unit=found.unit,
         kind=metric.kind,
         lower_is_better=metric.lower_is_better,
         relative_tolerance=metric.relative_tolerance,
@@ -143,16 +140,10 @@ def _facts(metric: Metric, summary: Summary, common: dict[str, Any]) -> SeriesFa
     )
 
 
-def _point(summary: Summary, samples: Any) -> Point:
-    kept = tuple(map(float, samples)) if all(map(math.isfinite, samples)) else ()
+def _point(found: Measurement) -> Point:
+    kept = tuple(map(float, found.samples)) if all(map(math.isfinite, found.samples)) else ()
     q25, q75 = np.quantile(kept, (0.25, 0.75)).tolist() if len(kept) > 1 else (math.nan, math.nan)
-    has_interval = summary.half_width is not None
+    low, high = found.interval or (math.nan, math.nan)
     return Point(
-        n=summary.n,
-        median=summary.median,
-        low=summary.ci_low if has_interval else math.nan,
-        high=summary.ci_high if has_interval else math.nan,
-        q25=q25,
-        q75=q75,
-        samples=kept,
+        n=found.summary.n, median=found.median, low=low, high=high, q25=q25, q75=q75, samples=kept
     )

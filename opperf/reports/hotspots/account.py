@@ -18,6 +18,7 @@ from opperf.reports.hotspots.times import (
     recorded_time,
     time_of,
 )
+from opperf.results.figures import CaseFigures
 from opperf.results.projection import operator_of
 from opperf.results.recordings import machines_of, program_of
 from opperf.results.units import Figure
@@ -207,11 +208,11 @@ def _operators(
 
 def _dispatch(measured: Iterable[Record]) -> float | None:
     times = [
-        record.summaries["forward"].median
+        time.median
         for record in measured
         if not record.moved_bytes
         and record.time_kind is MetricKind.WALL
-        and "forward" in record.summaries
+        and (time := CaseFigures(record).of("forward")) is not None
     ]
     return median(times) if times else None
 

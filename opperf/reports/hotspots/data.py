@@ -25,7 +25,7 @@ from opperf.reports.hotspots.times import (
     recorded_time,
 )
 from opperf.results import projection
-from opperf.results.columns import figure_of
+from opperf.results.figures import CaseFigures
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
 from opperf.results.units import Figure
@@ -190,10 +190,10 @@ def find_hotspots(
 
     def share_with(code: NoteCode) -> float:
         part = sum(
-            record.case.count * record.summaries[metric].median
+            record.case.count * time.median
             for record in records
             for metric in PASSES
-            if metric in record.summaries and record.note(metric, code)
+            if (time := CaseFigures(record).of(metric)) is not None and time.note(code)
         )
         return _share(part, total.value)
 
@@ -292,7 +292,7 @@ def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool
     )
     name = ", ".join(filter(None, words)) or "none"
     separator = ":" if projection.CALLED.issuperset(values) else ", "
-    peaks = [figure_of(entry.record, MEMORY.name) for entry in timed]
+    peaks = [CaseFigures(entry.record).figure(MEMORY.name) for entry in timed]
     return Hotspot(
         name=f"{case.target.framework}{separator}{name}" if has_framework else name,
         values=values,

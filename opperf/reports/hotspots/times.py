@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from opperf.instruments.times import RECORDED
 from opperf.model import PASSES, Case, NoteCode, Record, Run, Status
-from opperf.results.columns import figure_of
+from opperf.results.figures import CaseFigures
 from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import WIDE, Figure
-from opperf.results.verifications import is_wrong
 
 
 class Basis(NamedTuple):
@@ -41,13 +40,8 @@ class Basis(NamedTuple):
 def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:
     """Returns the time of one call in nanoseconds, the sum of its passes; None if the record has no
     finite one."""
-    if record.status is not Status.OK or is_wrong(record):
-        return None
-    figures = [
-        figure
-        for figure in (figure_of(record, metric) for metric in metrics)
-        if figure is not None and math.isfinite(figure.value)
-    ]
+    found = CaseFigures(record).compared
+    figures = [found[name].shown for name in metrics if name in found and found[name].is_finite]
     return add_figures((1, figure) for figure in figures) if figures else None
 
 
@@ -113,12 +107,11 @@ def may_be_stall(record: Record) -> bool:
     usual = recorded_time(record.case)
     longest = plausible_ns(record) if usual is None else STALLED * usual
     for metric in PASSES:
-        summary = record.summaries.get(metric)
-        if summary is None:
+        found = CaseFigures(record).of(metric)
+        if found is None:
             continue
-        if summary.median >= APART * summary.min:
+        if found.median >= APART * found.summary.min:
             return True
-        is_busy = record.note(metric, NoteCode.BUSY) is not None
-        if is_busy and summary.median >= min(longest, STALLED * summary.min):
+        if found.note(NoteCode.BUSY) and found.median >= min(longest, STALLED * found.summary.min):
             return True
     return False

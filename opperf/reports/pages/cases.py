@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from opperf.instruments.times import FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
-from opperf.metrics import metric_named
-from opperf.model import CallSite, Case, Metric, Record, Run, Status, Summary, identity_of
+from opperf.model import CallSite, Case, Record, Run, Status, identity_of
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.places import line_text
 from opperf.reports.model import RunOnPage
@@ -18,6 +17,7 @@ from opperf.reports.run_tables import legend
 from opperf.reports.showing import split_preamble
 from opperf.results import verifications
 from opperf.results.columns import FigureColumn, select_columns
+from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.settings import changed_settings_text, noun_of
 from opperf.results.sweeps import point_text
 from opperf.results.text import inputs_text
@@ -75,7 +75,7 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
             facts=tuple(_facts(own, record)),
             notes=tuple(_notes(record)),
             code=tuple(_code(own, record.case, scripts)),
-            samples=tuple(_samples(record, name, most) for name in _sampled(record)),
+            samples=tuple(_samples(one, most) for one in _sampled(record)),
             environment=environments.index(record.environment)
             if record.environment in environments
             else None,
@@ -185,34 +185,28 @@ def _cell(figure: Figure | None) -> Cell:
     return [rounded(figure.value, 7), None if width is None else rounded(width), mark]
 
 
-def _sampled(record: Record) -> list[str]:
-    """Returns the metrics whose samples scatter; of both passes together, if there are two."""
-    names = [
-        name
-        for name, summary in record.summaries.items()
-        if len(record.samples.get(name, ())) > 1 and not _metric(name, summary).is_steady
+def _sampled(record: Record) -> list[Measurement]:
+    """Returns the figures whose samples scatter; of both passes together, if there are two."""
+    scattered = [
+        found
+        for found in CaseFigures(record).measured.values()
+        if len(found.samples) > 1 and not found.metric.is_steady
     ]
-    is_alone = TOTAL.name in names and record.samples[TOTAL.name] == record.samples.get(
-        FORWARD.name
-    )
-    return [name for name in names if not (is_alone and name == TOTAL.name)]
+    forward = record.samples.get(FORWARD.name)
+    return [
+        found for found in scattered if found.metric.name != TOTAL.name or found.samples != forward
+    ]
 
 
-def _metric(name: str, summary: Summary) -> Metric:
-    return metric_named(name, summary.unit)
-
-
-def _samples(record: Record, name: str, most: int) -> Samples:
-    taken = record.samples[name]
-    summary = record.summaries[name]
+def _samples(found: Measurement, most: int) -> Samples:
     return Samples(
-        title=_metric(name, summary).title,
-        unit=summary.unit,
-        values=picked(taken, most),
-        taken=len(taken),
-        median=finite(summary.median) or 0.0,
-        low=finite(summary.ci_low),
-        high=finite(summary.ci_high),
+        title=found.metric.title,
+        unit=found.unit,
+        values=picked(found.samples, most),
+        taken=len(found.samples),
+        median=finite(found.median) or 0.0,
+        low=finite(found.summary.ci_low),
+        high=finite(found.summary.ci_high),
     )
 
 

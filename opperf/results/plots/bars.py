@@ -9,7 +9,8 @@ from typing import NamedTuple
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results import projection
-from opperf.results.columns import BANDWIDTH, bandwidth_figure, figure_of
+from opperf.results.columns import BANDWIDTH, bandwidth_figure
+from opperf.results.figures import CaseFigures
 from opperf.results.plots import dimensions
 from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
@@ -255,7 +256,7 @@ def _bars(
         figure = (
             bandwidth_figure(entry.record)
             if metric is BANDWIDTH
-            else figure_of(entry.record, metric.name)
+            else CaseFigures(entry.record).figure(metric.name)
         )
         if value is None or figure is None:
             continue
