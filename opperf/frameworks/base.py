@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from opperf.model import (
@@ -122,6 +122,35 @@ class Extent(NamedTuple):
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether the two have an address in common."""
         return self.begin < other.end and other.begin < self.end
+
+
+def are_views(inputs: Sequence[Extent], outputs: Iterable[Extent]) -> bool:
+    """Whether each output shares memory with an input."""
+    return all(any(map(output.shares_memory_with, inputs)) for output in outputs)
+
+
+def count_moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: bool) -> int:
+    """Returns the bytes of the inputs, and of the outputs that share no memory with them; a tensor
+    that occurs several times counts once. Zero if all outputs are views of inputs."""
+    read = _distinct(inputs)
+    made = [
+        output for output in _distinct(outputs) if not any(map(output.shares_memory_with, read))
+    ]
+    if outputs and not made and not in_place:
+        return 0
+    return sum(extent.bytes for extent in (*read, *made))
+
+
+def _distinct(extents: Iterable[Extent]) -> list[Extent]:
+    """Returns the extents without duplicates, but all empty ones: values without memory."""
+    found: list[Extent] = []
+    seen: set[tuple[int, int]] = set()
+    for extent in extents:
+        place = (extent.begin, extent.end)
+        if extent.begin == extent.end or place not in seen:
+            found.append(extent)
+        seen.add(place)
+    return found
 
 
 class Flops(NamedTuple):

@@ -1,16 +1,20 @@
-"""Base class of instruments, each of which measures one aspect of a prepared case."""
+"""Base class of instruments, each of which measures one aspect of a prepared case, and the
+conditions under which they visit it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from opperf.model import Case, Metric, Pass, Settings, Struct
+from opperf.model import Case, Metric, Pass, Record, Settings, Struct
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Conditions, Visit
+    from opperf.instruments.peaks import MemoryMeter
+    from opperf.instruments.prepared import Visit
 
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
@@ -69,6 +73,60 @@ class Launcher(Protocol):
     def close(self) -> None:
         """Removes what is left of all processes."""
         ...
+
+
+class KeptResults(Struct, frozen=True):
+    """Where the results of a case's timed calls are kept, and of calls after them."""
+
+    folder: str
+    """Absolute path of a new folder."""
+    calls: int
+    """Number of the call after the timed ones whose results are kept."""
+
+
+class FewCalls(Struct, frozen=True):
+    """How a slow case is sampled where many processes measure it: one sample is enough, as its
+    scatter is that of the processes."""
+
+    first_s: float | None = None
+    """Seconds from which the first call is a sample by the wall clock, and the only one of the
+    forward pass; None if it may take longer than later ones."""
+    is_gauged: bool = True
+    """Whether reference work is timed between the calls, where others have it: that of microseconds
+    says nothing of the core's speed during a call of a second."""
+
+
+class CompiledAhead(Struct, frozen=True):
+    """The cost of compiling a case in another process, before it is measured."""
+
+    compile_ns: float
+    first_ns: float
+    """Of these, what the call's first program took."""
+    cache_misses: int
+    """Programs that were compiled; the others were in the cache."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How the cases of a process are visited, beside their settings."""
+
+    meter: MemoryMeter
+    reference_work: bool = False
+    profiles: Path | None = None
+    """Folder that keeps what an instrument's program wrote of each case."""
+    keep: Callable[[Record], object] = lambda record: None
+    """Keeps the record as it is before the last instruments, which may end the process."""
+    rehearsed: bool = False
+    """The case fits in memory, which is not estimated."""
+    results: KeptResults | None = None
+    """None for no calls after the timed ones."""
+    finds_removed_work: bool = True
+    """Whether work that a compiler removed is looked for: calling all of it eagerly takes a part of
+    the time that compiling and measuring it does, and one process of an arm says it."""
+    ahead: CompiledAhead | None = None
+    """Set if another process has put the case's programs in the cache."""
+    few: FewCalls | None = None
+    """None for as many samples as a summary needs."""
 
 
 class Instrument:

@@ -12,7 +12,8 @@ from opperf.instruments.instrument import Instrument, Needs
 from opperf.model import Case, Metric, MetricKind, NoteCode, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.visit import Conditions, Visit
+    from opperf.instruments.instrument import Conditions
+    from opperf.instruments.prepared import Visit
 
 MEMORY = Metric(
     "memory",

@@ -9,10 +9,10 @@ from typing import Any
 
 from opperf.defaults import MIN_RUNS, WARMUP_SHARE
 from opperf.errors import NoGradientError
-from opperf.frameworks.base import Gradient, ReadableGradient
+from opperf.frameworks.base import Gradient, ReadableGradient, count_moved_bytes
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import (
@@ -25,7 +25,6 @@ from opperf.instruments.profilers.reference_work import (
 )
 from opperf.instruments.profilers.sampling import Samples, Sampling, Steps, loops_for, run, warm_up
 from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
-from opperf.instruments.visit import NS_PER_S, Visit, count_moved_bytes
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text

@@ -17,9 +17,9 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework, package_of
 from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
 from opperf.instruments.guard import guard, tensor_bytes
+from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD
-from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import named_cpus
 from opperf.model import (
     UNKNOWN,

@@ -26,10 +26,10 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.guard import guard
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.instrument import KeptResults
+from opperf.instruments.prepared import PreparedCase, Visit
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
-from opperf.instruments.visit import KeptResults, Visit
 from opperf.machine.heap import filled_blocks
 from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module

@@ -186,3 +186,21 @@ def describe_end(died: WorkerDied) -> str:
     else:
         reason = f"the process ended with exit code {code}"
     return with_last_output(reason, died.log.strip().splitlines()[-1:])
+
+
+class WorkerTimeout(Exception):
+    """The worker did not respond in time, and was ended. `importing` is the user's module that it
+    was importing, by name or file; empty if it was not."""
+
+    def __init__(self, timeout_s: float, importing: str = "") -> None:
+        super().__init__(timeout_s, importing)
+        self.timeout_s, self.importing = timeout_s, importing
+
+    def __str__(self) -> str:
+        during = f" by the import of {self.importing}" if self.importing else ""
+        return f"not finished{during} after {self.timeout_s:g} s"
+
+    def of(self, work: str) -> str:
+        """Returns in words what took too long: the import, or else this work."""
+        what = f"importing {self.importing}" if self.importing else work
+        return f"{what} took over {self.timeout_s:g} s"

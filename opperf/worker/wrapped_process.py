@@ -20,9 +20,9 @@ from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
 from opperf.model import Case, Settings, Wrapper
 from opperf.processes.children import Child, Log
+from opperf.worker.case_process import START_TIMEOUT_S
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
 from opperf.worker.protocol import Batch, Begun, Line, Made
-from opperf.worker.request_process import START_TIMEOUT_S
 
 POLL_S = 0.05
 """Seconds between two looks at a process: short against its start, of a second or more."""

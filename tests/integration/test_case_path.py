@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = ROOT / "tests" / "fake" / "case_path"
 
-MOST = 17
+MOST = 15
 
 RECORDED = "Operator: aten.mm.default\ncnt: 2, ((T([8, 4], f32), T([4, 2], f32)), {})\n"
 

@@ -20,7 +20,7 @@ from opperf.model import Case, FileTarget, Settings, Status, TensorSpec, Verific
 from opperf.processes.children import LOG_TAIL_BYTES
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
-from opperf.worker import client, request_process
+from opperf.worker import case_process
 from opperf.worker.answers import list_operators
 from opperf.worker.client import Worker
 from opperf.worker.program import WorkerDied, describe_end
@@ -409,10 +409,10 @@ def test_a_crash_that_an_earlier_case_may_have_caused_is_tried_again(
 def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
     worker.environment()
     with monkeypatch.context() as patched:
-        patched.setattr(client, "PLAN_TIMEOUT_S", 0.0)
+        patched.setattr(case_process, "PLAN_TIMEOUT_S", 0.0)
         with pytest.raises(WorkerError, match="planning took over 0 s"):
             worker.listing()
-        patched.setattr(request_process, "START_TIMEOUT_S", 0.0)
+        patched.setattr(case_process, "START_TIMEOUT_S", 0.0)
         with pytest.raises(WorkerError, match="importing fake took over 0 s"):
             worker.environment()
     assert worker.environment().framework == "fake"

@@ -13,7 +13,7 @@ import pytest
 from opperf.model import Case, FileTarget, Settings, Status, TensorSpec
 from opperf.processes import children
 from opperf.processes.children import end_like, fork
-from opperf.worker import client
+from opperf.worker import case_process
 from opperf.worker.client import Worker
 from tests.running import is_running
 
@@ -162,7 +162,7 @@ def test_a_fork_that_does_not_end_is_replaced(server, make_case, monkeypatch):
     parent, (child,) = pids(server)
     os.kill(child, signal.SIGSTOP)
     with monkeypatch.context() as patched:
-        patched.setattr(client, "KILL_WAIT_S", 0.1)
+        patched.setattr(case_process, "KILL_WAIT_S", 0.1)
         assert server.begin_process(CPU)
     assert pids(server)[0] != parent
     wait_for_end(child)
