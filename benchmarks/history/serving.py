@@ -18,19 +18,17 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from opperf.formats.model import Entry, Point, SeriesFacts, SeriesKey, Submission
-from opperf.history.store import reading, schema
+from opperf.history.model import StoredSeries
+from opperf.history.store import reading
 from opperf.history.store.adding import add_runs
-from opperf.history.store.figures import pack_run
+from opperf.history.store.figures import FIGURE, pack
 from opperf.history.store.opening import Store
-from opperf.history.store.rows import StoredSeries
 from opperf.model import MetricKind
 from opperf.repository import Commit
 from opperf.serving.publishing import publish
@@ -91,42 +89,16 @@ def fill(store: str, series: int, commits: int) -> None:
         ids = [one.id for one in sorted(reading.read_series(opened, project), key=_case_number)]
         runs = [run.id for run in reading.read_runs(opened, project)]
         with opened.writing() as connection:
-            for index in schema.points.indexes:
-                index.drop(connection)
-            if opened.dialect == "sqlite":
-                # Points of a series lie together, and those of a commit do not: all pages at once.
-                connection.exec_driver_sql("PRAGMA cache_size = -1000000")
-            driver = connection.connection.driver_connection
-            rows = (
-                (one, run, "ok", "", 20, median, 0.99 * median, 1.01 * median)
-                for number, run in enumerate(runs[1:], 2)
-                for one, median in zip(ids[1:], make_medians(number, series)[1:], strict=True)
-            )
-            INSERT[opened.dialect](driver, rows)
-            for index in schema.points.indexes:
-                index.create(connection)
-            for run in runs[1:]:
-                pack_run(connection, run)
+            for number, run in enumerate(runs[1:], 2):
+                medians = np.array(make_medians(number, series))
+                figures = np.zeros(series, FIGURE)
+                figures["series"], figures["n"], figures["median"] = ids, 20, medians
+                figures["low"], figures["high"] = 0.99 * medians, 1.01 * medians
+                pack(connection, run, figures)
 
 
 def _case_number(one: StoredSeries) -> int:
     return int(one.key.case.removeprefix("case"))
-
-
-COLUMNS = "points (series_id, run_id, status, reason, n, median, low, high)"
-
-
-def _insert_sqlite(driver: Any, rows: Iterable[tuple[Any, ...]]) -> None:
-    driver.executemany(f"INSERT INTO {COLUMNS} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-
-
-def _copy_postgresql(driver: Any, rows: Iterable[tuple[Any, ...]]) -> None:
-    with driver.cursor() as cursor, cursor.copy(f"COPY {COLUMNS} FROM STDIN") as copy:
-        for row in rows:
-            copy.write("\t".join(map(str, row)) + "\n")
-
-
-INSERT = {"sqlite": _insert_sqlite, "postgresql": _copy_postgresql}
 
 
 def ask(port: int, client: int, series: int) -> list[tuple[str, float]]:

@@ -14,7 +14,7 @@ from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.checking import Checked, check_history
 from opperf.history.detection import LIKELIHOOD, Rate
 from opperf.history.events import Event
-from opperf.history.store.rows import StoredRun
+from opperf.history.model import StoredRun
 from opperf.history.timelines import History, Timeline
 from opperf.model import MetricKind
 from opperf.repository import Commit

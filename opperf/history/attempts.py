@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from opperf.errors import UsageError
 from opperf.formats.model import Submission
-from opperf.history.store.rows import StoredRun
+from opperf.history.model import StoredRun
 from opperf.model.base import ID_LENGTH, digest
 from opperf.repository import Commit
 

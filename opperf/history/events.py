@@ -103,6 +103,15 @@ class Event(Struct, frozen=True):
         return self.kind is Kind.STOPPED or self.is_rise == lower_is_better
 
 
+class StateOf(Struct, frozen=True):
+    """A state that an event had from a time on."""
+
+    state: State
+    who: str
+    why: str
+    time: float
+
+
 class Update(NamedTuple):
     """An event to store: a new one, or one with other figures or another state."""
 

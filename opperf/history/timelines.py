@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.formats.model import SeriesFacts, SeriesKey
+from opperf.history.model import Project, StoredRun, StoredSeries
 from opperf.history.store.figures import Columns
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import (
@@ -20,7 +21,6 @@ from opperf.history.store.reading import (
     read_runs,
     read_series,
 )
-from opperf.history.store.rows import Project, StoredRun, StoredSeries
 from opperf.model import MetricKind
 
 Array = np.ndarray[Any, Any]

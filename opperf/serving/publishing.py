@@ -14,13 +14,15 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import opperf
 from opperf.errors import OutputError
 from opperf.folders import PART
+from opperf.history.model import Project, number_or_null
 from opperf.history.store import reading
-from opperf.history.store.events import read_all_states
+from opperf.history.store.events import read_states
 from opperf.history.store.opening import Store
-from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import Timeline, join_history
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace, unwritable
@@ -182,7 +184,7 @@ def _figures(store: Store, content: Content, project: answers.ProjectValue) -> N
     clean = content.clean_runs("")
     place = {run.id: index for index, run in enumerate(content.runs)}
     where = [place[run.id] for run in clean]
-    stored = [one._replace(id=number) for number, one in content.series.items()]
+    stored = [msgspec.structs.replace(one, id=number) for number, one in content.series.items()]
     history = join_history(clean, stored, reading.read_figures(store, content.project))
     lines = {line.id: line for line in history.timelines}
     for series in content.newest:
@@ -204,6 +206,6 @@ def _events(store: Store, content: Content, project: answers.ProjectValue) -> Na
     items = [event_value(event, content) for event in content.events]
     states = {
         number: list(map(state_value, found))
-        for number, found in read_all_states(store, content.project).items()
+        for number, found in read_states(store, content.project).items()
     }
     yield "events", {"events": _table(answers.EventValue, items), "states": states}

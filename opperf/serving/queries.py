@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import func, select
 
+from opperf.history.model import StoredSeries
 from opperf.history.store import reading, schema
 from opperf.history.store.events import read_states
 from opperf.history.store.opening import Store
-from opperf.history.store.rows import StoredSeries
 from opperf.history.timelines import join_history
 from opperf.serving import answers
 from opperf.serving.values import (
@@ -79,7 +80,7 @@ class Queries:
             )
             for expression in (
                 select(func.count()).select_from(table).scalar_subquery(),
-                select(func.max(column)).scalar_subquery(),
+                select(func.coalesce(func.max(column), 0)).scalar_subquery(),
             )
         ]
         with self.store.reading() as connection:
@@ -148,7 +149,7 @@ class Queries:
         alike = [one for one, goes_on in content.series.items() if goes_on.id == stored.id]
         runs = content.clean_runs(branch)
         columns = reading.read_figures(self.store, content.project, alike)
-        same = [stored._replace(id=old) for old in alike]
+        same = [msgspec.structs.replace(stored, id=old) for old in alike]
         history = join_history(runs, same, columns)
         points = [
             point_value(history.runs[place], *figures)
@@ -199,7 +200,7 @@ class Queries:
         content = self._content(project)
         for event in content.events:
             if event.id == number:
-                states = list(map(state_value, read_states(self.store, event)))
+                states = list(map(state_value, read_states(self.store, content.project)[event.id]))
                 return answers.EventDetail(event=event_value(event, content), states=states)
         raise Missing(f"{project} has no event {number}")
 

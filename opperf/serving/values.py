@@ -9,15 +9,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import select
-
 from opperf.formats.model import WHOLE
-from opperf.history.events import Event
+from opperf.history.events import Event, StateOf
+from opperf.history.model import Project, StoredRun, StoredSeries
 from opperf.history.store import reading, schema
-from opperf.history.store.events import StateOf, read_events
+from opperf.history.store.events import read_events, read_evidence
+from opperf.history.store.figures import read_packed
 from opperf.history.store.opening import Store
-from opperf.history.store.rows import Project, StoredRun, StoredSeries
-from opperf.history.store.verdicts import read_evidence
 from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.serving import answers
 
@@ -71,17 +69,14 @@ def read_latest(store: Store, content: Content, branch: str) -> dict[int, Latest
     """Returns the latest figure of a branch, or of all, and its commit, by series."""
     shas = {run.id: run.commit.sha for run in content.clean_runs(branch)[-RECENT:]}
     place = {number: index for index, number in enumerate(shas)}
-    points = schema.points
-    query = select(points.c.run_id, points.c.series_id, points.c.median).where(
-        points.c.run_id.in_(shas), points.c.median.is_not(None)
-    )
     with store.reading() as connection:
-        rows = sorted(connection.execute(query), key=lambda row: place[row.run_id])
+        figures, runs = read_packed(connection, schema.figures.c.run.in_(shas))
+    found = zip(runs.tolist(), figures["series"].tolist(), figures["median"].tolist(), strict=True)
     return {
-        content.series[row.series_id].id: (row.median, shas[row.run_id])
-        for row in rows
+        content.series[series].id: (median, shas[run])
+        for run, series, median in sorted(found, key=lambda figure: place[figure[0]])
         # One of a run that was just added is there from the next request on.
-        if row.series_id in content.series
+        if series in content.series
     }
 
 

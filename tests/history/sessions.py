@@ -10,7 +10,7 @@ from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.statistics.data import Thresholds
 from opperf.formats.model import SeriesKey
 from opperf.history.model import CommitsOf
-from opperf.history.store.verdicts import add_all
+from opperf.history.store.adding import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
 from opperf.instruments.instructions import CALLGRIND
 from opperf.instruments.profilers.summary import summarise

@@ -17,11 +17,11 @@ from opperf.history.attempts import (
     thin_out,
     without_points,
 )
+from opperf.history.model import StoredRun
 from opperf.history.stopped import find_stopped
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.history.store.rows import StoredRun
 from opperf.history.timelines import read_history, read_outcomes
 from opperf.repository import Commit
 from tests.history.submissions import entry, submission

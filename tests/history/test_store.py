@@ -17,9 +17,14 @@ from benchmarks.history.store import postgresql
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.events import Event, Kind, State, Update
-from opperf.history.store.adding import add_runs
-from opperf.history.store.aliases import add_alias
-from opperf.history.store.events import read_events, read_states, update_events
+from opperf.history.store.adding import add_runs, remove_runs
+from opperf.history.store.events import (
+    add_alias,
+    decide_by_verdicts,
+    read_events,
+    read_states,
+    update_events,
+)
 from opperf.history.store.figures import Columns, finite
 from opperf.history.store.opening import Store, StoreError, make_engine
 from opperf.history.store.reading import (
@@ -31,10 +36,9 @@ from opperf.history.store.reading import (
     read_points,
     read_runs,
     read_series,
+    read_verdicts,
 )
-from opperf.history.store.removing import remove_runs
 from opperf.history.store.schema import METADATA
-from opperf.history.store.verdicts import decide_by_verdicts, read_verdicts
 from opperf.history.timelines import read_history
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, failure, sha, submission
@@ -245,7 +249,7 @@ from tests.history.submissions import entry, submission
 insert = adding.insert_missing
 def die(connection, table, rows):
     count = insert(connection, table, rows)
-    if table.name == "points":
+    if table.name == "samples":
         os.kill(os.getpid(), signal.SIGKILL)
     return count
 adding.insert_missing = die
@@ -334,7 +338,7 @@ def test_verdicts_set_states_once(store):
     assert decide_by_verdicts(store, project) == []
     (stored,) = read_events(store, project)
     assert (stored.state, stored.by) == (State.CONFIRMED, "opperf ab session1")
-    states = [(one.state, one.why) for one in read_states(store, stored)]
+    states = [(one.state, one.why) for one in read_states(store, project)[stored.id]]
     assert states == [(State.NEW, "detected"), (State.CONFIRMED, update.why)]
     assert update.why.startswith("regressed 1.100 (1.090 to 1.110), 8 blocks")
 
@@ -421,17 +425,17 @@ def test_a_file_that_is_no_store_is_left(tmp_path):
 
 
 DAMAGED = {
-    "UPDATE points SET median = 'text'": "'text' is no value of a column FLOAT",
-    "UPDATE points SET median = 9e999": "inf is no value of a column FLOAT",
-    "UPDATE points SET reason = x'ff'": r"b'\\xff' is no value of a column VARCHAR",
+    "UPDATE runs SET started = 'text'": "'text' is no value of a column FLOAT",
+    "UPDATE runs SET started = 9e999": "inf is no value of a column FLOAT",
+    "UPDATE failures SET reason = x'ff'": r"b'\\xff' is no value of a column VARCHAR",
     "UPDATE commits SET position = 'x'": "'x' is no value of a column INTEGER",
     "UPDATE runs SET labels = '{'": "Input data was truncated",
     "UPDATE runs SET labels = '[1]'": "Expected `object`, got `array`",
     "UPDATE environments SET facts = '[1]'": "Expected `object`, got `array`",
     "UPDATE series SET kind = 'x'": "'x' is not a valid MetricKind",
-    "UPDATE run_figures SET content = x'00'": "buffer size must be a multiple",
-    "UPDATE run_figures SET content = 'x'": "'x' is no value of a column BLOB",
-    "UPDATE run_figures SET content = zeroblob(32)": "figures of a series that is not there",
+    "UPDATE figures SET content = x'00'": "buffer size must be a multiple",
+    "UPDATE figures SET content = 'x'": "'x' is no value of a column BLOB",
+    "UPDATE figures SET content = zeroblob(56)": "figures of a series that is not there",
 }
 """Changes of a database, of whose columns SQLite does not see to the types, with what is said."""
 
@@ -440,7 +444,7 @@ DAMAGED = {
 def test_a_damaged_store_is_one_line(tmp_path, change):
     name = str(tmp_path / "history.sqlite")
     with Store(name) as store:
-        add_runs(store, "p", [submission(number, entry()) for number in (1, 2)])
+        add_runs(store, "p", [submission(number, entry(), failure("x", "c1")) for number in (1, 2)])
         project = find_project(store)
         with store.engine.begin() as connection:
             connection.exec_driver_sql(change)

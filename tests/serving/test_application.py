@@ -8,8 +8,7 @@ from starlette.testclient import TestClient
 from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
-from opperf.history.store.aliases import add_alias
-from opperf.history.store.events import update_events
+from opperf.history.store.events import add_alias, update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.serving import application

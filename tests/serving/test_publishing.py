@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import OutputError, UsageError
 from opperf.history.store.adding import add_runs
-from opperf.history.store.aliases import add_alias
+from opperf.history.store.events import add_alias
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_projects
 from opperf.opperf import cli

@@ -13,7 +13,7 @@ from opperf.formats.asv import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURC
 from opperf.formats.documents import MEMORY, TIME, known_unit
 from opperf.formats.model import Entry, Point
 from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.store.rows import StoredRun
+from opperf.history.model import StoredRun
 from opperf.model.base import digest
 from opperf.plurals import pluralize
 

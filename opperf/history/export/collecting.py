@@ -7,16 +7,15 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, unknown
 from opperf.formats.model import OK, Entry, SeriesKey
+from opperf.history.model import Project, StoredEnvironment, StoredRun
 from opperf.history.store.opening import Store, StoreError
 from opperf.history.store.reading import (
-    StoredEnvironment,
     read_environments,
     read_points,
     read_runs,
     read_series,
+    read_verdicts,
 )
-from opperf.history.store.rows import Project, StoredRun
-from opperf.history.store.verdicts import read_verdicts
 from opperf.history.verdicts import SessionVerdict, by_figure
 from opperf.plurals import pluralize
 from opperf.results.figures import CaseName, distinct_names

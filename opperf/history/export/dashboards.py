@@ -10,7 +10,7 @@ from typing import Any
 
 from opperf.formats.model import OK, Entry
 from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.store.rows import number_or_null
+from opperf.history.model import number_or_null
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of

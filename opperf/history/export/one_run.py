@@ -10,7 +10,7 @@ from opperf.formats.model import Entry
 from opperf.formats.operator_benchmark import KB
 from opperf.history.export.collecting import Exported, Files, last_run, other_machines
 from opperf.history.export.dashboards import excluded, iso_time
-from opperf.history.store.rows import number_or_null
+from opperf.history.model import number_or_null
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of
 from opperf.results.exports import COMMIT, MEASURES, VERSION, benchmark_stats

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from opperf.history.checking import Checked
 from opperf.history.events import Event, Kind, State
+from opperf.history.model import Project, number_or_null
 from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
 from opperf.history.reports.verdicts import (
     change_text,
@@ -20,7 +21,6 @@ from opperf.history.reports.verdicts import (
     verdict_cell,
 )
 from opperf.history.stopped import Stop
-from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.plurals import pluralize

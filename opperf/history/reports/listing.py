@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from opperf.formats.model import WHOLE
 from opperf.history.events import Event, Kind
+from opperf.history.model import Project, StoredEnvironment, StoredRun
 from opperf.history.reports.verdicts import (
     change_text,
     commit_date,
@@ -16,8 +15,6 @@ from opperf.history.reports.verdicts import (
     latest_values,
     verdict_cell,
 )
-from opperf.history.store.reading import StoredEnvironment
-from opperf.history.store.rows import Project, StoredRun
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.plurals import pluralize
@@ -73,7 +70,7 @@ def series_report(
             "project": project.name,
             "series": [dict(zip(SERIES, row, strict=True)) for row in rows],
             "environments": {
-                key: msgspec.to_builtins(environments[key]._asdict())
+                key: {"label": environments[key].label, "facts": environments[key].facts}
                 for key in keys
                 if key in environments
             },

@@ -7,8 +7,8 @@ from typing import Any
 
 from opperf.history.checking import Checked, Noted, Pending
 from opperf.history.detection.findings import SeriesNote
+from opperf.history.model import number_or_null
 from opperf.history.reports.verdicts import percent
-from opperf.history.store.rows import number_or_null
 from opperf.history.timelines import Timeline
 from opperf.repository import sha_text
 

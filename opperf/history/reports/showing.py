@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
-from opperf.history.events import Event
+from opperf.history.events import Event, StateOf
+from opperf.history.model import Failure, Project, StoredEnvironment, number_or_null
 from opperf.history.reports.verdicts import (
     change_text,
     commit_date,
@@ -16,9 +15,6 @@ from opperf.history.reports.verdicts import (
     figure_at,
     verdicts_section,
 )
-from opperf.history.store.events import StateOf
-from opperf.history.store.reading import Failure, StoredEnvironment
-from opperf.history.store.rows import Project, number_or_null
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence
 from opperf.reports.model import Report, Section, Table, figures, numbers, texts, words
@@ -103,7 +99,7 @@ def _event_data(shown: ShownEvent) -> dict[str, Any]:
         "last_good": event.last_good,
         "first_bad": event.first_bad,
         **{name: number_or_null(getattr(event, name)) for name in ("ratio", "low", "high")},
-        "states": [msgspec.to_builtins(state._asdict()) for state in shown.states],
+        "states": list(shown.states),
     }
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from opperf.history.events import Event, Kind
-from opperf.history.store.rows import Project, number_or_null
+from opperf.history.model import Project, number_or_null
 from opperf.history.timelines import Timeline
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize

@@ -1,35 +1,31 @@
-"""Reads and writes the events of a store."""
+"""Reads and writes what became of changes: events with their states, what verdicts decide of them,
+and names under which cases go on."""
 
 from __future__ import annotations
 
-import math
+import getpass
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from opperf.errors import UsageError
-from opperf.history.events import DETECTION, Event, Kind, State, Update
+from opperf.history.events import DETECTION, Event, State, StateOf, Update
+from opperf.history.model import Project
 from opperf.history.store import schema
-from opperf.history.store.aliases import read_aliases, user_name
 from opperf.history.store.opening import Store
-from opperf.history.store.reading import newest_series, read_series
-from opperf.history.store.rows import Project, number_or_null
-
-FIGURES = ("before", "after", "ratio", "low", "high", "p")
-
-TEXTS = ("branch", "last_good", "first_bad", "method", "settings")
-
-
-class StateOf(NamedTuple):
-    """A state that an event had, from a time on."""
-
-    state: State
-    who: str
-    why: str
-    time: float
+from opperf.history.store.reading import (
+    last_name,
+    newest_series,
+    read_aliases,
+    read_commits,
+    read_environments,
+    read_series,
+    read_verdicts,
+    value_of,
+)
+from opperf.history.verdicts import NOTHING, Evidence, by_figure, decide_events
 
 
 def read_events(store: Store, project: Project, branch: str = "") -> list[Event]:
@@ -50,23 +46,14 @@ def _series_now(store: Store, project: Project) -> dict[int, int]:
 def _read(
     connection: Connection, project: Project, branch: str, now: Mapping[int, int]
 ) -> list[Event]:
-    events, environments, states = schema.events, schema.environments, schema.states
-    by = (
-        select(states.c.who)
-        .where(states.c.event_id == events.c.id)
-        .order_by(states.c.id.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    query = (
-        select(events, environments.c.key, by.label("by"))
-        .join(environments, events.c.environment_id == environments.c.id)
-        .where(events.c.project == project.id)
-        .order_by(events.c.id)
-    )
+    events = schema.events
+    query = select(events).where(events.c.project == project.id).order_by(events.c.id)
     if branch:
         query = query.where(events.c.branch == branch)
-    return [_event(row, now) for row in connection.execute(query)]
+    return [
+        value_of(Event, row, series=now.get(row.series, row.series))
+        for row in connection.execute(query)
+    ]
 
 
 def find_event(store: Store, project: Project, number: int) -> Event:
@@ -77,31 +64,19 @@ def find_event(store: Store, project: Project, number: int) -> Event:
     raise UsageError(f"{project.name} has no event {number}; opperf history check lists them")
 
 
-def read_states(store: Store, event: Event) -> list[StateOf]:
-    """Returns the states that an event had, in order."""
-    states = schema.states
-    query = select(states).where(states.c.event_id == event.id).order_by(states.c.id)
-    with store.reading() as connection:
-        return list(map(_state_of, connection.execute(query)))
-
-
-def _state_of(row: Any) -> StateOf:
-    return StateOf(State(row.state), row.who, row.why, row.time)
-
-
-def read_all_states(store: Store, project: Project) -> dict[int, list[StateOf]]:
+def read_states(store: Store, project: Project) -> dict[int, list[StateOf]]:
     """Returns the states that each event of a project had, in order, by the event's number."""
     states, events = schema.states, schema.events
     query = (
         select(states)
-        .join(events, states.c.event_id == events.c.id)
+        .join(events, states.c.event == events.c.id)
         .where(events.c.project == project.id)
         .order_by(states.c.id)
     )
     found: dict[int, list[StateOf]] = {}
     with store.reading() as connection:
         for row in connection.execute(query):
-            found.setdefault(row.event_id, []).append(_state_of(row))
+            found.setdefault(row.event, []).append(value_of(StateOf, row))
     return found
 
 
@@ -118,29 +93,26 @@ def update_events(
     with store.writing() as connection:
         _lock(connection, project.id)
         known = _read(connection, project, branch, series)
-        environments = schema.environments
-        ids = {row.key: row.id for row in connection.execute(select(environments))}
+        states = {event.id: event.state for event in known}
         for event, why, who in decide(known):
-            row = {
-                "project": project.id,
-                "environment_id": ids[event.environment],
-                "series_id": event.series,
-                "kind": event.kind.value,
-                "state": event.state.value,
-                "count": event.count,
-                "updated": now,
-                **{name: getattr(event, name) for name in TEXTS},
-                **{name: number_or_null(getattr(event, name)) for name in FIGURES},
-            }
-            if event.id:
-                _update(connection, event, row, why, who, now)
-            else:
-                made = connection.execute(insert(schema.events), {**row, "created": now})
+            is_new = not event.id
+            is_other = not is_new and states[event.id] is not event.state
+            by = DETECTION if is_new else who if is_other else event.by
+            created = now if is_new else event.created
+            event = msgspec.structs.replace(event, by=by, created=created, updated=now)
+            row = {**msgspec.structs.asdict(event), "project": project.id}
+            number = row.pop("id")
+            if is_new:
+                made = connection.execute(insert(schema.events), row)
                 number = made.inserted_primary_key[0]
                 detected = why if event.state is State.NEW and why else "detected"
-                _add_state(connection, number, State.NEW, DETECTION, detected, now)
-                if event.state is not State.NEW:
-                    _add_state(connection, number, event.state, DETECTION, why, now)
+                _add_state(connection, number, StateOf(State.NEW, DETECTION, detected, now))
+                is_other = event.state is not State.NEW
+            else:
+                same = schema.events.c.id == number
+                connection.execute(update(schema.events).where(same).values(row))
+            if is_other:
+                _add_state(connection, number, StateOf(event.state, by, why, now))
     return known
 
 
@@ -151,61 +123,76 @@ def _lock(connection: Connection, project: int) -> None:
     connection.execute(row.with_for_update(key_share=True))
 
 
-def _update(
-    connection: Connection,
-    event: Event,
-    row: dict[str, Any],
-    why: str,
-    who: str,
-    now: float,
+def set_state(
+    store: Store, project: Project, event: Event, state: State, why: str, who: str = ""
 ) -> None:
-    events = schema.events
-    before = connection.execute(select(events.c.state).where(events.c.id == event.id)).scalar_one()
-    connection.execute(update(events).where(events.c.id == event.id).values(row))
-    if before != event.state.value:
-        _add_state(connection, event.id, event.state, who, why, now)
-
-
-def set_state(store: Store, event: Event, state: State, why: str, who: str = "") -> None:
     """Sets the state of an event, by the user unless another one is named; what was said last is
     not said twice: a command that was killed after it may be repeated."""
-    now = time.time()
+    new = StateOf(state, who or user_name(), why, time.time())
     with store.writing() as connection:
-        events = schema.events
-        find = select(events.c.project).where(events.c.id == event.id)
-        _lock(connection, connection.execute(find).scalar_one())
-        values = {"state": state.value, "updated": now}
+        _lock(connection, project.id)
+        events, states = schema.events, schema.states.c
+        values = {"state": state, "by": new.who, "updated": new.time}
         connection.execute(update(events).where(events.c.id == event.id).values(values))
-        states = schema.states.c
-        said = select(states.state, states.who, states.why).where(states.event_id == event.id)
+        said = select(states.state, states.who, states.why).where(states.event == event.id)
         last = connection.execute(said.order_by(states.id.desc()).limit(1)).first()
-        who = who or user_name()
-        if last is None or tuple(last) != (state.value, who, why):
-            _add_state(connection, event.id, state, who, why, now)
+        if last is None or tuple(last) != (state, new.who, why):
+            _add_state(connection, event.id, new)
 
 
-def _add_state(
-    connection: Connection, event: int, state: State, who: str, why: str, now: float
-) -> None:
-    row = {"event_id": event, "state": state.value, "who": who, "why": why, "time": now}
+def _add_state(connection: Connection, event: int, state: StateOf) -> None:
+    row = {"event": event, **msgspec.structs.asdict(state)}
     connection.execute(insert(schema.states), row)
 
 
-def _event(row: Any, now: Mapping[int, int]) -> Event:
-    values = {name: getattr(row, name) for name in FIGURES}
-    return msgspec.convert(
-        {
-            **{name: math.nan if value is None else value for name, value in values.items()},
-            **{name: getattr(row, name) for name in TEXTS},
-            "id": row.id,
-            "kind": Kind(row.kind),
-            "state": State(row.state),
-            "series": now.get(row.series_id, row.series_id),
-            "environment": row.key,
-            "count": row.count,
-            "created": row.created,
-            "updated": row.updated,
-            "by": row.by or "",
-        },
-        Event,
+def read_evidence(store: Store, project: Project) -> Evidence:
+    """Returns the verdicts of a project with what they are compared with; without any,
+    nothing."""
+    verdicts = read_verdicts(store, project)
+    if not verdicts:
+        return NOTHING
+    series = newest_series(read_series(store, project))
+    environments = read_environments(store)
+    return Evidence(
+        by_figure(verdicts),
+        {number: stored.key for number, stored in series.items()},
+        read_commits(store, project),
+        {key: found.facts for key, found in environments.items()},
     )
+
+
+def decide_by_verdicts(store: Store, project: Project, branch: str = "") -> list[Update]:
+    """Sets the states of the events of a branch, or of all, that verdicts decide, and returns
+    what changed."""
+    evidence = read_evidence(store, project)
+    updates: list[Update] = []
+
+    def decide(events: list[Event]) -> list[Update]:
+        updates.extend(decide_events(events, evidence))
+        return updates
+
+    if evidence.verdicts:
+        update_events(store, project, branch, decide)
+    return updates
+
+
+def user_name() -> str:
+    """Returns the name of who changes a store; `unknown` if the system has none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def add_alias(store: Store, project: Project, old: str, new: str, why: str) -> None:
+    """Lets the points of one case go on as another's. Raises `UsageError` for a cycle."""
+    table = schema.aliases
+    row = {"old": old, "new": new, "who": user_name(), "why": why, "time": time.time()}
+    with store.writing() as connection:
+        query = select(table.c.old, table.c.new).where(table.c.project == project.id)
+        # Without the one that is replaced.
+        others = {each.old: each.new for each in connection.execute(query) if each.old != old}
+        if last_name(new, others) == old:
+            raise UsageError(f"{old} cannot go on as {new}, which goes on as {old}")
+        connection.execute(delete(table).filter_by(project=project.id, old=old))
+        connection.execute(insert(table), {**row, "project": project.id})

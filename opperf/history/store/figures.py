@@ -1,21 +1,31 @@
-"""The figures of a run as one value beside its points: a check of a whole history reads a value for
-each run, and not a row for each point."""
+"""The figures of a run as values of some hundred: a check of a whole history reads a few values for
+each run, and not a row for each figure; one series is in one value of each run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select
 
+from opperf.formats.model import Point
 from opperf.history.store import schema
-from opperf.history.store.rows import DamagedError
+from opperf.history.store.opening import DamagedError
 
 Array = np.ndarray[Any, Any]
 
-FIGURE = np.dtype([("series", "<i8"), ("median", "<f8"), ("low", "<f8"), ("high", "<f8")])
-"""A figure in `run_figures.content`; bounds are NaN if unknown."""
+BOUNDS = ("median", "low", "high", "q25", "q75")
+
+FIGURE = np.dtype([("series", "<i8"), ("n", "<i8"), *((name, "<f8") for name in BOUNDS)])
+"""A figure in `figures.content`; what is unknown is NaN."""
+
+PART = 256
+"""Series that have their figures in one value of a run: 14 KB, of which a page of one series reads
+one for each run, and a check of five thousand series twenty."""
+
+FEW = 8
+"""Parts up to which they are read by their numbers; of more, all are read."""
 
 
 class Columns(NamedTuple):
@@ -28,42 +38,75 @@ class Columns(NamedTuple):
     high: Array
 
 
-def pack_run(connection: Connection, run: int) -> None:
-    """Writes the figures of a run, from its points."""
-    points, packed = schema.points, schema.run_figures
-    query = (
-        select(points.c.series_id, points.c.median, points.c.low, points.c.high)
-        .where(points.c.run_id == run, points.c.median.is_not(None))
-        .order_by(points.c.series_id)
-    )
-    rows = [
-        tuple(np.nan if value is None else value for value in row)
-        for row in connection.execute(query)
-    ]
-    connection.execute(delete(packed).where(packed.c.run_id == run))
-    content = np.array(rows, FIGURE).tobytes()
-    connection.execute(packed.insert().values(run_id=run, content=content))
+def add_figures(connection: Connection, run: int, points: Iterable[tuple[int, Point]]) -> int:
+    """Adds points to a run, by the numbers of their series, but for those of series that the run
+    has figures of; returns the number of those that are new."""
+    known, _ = read_packed(connection, schema.figures.c.run == run)
+    there = set(known["series"].tolist())
+    rows = {
+        series: (series, point.n, *(getattr(point, name) for name in BOUNDS))
+        for series, point in points
+        if series not in there
+    }
+    if rows:
+        pack(connection, run, np.concatenate([known, np.array(list(rows.values()), FIGURE)]))
+    return len(rows)
 
 
-def read_packed(connection: Connection, project: int) -> Columns:
-    """Returns the figures of a project. Raises the driver's errors."""
-    packed, runs = schema.run_figures, schema.runs
-    query = (
-        select(packed.c.run_id, packed.c.content)
-        .join(runs, packed.c.run_id == runs.c.id)
-        .where(runs.c.project == project)
-        .order_by(packed.c.run_id)
+def pack(connection: Connection, run: int, found: Array) -> None:
+    """Writes the figures of a run, in the place of those that are there."""
+    table = schema.figures
+    found = found[np.argsort(found["series"], kind="stable")]
+    parts, begins = np.unique(found["series"] // PART, return_index=True)
+    connection.execute(delete(table).where(table.c.run == run))
+    connection.execute(
+        table.insert(),
+        [
+            {"run": run, "part": int(part), "content": some.tobytes()}
+            for part, some in zip(parts, np.split(found, begins[1:]), strict=True)
+        ],
     )
-    rows = READERS[connection.dialect.name](connection, query)
-    found = np.frombuffer(b"".join(content for _, content in rows), FIGURE)
+
+
+def read_packed(connection: Connection, *where: ColumnElement[bool]) -> tuple[Array, Array]:
+    """Returns the figures of some runs, in the order of runs and series, and the run of each.
+    Raises the driver's errors."""
+    table = schema.figures
+    query = (
+        select(table.c.run, table.c.content)
+        .join(schema.runs, table.c.run == schema.runs.c.id)
+        .where(*where)
+        .order_by(table.c.run, table.c.part)
+    )
+    rows = connection.execute(query).all()
+    found = np.frombuffer(b"".join(row.content for row in rows), FIGURE)
+    sizes = [len(row.content) // FIGURE.itemsize for row in rows]
+    return found, np.repeat(np.array([row.run for row in rows], np.int64), sizes)
+
+
+def read_columns(
+    connection: Connection, project: int, series: Collection[int] | None = None
+) -> Columns:
+    """Returns the figures of some series, or of all of a project. Raises the driver's errors."""
+    where: list[ColumnElement[bool]] = [schema.runs.c.project == project]
+    parts = {number // PART for number in series or ()}
+    if series is not None and len(parts) <= FEW:
+        where.append(schema.figures.c.part.in_(parts))
+    found, run = read_packed(connection, *where)
     last = connection.execute(select(func.max(schema.series.c.id))).scalar() or 0
     if found.size and not 0 < found["series"].min() <= found["series"].max() <= last:
         raise DamagedError(f"figures of a series that is not there; the last is {last}")
-    sizes = [len(content) // FIGURE.itemsize for _, content in rows]
-    run = np.repeat(np.array([number for number, _ in rows], np.int64), sizes)
+    if series is not None:
+        chosen = np.isin(found["series"], list(series))
+        found, run = found[chosen], run[chosen]
     order = _sort(found["series"])
-    figures = (found[name][order] for name in ("median", "low", "high"))
-    return finite(Columns(found["series"][order], run[order], *figures))
+    return finite(
+        Columns(
+            found["series"][order],
+            run[order],
+            *(found[name][order] for name in ("median", "low", "high")),
+        )
+    )
 
 
 def finite(columns: Columns) -> Columns:
@@ -89,20 +132,10 @@ def _sort(series: Array) -> Array:
     return np.argsort(series.astype(np.uint16), kind="stable")
 
 
-def _sqlite(connection: Connection, query: Select[Any]) -> list[tuple[int, bytes]]:
-    return [(row.run_id, row.content) for row in connection.execute(query)]
-
-
-def _postgresql(connection: Connection, query: Select[Any]) -> list[tuple[int, bytes]]:
-    compiled = query.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
-    driver: Any = connection.connection.driver_connection
-    # Binary: as text, bytes are twice as many, and decoded.
-    with driver.cursor(binary=True) as cursor:
-        rows: list[tuple[int, bytes]] = cursor.execute(str(compiled)).fetchall()
-    return rows
-
-
-READERS: dict[str, Callable[[Connection, Select[Any]], list[tuple[int, bytes]]]] = {
-    "sqlite": _sqlite,
-    "postgresql": _postgresql,
-}
+def points_of(found: Array, samples: Sequence[Sequence[float]]) -> list[Point]:
+    """Returns figures as points, each with its samples."""
+    rows = zip(found.tolist(), samples, strict=True)
+    return [
+        Point(n=n, samples=tuple(drawn), **dict(zip(BOUNDS, values, strict=True)))
+        for (_, n, *values), drawn in rows
+    ]

@@ -15,7 +15,6 @@ import msgspec
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.extras import load_extra
 from opperf.folders import data_folder
-from opperf.history.store.rows import DamagedError
 from opperf.reading import check_database
 
 VARIABLE = "OPPERF_HISTORY"
@@ -36,6 +35,10 @@ LOCK = 0x6F707065
 """Number of PostgreSQL's advisory lock under which tables are migrated: `oppe`."""
 
 MIGRATIONS = "opperf.history.store:migrations"
+
+
+class DamagedError(ValueError):
+    """A value of a store that opperf did not write."""
 
 
 class StoreError(OpperfError):

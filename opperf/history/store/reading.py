@@ -1,45 +1,39 @@
-"""Reads projects, runs, series and points of a store."""
+"""Reads projects, runs, series, figures and verdicts of a store."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Row, Select, and_, func, select
+from sqlalchemy import Row, func, select
 
-from opperf.decoding import decode_as
 from opperf.errors import UsageError, unknown
-from opperf.formats.model import Point, SeriesKey
-from opperf.history.model import CommitsOf
+from opperf.formats.model import OK, Point, SeriesFacts, SeriesKey
+from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun, StoredSeries
 from opperf.history.store import schema
-from opperf.history.store.aliases import read_aliases
-from opperf.history.store.figures import Array, Columns, finite, read_packed
-from opperf.history.store.opening import Store, display
-from opperf.history.store.rows import (
-    COMMIT,
-    Project,
-    StoredRun,
-    StoredSeries,
-    commit_of,
-    facts_of,
-    point_of,
-    run_of,
-    run_order,
-)
+from opperf.history.store.figures import FIGURE, Columns, points_of, read_columns, read_packed
+from opperf.history.store.opening import DamagedError, Store, display
+from opperf.history.verdicts import SessionVerdict
+from opperf.model import Struct
 from opperf.repository import Commit
 
-FETCHED = 100_000
-"""Rows that are fetched at once: some megabytes."""
+T = TypeVar("T", bound=Struct)
+
+
+def value_of(kind: type[T], row: Row[Any], **more: Any) -> T:
+    """Returns the value of a type that a row is of, with fields that are no columns."""
+    columns = row._mapping
+    found = {name: columns[name] for name in kind.__struct_fields__ if name in columns}
+    return kind(**{**found, **more})
 
 
 def read_projects(store: Store) -> list[Project]:
     """Returns all projects, by name."""
     with store.reading() as connection:
         rows = connection.execute(select(schema.projects).order_by(schema.projects.c.name))
-        return [Project(row.id, row.name, CommitsOf(row.commits_of)) for row in rows]
+        return [value_of(Project, row) for row in rows]
 
 
 def find_project(store: Store, name: str = "") -> Project:
@@ -68,27 +62,36 @@ def read_branches(store: Store, project: Project) -> list[str]:
 
 
 def read_runs(store: Store, project: Project) -> list[StoredRun]:
-    """Returns the runs of a project, in the order of their commits."""
+    """Returns the runs of a project, in the order of their commits: by the number of ancestors if
+    all have one, else by the times of commits, and runs of one commit by when they started."""
     runs, commits = schema.runs, schema.commits
     query = (
-        select(runs, *(commits.c[name] for name in COMMIT))
+        select(runs, *(commits.c[name] for name in Commit.__struct_fields__))
         .join(commits, runs.c.commit_id == commits.c.id)
         .where(runs.c.project == project.id)
     )
     with store.reading() as connection:
-        found = [run_of(row) for row in connection.execute(query)]
-    return sorted(found, key=run_order(found))
+        found = [
+            value_of(StoredRun, row, commit=value_of(Commit, row))
+            for row in connection.execute(query)
+        ]
+    by_position = all(run.commit.position is not None for run in found)
+    return sorted(
+        found,
+        key=lambda run: (
+            run.commit.position if by_position else 0,
+            *(run.time, run.commit.sha, run.started, run.id),
+        ),
+    )
 
 
 def count_figures(store: Store, runs: Collection[int]) -> dict[int, int]:
     """Returns the number of figures of each of some runs, by the run's number."""
-    points = schema.points
-    run = points.c.run_id
-    query = (
-        select(run, func.count(points.c.median).label("number")).where(run.in_(runs)).group_by(run)
-    )
+    table = schema.figures
+    size = func.sum(func.length(table.c.content)).label("size")
+    query = select(table.c.run, size).where(table.c.run.in_(runs)).group_by(table.c.run)
     with store.reading() as connection:
-        found = {row.run_id: row.number for row in connection.execute(query)}
+        found = {row.run: int(row.size) // FIGURE.itemsize for row in connection.execute(query)}
     return {number: found.get(number, 0) for number in runs}
 
 
@@ -96,23 +99,43 @@ def read_commits(store: Store, project: Project) -> dict[str, Commit]:
     """Returns the commits of a project, by id."""
     query = select(schema.commits).where(schema.commits.c.project == project.id)
     with store.reading() as connection:
-        return {row.sha: commit_of(row) for row in connection.execute(query)}
+        return {row.sha: value_of(Commit, row) for row in connection.execute(query)}
+
+
+def read_aliases(store: Store, project: Project) -> dict[str, str]:
+    """Returns, by the id of a case that has another now, that one, the last of a chain."""
+    query = select(schema.aliases).where(schema.aliases.c.project == project.id)
+    with store.reading() as connection:
+        direct = {row.old: row.new for row in connection.execute(query)}
+    return {old: last_name(old, direct) for old in direct}
+
+
+def last_name(name: str, direct: Mapping[str, str]) -> str:
+    """Returns the last of a chain of names."""
+    while name in direct:
+        name = direct[name]
+    return name
 
 
 def read_series(store: Store, project: Project) -> list[StoredSeries]:
     """Returns the series of a project, those of a case with an alias under the id that goes on."""
-    series, environments = schema.series, schema.environments
+    series = schema.series.c
     names = read_aliases(store, project)
     query = (
-        select(series, environments.c.key)
-        .join(environments, series.c.environment_id == environments.c.id)
-        .where(series.c.project == project.id)
-        .order_by(series.c.name, series.c.inputs, series.c.metric, series.c.id)
+        select(schema.series)
+        .where(series.project == project.id)
+        .order_by(series.name, series.inputs, series.metric, series.id)
     )
     with store.reading() as connection:
         return [
-            _series(row, names.get(row.case_id, row.case_id)) for row in connection.execute(query)
+            StoredSeries(row.id, _key(row, names), value_of(SeriesFacts, row))
+            for row in connection.execute(query)
         ]
+
+
+def _key(row: Row[Any], names: Mapping[str, str]) -> SeriesKey:
+    case = row._mapping["case"]
+    return value_of(SeriesKey, row, case=names.get(case, case))
 
 
 def newest_series(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
@@ -123,102 +146,73 @@ def newest_series(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
     return {stored.id: newest[stored.key] for stored in found}
 
 
-def _series(row: Row[Any], case: str) -> StoredSeries:
-    return StoredSeries(row.id, SeriesKey(case, row.metric, row.key), facts_of(row))
-
-
 def read_figures(store: Store, project: Project, series: Collection[int] | None = None) -> Columns:
     """Returns the figures of some series, or of all of the project; bounds are NaN if unknown."""
-    points = schema.points
-    columns = (points.c.series_id, points.c.run_id, points.c.median, points.c.low, points.c.high)
     with store.reading() as connection:
-        if series is None:
-            return read_packed(connection, project.id)
-        query = (
-            select(*columns)
-            .where(points.c.series_id.in_(series), points.c.median.is_not(None))
-            .order_by(points.c.series_id, points.c.run_id)
-        )
-        found = read_numbers(connection, query)
-    ids = found[:, :2].astype(np.int64)
-    return finite(Columns(ids[:, 0], ids[:, 1], *found[:, 2:].T))
+        return read_columns(connection, project.id, series)
 
 
 def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Point]]:
     """Yields the series and the run of each point of a project, and the point with its samples."""
-    points, runs, samples = schema.points, schema.runs, schema.samples
-    same = (samples.c.series_id == points.c.series_id, samples.c.run_id == points.c.run_id)
-    query = (
-        select(points, samples.c.content)
-        .join(runs, points.c.run_id == runs.c.id)
-        .outerjoin(samples, and_(*same))
-        .where(runs.c.project == project.id)
-        .order_by(points.c.series_id, points.c.run_id)
-    )
-    with store.reading() as connection:
-        for row in connection.execution_options(yield_per=FETCHED).execute(query):
-            content = np.frombuffer(row.content or b"", "<f8").tolist()
-            yield row.series_id, row.run_id, point_of(row, content)
-
-
-class Failure(NamedTuple):
-    """A case that a run has no figure of."""
-
-    series: int
-    run: int
-    status: str
-    reason: str
+    figures, samples = schema.figures.c, schema.samples
+    failures = {(each.series, each.run): each for each in read_failures(store, project)}
+    for (series, run), failure in failures.items():
+        yield series, run, Point(status=failure.status, reason=failure.reason)
+    for stored in read_runs(store, project):
+        query = select(samples.c.series, samples.c.content).where(samples.c.run == stored.id)
+        with store.reading() as connection:
+            found, _ = read_packed(connection, figures.run == stored.id)
+            drawn = {
+                row.series: np.frombuffer(row.content, "<f8").tolist()
+                for row in connection.execute(query)
+            }
+        numbers = found["series"].tolist()
+        points = points_of(found, [drawn.get(number, ()) for number in numbers])
+        for number, point in zip(numbers, points, strict=True):
+            yield number, stored.id, point
 
 
 def read_failures(store: Store, project: Project) -> list[Failure]:
     """Returns what ended without a figure."""
-    points, runs = schema.points, schema.runs
+    failures, runs = schema.failures, schema.runs
     query = (
-        select(points.c.series_id, points.c.run_id, points.c.status, points.c.reason)
-        .join(runs, points.c.run_id == runs.c.id)
-        .where(runs.c.project == project.id, schema.WITHOUT_FIGURE)
+        select(failures)
+        .join(runs, failures.c.run == runs.c.id)
+        .where(runs.c.project == project.id)
+        .order_by(failures.c.series, failures.c.run)
     )
     with store.reading() as connection:
-        return [Failure(*row) for row in connection.execute(query)]
+        return [value_of(Failure, row) for row in connection.execute(query)]
 
 
 def read_cases(store: Store, project: Project, sha: str) -> dict[tuple[str, str], frozenset[str]]:
     """Returns the cases that runs of a commit have, each with the key of its environment, and the
     statuses of their points; of a case with an alias under the id that goes on. Runs of trees with
     uncommitted changes do not count."""
-    points, runs, series = schema.points, schema.runs, schema.series
-    query = (
-        select(series.c.case_id, schema.environments.c.key, points.c.status)
-        .join(points, points.c.series_id == series.c.id)
-        .join(schema.environments, series.c.environment_id == schema.environments.c.id)
-        .join(runs, points.c.run_id == runs.c.id)
-        .join(schema.commits, runs.c.commit_id == schema.commits.c.id)
-        .where(runs.c.project == project.id, schema.commits.c.sha == sha, ~runs.c.is_dirty)
-        .distinct()
-    )
-    names = read_aliases(store, project)
-    found: dict[tuple[str, str], frozenset[str]] = {}
+    runs = {
+        run.id for run in read_runs(store, project) if run.commit.sha == sha and not run.is_dirty
+    }
     with store.reading() as connection:
-        for case, key, status in connection.execute(query):
-            place = (names.get(case, case), key)
-            found[place] = found.get(place, frozenset()) | {status}
+        figures, _ = read_packed(connection, schema.figures.c.run.in_(runs))
+    statuses = {(number, OK) for number in figures["series"].tolist()}
+    statuses |= {
+        (failure.series, failure.status)
+        for failure in read_failures(store, project)
+        if failure.run in runs
+    }
+    keys = {stored.id: stored.key for stored in read_series(store, project)}
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for number, status in statuses:
+        place = (keys[number].case, keys[number].environment)
+        found[place] = found.get(place, frozenset()) | {status}
     return found
-
-
-class StoredEnvironment(NamedTuple):
-    """An environment of a store."""
-
-    label: str
-    facts: dict[str, Any]
 
 
 def read_environments(store: Store) -> dict[str, StoredEnvironment]:
     """Returns the environments by their keys."""
     with store.reading() as connection:
-        return {
-            row.key: StoredEnvironment(row.label, decode_as(row.facts.encode(), dict[str, Any]))
-            for row in connection.execute(select(schema.environments))
-        }
+        rows = connection.execute(select(schema.environments))
+        return {row.key: value_of(StoredEnvironment, row) for row in rows}
 
 
 SHOWN_KEY = 6
@@ -236,44 +230,22 @@ def machine_names(environments: Mapping[str, StoredEnvironment]) -> dict[str, st
     } | {key: key for key, found in environments.items() if not found.label}
 
 
-SIGNATURE, TRAILER = 19, 2
-"""Bytes before and after the rows of PostgreSQL's binary copy: signature, flags and the length of
-an extension, which is 0; and a row of -1 columns."""
-
-
-def read_numbers(connection: Connection, query: Select[Any]) -> Array:
-    """Returns the rows of a query whose columns are all numbers, as an array of doubles of shape
-    (rows, columns); NULL is NaN. Raises the driver's errors. Rows as objects of SQLAlchemy take
-    longer than all else."""
-    compiled = query.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
-    names = [column.name for column in query.selected_columns]
-    read = READERS[connection.dialect.name]
-    return read(connection.connection.driver_connection, str(compiled), names)
-
-
-def _sqlite(driver: Any, sql: str, names: list[str]) -> Array:
-    # What overflows is infinity, which no store has; `fromiter` takes no None.
-    columns = ", ".join(f"coalesce({name}, 9e999)" for name in names)
-    rows = driver.execute(f"SELECT {columns} FROM ({sql})")
-    found = np.fromiter(chain.from_iterable(rows), np.float64).reshape(-1, len(names))
-    found[np.isinf(found)] = np.nan
-    return found
-
-
-def _postgresql(driver: Any, sql: str, names: list[str]) -> Array:
-    columns = ", ".join(f"coalesce({name}::float8, 'NaN')" for name in names)
-    with driver.cursor() as cursor:
-        command = f"COPY (SELECT {columns} FROM ({sql}) AS found) TO STDOUT (FORMAT BINARY)"
-        with cursor.copy(command) as copy:
-            content = b"".join(copy)
-    cell = np.dtype([("size", ">i4"), ("value", ">f8")])
-    row = np.dtype([("columns", ">i2"), ("cells", cell, (len(names),))])
-    count = (len(content) - SIGNATURE - TRAILER) // row.itemsize
-    cells = np.frombuffer(content, row, count, SIGNATURE)["cells"]
-    return cells["value"].astype(np.float64)
-
-
-READERS: dict[str, Callable[[Any, str, list[str]], Array]] = {
-    "sqlite": _sqlite,
-    "postgresql": _postgresql,
-}
+def read_verdicts(store: Store, project: Project) -> list[SessionVerdict]:
+    """Returns the verdicts of a project, those of a case with an alias under the id that goes
+    on."""
+    verdicts, commits = schema.verdicts, schema.commits
+    names = read_aliases(store, project)
+    query = select(verdicts).where(verdicts.c.project == project.id).order_by(verdicts.c.id)
+    with store.reading() as connection:
+        rows = connection.execute(query).all()
+        # Not by their numbers, of which a query takes so many only.
+        of = select(commits).where(commits.c.project == project.id)
+        known = {row.id: value_of(Commit, row) for row in connection.execute(of)}
+        if not {id for row in rows for id in (row.a_id, row.b_id)} <= known.keys():
+            raise DamagedError("a verdict is of a commit that is not there")
+        return [
+            value_of(
+                SessionVerdict, row, key=_key(row, names), a=known[row.a_id], b=known[row.b_id]
+            )
+            for row in rows
+        ]

@@ -1,10 +1,13 @@
-"""The tables of a store. A change of them is a migration beside it."""
+"""The tables of a store: their columns are the fields of the types that they have. A change of them
+is a migration beside it."""
 
 from __future__ import annotations
 
+import enum
 import math
 from typing import Any, ClassVar
 
+import msgspec
 from sqlalchemy import (
     Boolean,
     Column,
@@ -17,12 +20,18 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy.types import TypeDecorator
 
+from opperf.decoding import decode_as
 from opperf.errors import one_line
-from opperf.history.store.rows import DamagedError
+from opperf.formats.model import SeriesFacts, SeriesKey
+from opperf.history.events import Event, StateOf
+from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun, number_or_null
+from opperf.history.store.opening import DamagedError
+from opperf.history.verdicts import SessionVerdict
+from opperf.model import Struct
+from opperf.repository import Commit
 
 VERSION = "0001"
 """The newest migration: that of these tables."""
@@ -46,15 +55,24 @@ NOT_FINITE = (math.inf, -math.inf)
 
 
 class Text(Checked):
-    """A text."""
+    """A text, without characters of code 0, which not every database has."""
 
     impl, kinds, cache_ok = String, (str,), True
 
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+
 
 class Number(Checked):
-    """A finite number."""
+    """A number; null stands for NaN, which not every database has."""
 
     impl, kinds, cache_ok = Float, (float, int), True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        return None if value is None else number_or_null(value)
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        return math.nan if value is None else super().process_result_value(value, dialect)
 
 
 class Bytes(Checked):
@@ -69,117 +87,150 @@ class Whole(Checked):
     impl, kinds, cache_ok = Integer, (int,), True
 
 
-WITHOUT_FIGURE = text("status != 'ok'")
-"""Points that are outcomes without a figure. In these words, and without a parameter, a query finds
-them by their index; among five million points that are read it takes eight seconds."""
+class Word(TypeDecorator[Any]):
+    """A member of an enumeration, by its value."""
+
+    impl, cache_ok = String, True
+
+    def __init__(self, kind: type[enum.Enum]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        return value if value is None else value.value
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        return value if value is None else self.kind(value)
 
 
-def _columns(kind: Any, *names: str, nullable: bool = True) -> list[Column[Any]]:
-    return [Column(name, kind, nullable=nullable) for name in names]
+class Json(TypeDecorator[Any]):
+    """An object of JSON, as text."""
+
+    impl, cache_ok = String, True
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        return msgspec.json.encode(value).decode()
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        return decode_as(value.encode(), dict[str, Any])
 
 
-def _of_project() -> list[Column[Any]]:
-    """Returns the columns of what is a project's."""
-    project = ForeignKey("projects.id", ondelete="CASCADE")
-    return [Column("id", Integer, primary_key=True), Column("project", project, nullable=False)]
+TYPES: dict[Any, type[Any]] = {
+    str: Text,
+    float: Number,
+    int: Whole,
+    bool: Boolean,
+    int | None: Whole,
+}
+
+
+def _columns(kind: type[Struct], *without: str) -> list[Column[Any]]:
+    """Returns a column for each field of a type, but for some."""
+    columns = []
+    for field in msgspec.structs.fields(kind):
+        of = field.type
+        is_word = isinstance(of, type) and issubclass(of, enum.Enum)
+        column = Word(of) if is_word else TYPES.get(of, Json)()
+        if field.name not in without:
+            columns.append(Column(field.name, column, nullable=of in (float, int | None)))
+    return columns
+
+
+def _id() -> Column[Any]:
+    return Column("id", Integer, primary_key=True)
+
+
+def _of(name: str, table: str, is_key: bool = False, is_owned: bool = True) -> Column[Any]:
+    """Returns a column of the rows of another table, which an owned row is deleted with."""
+    to = ForeignKey(f"{table}.id", ondelete="CASCADE" if is_owned else None)
+    return Column(name, to, nullable=False, primary_key=is_key)
+
+
+def _environment() -> Column[Any]:
+    return Column("environment", Text, ForeignKey("environments.key"), nullable=False)
 
 
 projects = Table(
     "projects",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
-    Column("commits_of", Text, nullable=False),
+    _id(),
+    *_columns(Project, "id"),
     Column("created", Number, nullable=False),
+    UniqueConstraint("name"),
 )
 
 commits = Table(
     "commits",
     METADATA,
-    *_of_project(),
-    *_columns(Text, "sha", "parent", nullable=False),
-    Column("position", Whole),
-    Column("time", Number),
-    *_columns(Text, "author", "subject", nullable=False),
+    _id(),
+    _of("project", "projects"),
+    *_columns(Commit),
     UniqueConstraint("project", "sha"),
 )
 
 environments = Table(
     "environments",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),
-    *_columns(Text, "label", "facts", nullable=False),
+    Column("key", Text, primary_key=True),
+    *_columns(StoredEnvironment, "key"),
 )
 
 runs = Table(
     "runs",
     METADATA,
-    *_of_project(),
-    Column("identity", Text, nullable=False),
-    Column("commit_id", ForeignKey("commits.id"), nullable=False),
-    Column("branch", Text, nullable=False),
-    Column("is_dirty", Boolean, nullable=False),
-    *_columns(Number, "started", "added", nullable=False),
-    *_columns(Text, "source", "command", "labels", nullable=False),
+    _id(),
+    _of("project", "projects"),
+    _of("commit_id", "commits", is_owned=False),
+    *_columns(StoredRun, "id", "commit"),
     UniqueConstraint("project", "identity"),
 )
 
 series = Table(
     "series",
     METADATA,
-    *_of_project(),
-    *_columns(Text, "case_id", "metric", nullable=False),
-    Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    *_columns(Text, "name", "unit", "kind", nullable=False),
-    Column("lower_is_better", Boolean, nullable=False),
-    *_columns(Number, "relative_tolerance", "absolute_tolerance", nullable=False),
-    *_columns(Text, "inputs", "settings", "category", "framework", "command", nullable=False),
-    UniqueConstraint("project", "case_id", "metric", "environment_id"),
+    _id(),
+    _of("project", "projects"),
+    _environment(),
+    *_columns(SeriesKey, "environment"),
+    *_columns(SeriesFacts),
+    UniqueConstraint("project", "case", "metric", "environment"),
 )
 
-points = Table(
-    "points",
+figures = Table(
+    "figures",
     METADATA,
-    Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
-    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    *_columns(Text, "status", "reason", nullable=False),
-    Column("n", Whole, nullable=False),
-    *_columns(Number, "median", "low", "high", "q25", "q75"),
-    Index("points_by_run", "run_id"),
-    Index(
-        "points_without_figure",
-        "run_id",
-        sqlite_where=WITHOUT_FIGURE,
-        postgresql_where=WITHOUT_FIGURE,
-    ),
-    # Reading series whole is what a check does: their points lie together.
-    sqlite_with_rowid=False,
+    _of("run", "runs", is_key=True),
+    Column("part", Whole, primary_key=True, autoincrement=False),
+    Column("content", Bytes, nullable=False),
+    Index("figures_by_part", "part", "run"),
+)
+"""The figures of a run, some series in a value: see `opperf.history.store.figures`."""
+
+failures = Table(
+    "failures",
+    METADATA,
+    _of("series", "series", is_key=True),
+    _of("run", "runs", is_key=True),
+    *_columns(Failure, "series", "run"),
+    Index("failures_by_run", "run"),
 )
 
 samples = Table(
     "samples",
     METADATA,
-    Column("series_id", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True),
-    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    _of("series", "series", is_key=True),
+    _of("run", "runs", is_key=True),
     Column("content", Bytes, nullable=False),
-    Index("samples_by_run", "run_id"),
+    Index("samples_by_run", "run"),
 )
-"""Apart from the points, which are read without them: numbers of 64 bits, little-endian."""
-
-run_figures = Table(
-    "run_figures",
-    METADATA,
-    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("content", Bytes, nullable=False),
-)
-"""The figures of a run's points once more, as one value: see `opperf.history.store.figures`."""
+"""Apart from the figures, which are read without them: numbers of 64 bits, little-endian."""
 
 aliases = Table(
     "aliases",
     METADATA,
-    *_of_project(),
-    *_columns(Text, "old", "new", "who", "why", nullable=False),
+    _id(),
+    _of("project", "projects"),
+    *(Column(name, Text, nullable=False) for name in ("old", "new", "who", "why")),
     Column("time", Number, nullable=False),
     UniqueConstraint("project", "old"),
 )
@@ -188,16 +239,11 @@ aliases = Table(
 events = Table(
     "events",
     METADATA,
-    *_of_project(),
-    Column("branch", Text, nullable=False),
-    Column("series_id", ForeignKey("series.id", ondelete="CASCADE")),
-    Column("environment_id", ForeignKey("environments.id")),
-    *_columns(Text, "kind", "last_good", "first_bad", nullable=False),
-    *_columns(Number, "before", "after", "ratio", "low", "high", "p"),
-    *_columns(Text, "method", "state", nullable=False),
-    Column("count", Whole, nullable=False),
-    Column("settings", Text, nullable=False, server_default=""),
-    *_columns(Number, "created", "updated", nullable=False),
+    _id(),
+    _of("project", "projects"),
+    Column("series", ForeignKey("series.id", ondelete="CASCADE")),
+    _environment(),
+    *_columns(Event, "id", "series", "environment"),
     Index("events_of_project", "project", "branch"),
 )
 """Changes that were detected: of a series, or of an environment whose series changed together."""
@@ -205,29 +251,25 @@ events = Table(
 states = Table(
     "states",
     METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("event_id", ForeignKey("events.id", ondelete="CASCADE"), nullable=False),
-    *_columns(Text, "state", "who", "why", nullable=False),
-    Column("time", Number, nullable=False),
-    Index("states_of_event", "event_id"),
+    _id(),
+    _of("event", "events"),
+    *_columns(StateOf),
+    Index("states_of_event", "event"),
 )
 """Every state that an event had, by whom, and why."""
 
 verdicts = Table(
     "verdicts",
     METADATA,
-    *_of_project(),
-    *_columns(Text, "session", "case_id", "metric", nullable=False),
-    Column("environment_id", ForeignKey("environments.id"), nullable=False),
-    *_columns(Text, "name", "inputs", nullable=False),
-    Column("a_id", ForeignKey("commits.id"), nullable=False),
-    Column("b_id", ForeignKey("commits.id"), nullable=False),
-    Column("verdict", Text, nullable=False),
-    *_columns(Number, "ratio", "low", "high"),
-    Column("blocks", Whole, nullable=False),
-    Column("all_threads", Text, nullable=False),
-    *_columns(Number, "started", "added", nullable=False),
-    UniqueConstraint("project", "session", "case_id", "metric"),
+    _id(),
+    _of("project", "projects"),
+    _environment(),
+    *_columns(SeriesKey, "environment"),
+    _of("a_id", "commits", is_owned=False),
+    _of("b_id", "commits", is_owned=False),
+    *_columns(SessionVerdict, "key", "a", "b"),
+    Column("added", Number, nullable=False),
+    UniqueConstraint("project", "session", "case", "metric"),
 )
 """Figures of two commits that a session measured in turn. Of a case, metric and environment, and
-not of a series, which has points: a session has threads and cores of its own."""
+not of a series, which has figures: a session has threads and cores of its own."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from opperf.formats.figures import Intake
     from opperf.history.events import Update
     from opperf.history.intake.sessions import Destination
-    from opperf.history.store.rows import Project
+    from opperf.history.model import Project
     from opperf.history.verdicts import JudgedSession
 
 
@@ -115,8 +115,9 @@ class AddRequest(Request, frozen=True, kw_only=True):
         project = self.of.name
         # One of a session alone has to have figures of its cases.
         with self.of.opened(must_exist=not runs) as store:
+            from opperf.history.store.adding import add_all
+            from opperf.history.store.events import decide_by_verdicts
             from opperf.history.store.reading import find_project
-            from opperf.history.store.verdicts import add_all, decide_by_verdicts
 
             wanted = read_commits_of(store, project, self.commits_of)
             found = [
@@ -195,8 +196,7 @@ def read_session(
 def destination(store: Store, project: Project) -> Destination:
     """Returns a project as that to which sessions are added."""
     from opperf.history.intake.sessions import Destination
-    from opperf.history.store.aliases import read_aliases
-    from opperf.history.store.reading import read_series
+    from opperf.history.store.reading import read_aliases, read_series
 
     cases = {stored.key.case for stored in read_series(store, project)}
     return Destination(project.name, project.commits_of, {*cases, *read_aliases(store, project)})

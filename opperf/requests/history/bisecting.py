@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from opperf.history.bisection.results import Bisection
     from opperf.history.events import Event as Change
     from opperf.history.events import State
+    from opperf.history.model import Project
     from opperf.history.store.opening import Store
-    from opperf.history.store.rows import Project
 
 
 class Decided(NamedTuple):
@@ -66,7 +66,7 @@ class ChangeBisectRequest(Request, frozen=True, kw_only=True):
             _add_verdicts(store, project, asked.folder, answer, say)
             state, why = _decide(answer)
             if state is not None:
-                set_state(store, found, state, why, who="opperf history bisect")
+                set_state(store, project, found, state, why, who="opperf history bisect")
         return Decided(answer, state, why)
 
 
@@ -107,7 +107,7 @@ def _add_verdicts(
 ) -> None:
     """Adds the verdicts of the sessions that the answer rests on; of what is no verdict says why
     not, as a bisection is not lost for that."""
-    from opperf.history.store.verdicts import add_all
+    from opperf.history.store.adding import add_all
 
     to, repository = destination(store, project), Path(answer.state.repository)
     sessions = []

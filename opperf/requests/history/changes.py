@@ -22,9 +22,9 @@ from opperf.shares import read_share
 if TYPE_CHECKING:
     from opperf.history.events import Event as Change
     from opperf.history.events import State, Update
+    from opperf.history.model import Project, StoredRun
     from opperf.history.reports.checked import Row
     from opperf.history.store.opening import Store
-    from opperf.history.store.rows import Project, StoredRun
     from opperf.reports.model import Report
 
 USUAL = ("main", "master")
@@ -117,9 +117,13 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
             from opperf.history.detection import Rate
             from opperf.history.events import State
             from opperf.history.reports.checked import check_report, open_losses, rows_of
-            from opperf.history.store.events import read_events, update_events
+            from opperf.history.store.events import (
+                decide_by_verdicts,
+                read_events,
+                read_evidence,
+                update_events,
+            )
             from opperf.history.store.reading import machine_names, read_environments
-            from opperf.history.store.verdicts import decide_by_verdicts, read_evidence
             from opperf.history.timelines import read_history, read_outcomes
             from opperf.history.verdicts import decide_events
 
@@ -235,7 +239,7 @@ class BlessRequest(Request, frozen=True, kw_only=True):
 
             found = find_event(store, project, self.event)
             if self.where == "store" or found.series is None:
-                set_state(store, found, State.BLESSED, self.why)
+                set_state(store, project, found, State.BLESSED, self.why)
                 return None
             series = {stored.id: stored for stored in read_series(store, project)}
             if found.series not in series:
@@ -267,7 +271,7 @@ class ConfirmRequest(Request, frozen=True, kw_only=True):
             from opperf.history.store.events import find_event, set_state
 
             state = State.NOISE if self.is_noise else State.CONFIRMED
-            set_state(store, find_event(store, project, self.event), state, self.why)
+            set_state(store, project, find_event(store, project, self.event), state, self.why)
             return state
 
 
@@ -282,7 +286,7 @@ class AliasRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> tuple[str, str]:
         """Returns the ids of both cases. Raises `OpperfError`."""
         with self.of.opened() as (store, project):
-            from opperf.history.store.aliases import add_alias
+            from opperf.history.store.events import add_alias
             from opperf.history.store.reading import read_series
 
             names = {
@@ -330,8 +334,8 @@ class CleanRequest(Request, frozen=True, kw_only=True):
         if not (self.dirty or self.branch or self.until or self.identities):
             raise UsageError("say which runs: --dirty, --branch, --until or --run")
         with self.of.opened() as (store, project):
+            from opperf.history.store.adding import remove_runs
             from opperf.history.store.reading import read_runs
-            from opperf.history.store.removing import remove_runs
 
             runs = read_runs(store, project)
             known = [run.identity for run in runs]

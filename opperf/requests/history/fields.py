@@ -20,7 +20,7 @@ from opperf.requests.parsers import split_commas
 from opperf.sources.selecting import make_matcher
 
 if TYPE_CHECKING:
-    from opperf.history.store.rows import Project, StoredSeries
+    from opperf.history.model import Project, StoredSeries
 
 # What reads and writes a store is imported once one is open: opening says what to install.
 

@@ -56,8 +56,8 @@ from opperf.results.verifications import is_failed
 from opperf.sources.varying import process_key
 
 if TYPE_CHECKING:
+    from opperf.history.model import Project
     from opperf.history.store.opening import Store
-    from opperf.history.store.rows import Project
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,8 @@ class OneCommit:
 
     def _remove_empty(self, commit: Commit) -> None:
         """Deletes what earlier attempts kept of a commit that they could not measure."""
+        from opperf.history.store.adding import remove_runs
         from opperf.history.store.reading import read_runs
-        from opperf.history.store.removing import remove_runs
 
         place = self._place
         project = place.find_project()

@@ -17,8 +17,8 @@ from opperf.requests.outputs import Overwrite, ReportedRequest, file_option
 from opperf.results.output import STDOUT, check_output, replace, write_report
 
 if TYPE_CHECKING:
+    from opperf.history.model import Project
     from opperf.history.store.opening import Store as Opened
-    from opperf.history.store.rows import Project
     from opperf.reports.model import Report
     from opperf.results.plots.data import Plot
 
@@ -49,9 +49,8 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _series(self, store: Opened, project: Project) -> Report:
         from opperf.history.reports.listing import series_report
-        from opperf.history.store.events import read_events
+        from opperf.history.store.events import read_events, read_evidence
         from opperf.history.store.reading import read_environments, read_series
-        from opperf.history.store.verdicts import read_evidence
         from opperf.history.timelines import read_history
 
         ids = {stored.id for stored in self.chosen.choose(read_series(store, project))}
@@ -72,8 +71,7 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _verdicts(self, store: Opened, project: Project) -> Report:
         from opperf.history.reports.verdicts import verdicts_report
-        from opperf.history.store.reading import read_series
-        from opperf.history.store.verdicts import read_verdicts
+        from opperf.history.store.reading import read_series, read_verdicts
         from opperf.history.verdicts import latest_first
 
         # Of an environment there may be verdicts and no series.
@@ -122,8 +120,7 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
         with self.of.opened() as (store, project):
             from opperf.history.reports.showing import ShownEvent, show_report
             from opperf.history.store import reading
-            from opperf.history.store.events import find_event, read_states
-            from opperf.history.store.verdicts import read_evidence
+            from opperf.history.store.events import find_event, read_evidence, read_states
             from opperf.history.timelines import read_history
 
             chosen, branch, shown = self.chosen, self.branch, None
@@ -134,7 +131,7 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
                         f"event {self.event} is of a machine, and of no series; opperf history "
                         f"list --environment {found.environment} lists those"
                     )
-                shown = ShownEvent(found, read_states(store, found))
+                shown = ShownEvent(found, read_states(store, project)[found.id])
                 chosen = msgspec.structs.replace(chosen, names=(f"{NUMBER}{found.series}",))
                 branch = branch or found.branch
             series = reading.read_series(store, project)

@@ -69,5 +69,5 @@ def test_a_case_of_several_machines_says_which(report):
 
 def test_machines_of_one_label_are_told_apart_by_their_keys():
     labels = {"0123456789": "desk", "abcdefabcd": "desk", "9999999999": "rack", "8888888888": ""}
-    names = machine_names({key: StoredEnvironment(label, {}) for key, label in labels.items()})
+    names = machine_names({key: StoredEnvironment(key, label, {}) for key, label in labels.items()})
     assert list(map(names.get, labels)) == ["desk, 012345", "desk, abcdef", "rack", "8888888888"]

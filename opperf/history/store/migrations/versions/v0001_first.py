@@ -16,4 +16,4 @@ def upgrade() -> None:
     METADATA.create_all(connection)
     if connection.dialect.name == "postgresql":
         # Doubles hardly become smaller by compression, which takes longer than the rest.
-        op.execute("ALTER TABLE run_figures ALTER COLUMN content SET STORAGE EXTERNAL")
+        op.execute("ALTER TABLE figures ALTER COLUMN content SET STORAGE EXTERNAL")
