@@ -143,10 +143,10 @@ def test_states_are_kept_with_who_and_why(store):
     # The same again changes nothing.
     assert detect(State.NEW) == [stored] == read_events(store, project)
     for _ in range(2):
-        set_state(store, stored, State.CONFIRMED, "measured again", who="someone")
+        set_state(store, project, stored, State.CONFIRMED, "measured again", who="someone")
     detect(State.FIXED, "back at its old level")
     stored = find_event(store, project, stored.id)
-    states = [(one.state, one.who, one.why) for one in read_states(store, stored)]
+    states = [(one.state, one.who, one.why) for one in read_states(store, project)[stored.id]]
     assert states[0][0] is State.NEW and states[1] == (State.CONFIRMED, "someone", "measured again")
     assert states[2][0] is stored.state is State.FIXED and "old level" in states[2][2]
     assert len(states) == 3
