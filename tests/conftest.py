@@ -39,8 +39,10 @@ os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """The longest tests are the first, so that what is left at the end is short, and no process
-    waits for another."""
-    items.sort(key=lambda one: one.get_closest_marker("sweep") is None)
+    waits for another. Those of the cluster follow each other, so that there is only one."""
+    items.sort(
+        key=lambda one: (one.get_closest_marker("sweep") is None, "cluster" not in one.fixturenames)
+    )
 
 
 def pytest_collection_finish():

@@ -6,16 +6,19 @@ import signal
 import pytest
 
 
+HEAD = {"num_cpus": 0, "include_dashboard": False}
+
+
 class Nodes:
-    """A cluster whose nodes find the fake framework. It outlives the tests here; others have
-    neither its environment nor Ray's handler of SIGTERM, which ends the process."""
+    """A cluster whose nodes find the fake framework. Other tests have neither its environment nor
+    Ray's handler of SIGTERM, which ends the process."""
 
     def __init__(self, variables):
         from ray.cluster_utils import Cluster
 
         self._variables = variables | {"RAY_USAGE_STATS_ENABLED": "0"}
         with self._starting():
-            self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+            self._cluster = Cluster(initialize_head=True, head_node_args=HEAD)
         self.address = self._cluster.address
         self.remove_node = self._cluster.remove_node
         self.shutdown = self._cluster.shutdown
@@ -42,9 +45,10 @@ class Nodes:
                 signal.signal(signal.SIGTERM, handler)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(variables):
-    """A cluster of nodes `a` and `b`; its head has no core."""
+    """A cluster of nodes `a` and `b`; its head has no core. It ends with the tests here, as its
+    dozen processes take time of the processor while nothing is asked of them."""
     import ray
 
     nodes = Nodes(variables)
