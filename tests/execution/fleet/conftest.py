@@ -5,7 +5,6 @@ import signal
 
 import pytest
 
-
 HEAD = {"num_cpus": 0, "include_dashboard": False}
 
 
