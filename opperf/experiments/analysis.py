@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.experiments.records import ModelRecord, failure_of, is_number
+from opperf.experiments.measured import failure_of
+from opperf.experiments.records import ModelRecord, is_number
 from opperf.experiments.runner_csv import numbered_rows
 from opperf.results.columns import rows_text
 

@@ -1,21 +1,67 @@
-"""Records of models, one of each run of a model under some settings, and the JSON lines of
-PyTorch/XLA's benchmarks that hold them: read, older keys too, and written."""
+"""Records of models, one of each run of a model under some settings, as PyTorch/XLA's benchmarks
+and PyTorch's runner write them, with times by their definitions."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
-from operator import or_
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
-from opperf.decoding import EqualKeysError, are_distinct, read_json
-from opperf.errors import RunFileError
-from opperf.model.metrics import WRONG
+TITLES = {
+    "eager": "Eager",
+    "inductor": "Inductor",
+    "openxla+dynamo": "XLA+Dynamo",
+    "openxla+lazytensor": "XLA+LazyTensor",
+}
+"""Those of PyTorch/XLA's benchmarks, by name; others have their own name for title."""
+
+DEFAULT = ("inductor", "openxla+dynamo")
+
+OF_XLA = {"openxla": "openxla+dynamo", None: "openxla+lazytensor"}
+"""By what traces the program for XLA: dynamo's backend, or lazy tensors."""
+
+
+def title_of(backend: str) -> str:
+    """Returns the backend's name in headings."""
+    return TITLES.get(backend, backend)
+
+
+METRICS = ("exec", "compile")
+"""The times that are compared, by the name of the option."""
+
+UNKNOWN = math.nan
+"""Variance of a value of one sample."""
+
+
+class Estimate(NamedTuple):
+    """A value with its errors."""
+
+    value: float
+    deviation: float = 0.0
+    """The standard deviation of single values, 0 for one."""
+    variance: float = UNKNOWN
+    """Of the logarithm of the value: the square of its relative standard error."""
+    weight: float = 0.0
+    """Sum of the squares of the variances over their degrees of freedom: `variance` squared over it
+    is the degrees of freedom of the whole, after Welch and Satterthwaite."""
+
+
+def estimate(values: Sequence[float]) -> Estimate | None:
+    """Returns the mean of some values; None without any, and for one that is no time."""
+    n = len(values)
+    if not n:
+        return None
+    mean = sum(values) / n
+    if mean <= 0:
+        return None
+    if n == 1:
+        return Estimate(mean)
+    variance = sum((value - mean) ** 2 for value in values) / (n - 1)
+    relative = variance / n / mean**2
+    return Estimate(mean, math.sqrt(variance), relative, relative**2 / (n - 1))
+
 
 INCOMPATIBLE = "SKIP"
 """The error of what the runner omits, as the model does not support it."""
@@ -53,8 +99,6 @@ class ModelRecord(msgspec.Struct, frozen=True):
     verification_max_rel_error: float | None = None
     command: str | None = None
     """The command that repeats it, where the record has it."""
-    warmup_repeats: int = WARMUP_REPEATS
-    """Number of the first values that a steady time omits."""
     others: Mapping[str, Mapping[str, Any]] = {}
     """Keys without a field, by the object that has them: `model`, `experiment`, or the record."""
     place: str = ""
@@ -66,303 +110,70 @@ class ModelRecord(msgspec.Struct, frozen=True):
         found = self.metrics.get("error")
         return None if found is None else str(found)
 
+    @property
+    def record(self) -> ModelRecord:
+        """The record that is written of it."""
+        return self
 
-TEXT, NUMBER, INTEGER = (str,), (int, float), (int,)
+    @property
+    def runtime(self) -> str:
+        """What ran the model, in the words of PyTorch/XLA's benchmarks; empty for eager mode."""
+        return " ".join(filter(None, (self.xla, self.dynamo, self.torch_xla2)))
 
-MODEL: Mapping[str, tuple[type, ...]] = {"suite_name": TEXT, "model_name": TEXT}
+    @property
+    def backend(self) -> str | None:
+        """The backend's name; None for XLA's former runtime and for torch_xla2, which have none."""
+        if self.torch_xla2 is not None:
+            return None
+        if self.xla is None:
+            return "eager" if self.dynamo is None else self.dynamo
+        if self.xla != "PJRT" or self.dynamo not in OF_XLA:
+            return None
+        return OF_XLA[self.dynamo]
 
-EXPERIMENT: Mapping[str, tuple[type, ...]] = {
-    "accelerator": TEXT,
-    "accelerator_model": TEXT,
-    "xla": TEXT,
-    "xla_flags": (str, list),
-    "dynamo": TEXT,
-    "torch_xla2": TEXT,
-    "test": TEXT,
-    "enable_functionalization": (bool,),
-    "batch_size": INTEGER,
-    "outputs_file": TEXT,
-}
+    @property
+    def flags(self) -> str:
+        """Flags of XLA, as text."""
+        flags = [str(self.xla_flags)] if self.xla_flags else []
+        return ", ".join(
+            [*flags, *(["functionalization"] if self.enable_functionalization else [])]
+        )
 
-TOP: Mapping[str, tuple[type, ...]] = {
-    "repeat": INTEGER,
-    "iterations_per_run": INTEGER,
-    "metrics": (dict,),
-    "outputs_file": TEXT,
-    "timestamp": NUMBER,
-    "verification_code": TEXT,
-    "verification_mean_rel_error": NUMBER,
-    "verification_max_rel_error": NUMBER,
-    "command": TEXT,
-}
+    @property
+    def times(self) -> list[float]:
+        """The time of each repeat in seconds; none unless all are numbers."""
+        values = self.metrics.get("total_time")
+        return values if isinstance(values, list) and all(map(is_number, values)) else []
 
-FIELDS = {"model": MODEL, "": TOP, "experiment": EXPERIMENT}
-"""Types of the keys, by the object that has them; null is none of any. What two have is that of
-the last."""
+    @property
+    def has_times(self) -> bool:
+        """Whether it has a time, be it only of a repeat that compiles."""
+        return bool(self.times) or is_number(self.metrics.get("mean_total_time"))
 
+    def time(self, metric: str) -> Estimate | None:
+        """Returns one of `METRICS`: the time of a repeat in seconds, once nothing compiles, or what
+        the first repeat takes longer than the others on average; None without enough repeats."""
+        if self.error is not None:
+            return None
+        times = self.times
+        if metric == "exec":
+            # A table of another runner has the mean alone.
+            return estimate(times[WARMUP_REPEATS:]) if times else self._single("mean_total_time")
+        if len(times) < 2:
+            return self._single("compilation_latency")
+        later = times[1:]
+        return estimate([times[0] - math.fsum(later) / len(later)])
 
-def _struct(name: str, fields: Mapping[str, tuple[type, ...]], **objects: type) -> type:
-    """Returns the type of an object that has no other keys."""
-    keys = {key: reduce(or_, kinds) | None for key, kinds in fields.items()}
-    return msgspec.defstruct(
-        name,
-        # A record without one of its objects is none.
-        [
-            *objects.items(),
-            *((key, kind, None) for key, kind in keys.items() if key not in objects),
-        ],
-        forbid_unknown_fields=True,
-    )
+    def _single(self, name: str) -> Estimate | None:
+        value = self.metrics.get(name)
+        return Estimate(float(value)) if is_number(value) and value > 0 else None
 
-
-LINE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    _struct(
-        "Line",
-        TOP,
-        model=_struct("Model", MODEL),
-        experiment=_struct("Experiment", EXPERIMENT),
-        metrics=dict[str, Any],
-    )
-)
-"""Reads a usual record several times as fast as `record_of`, which takes all others."""
-
-NAMES = {
-    str: "text",
-    float: "a number",
-    int: "an integer",
-    bool: "true or false",
-    dict: "an object",
-    list: "a list",
-}
-
-NEEDED = ("model", "experiment", "metrics")
-"""Objects without which a line is no record of this form."""
-
-START = b'{"model"'
-"""How a record begins; after a crash the next one follows a part of the last on its line."""
-
-
-class Line(msgspec.Struct):
-    """A line of a file: its record, or why it has none."""
-
-    number: int
-    record: ModelRecord | None
-    warning: str = ""
-
-
-def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
-    """Yields the records of JSON lines; of a line that is cut off, a warning. Raises
-    `RunFileError` for an object that is no record."""
-    for number, line in enumerate(lines, start=1):
-        text = line.strip()
-        if not text:
-            continue
-        place = f"{path}:{number}"
-        record = _usual_record(text, place)
-        if record is not None:
-            yield Line(number, record)
-            continue
-        try:
-            value, warning = _decode(text)
-        except EqualKeysError as error:
-            raise RunFileError(f"{place}: {error}") from error
-        record = None if value is None else record_of(value, place)
-        yield Line(number, record, f"{place}: {warning}" if warning else "")
-
-
-def _usual_record(text: bytes, place: str) -> ModelRecord | None:
-    """Returns the record of a line that has known keys and values alone; None of any other."""
-    if not are_distinct(text):
-        return None
-    try:
-        line = LINE.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
-    if model.model_name is None or (at is not None and not in_range(at)):
-        return None
-    if any(key in metrics for key in VERIFICATION) or _impossible_time(metrics):
-        return None
-    return ModelRecord(
-        model.suite_name or "",
-        model.model_name,
-        metrics,
-        experiment.accelerator or "",
-        experiment.accelerator_model or "",
-        experiment.xla,
-        experiment.xla_flags,
-        experiment.dynamo,
-        experiment.torch_xla2,
-        experiment.test,
-        experiment.enable_functionalization,
-        experiment.batch_size,
-        line.repeat,
-        line.iterations_per_run,
-        line.outputs_file if experiment.outputs_file is None else experiment.outputs_file,
-        at,
-        line.verification_code,
-        line.verification_mean_rel_error,
-        line.verification_max_rel_error,
-        line.command,
-        place=place,
-    )
-
-
-def _decode(text: bytes) -> tuple[Any, str]:
-    """Returns the value of a line, or None; and what is wrong with it."""
-    value = _value(text)
-    if value is not None:
-        return value, ""
-    start = text.rfind(START)
-    if start > 0:
-        value = _value(text[start:])
-        if value is not None:
-            return value, "the record before the last on this line is cut off, and omitted"
-    return None, "the line is cut off or no JSON, and omitted"
-
-
-def _value(text: bytes) -> Any:
-    try:
-        # Python also writes NaN and Infinity, which JSON lacks.
-        return read_json(text)
-    except EqualKeysError:
-        raise
-    except ValueError:
-        return None
-
-
-TIMES = ("total_time", "per_iter_time", "mean_total_time")
-"""Metrics that are measured times, of which none is below zero."""
 
 LARGEST = 1e100
 """Numbers are below it, and times not below one over it: the squares and the ratios of those that
 are not are no numbers of 64 bits."""
 
 
-def _impossible_time(metrics: Mapping[str, Any]) -> str:
-    """Returns the key path of a time that cannot be; empty without one."""
-    for key in TIMES:
-        value = metrics.get(key)
-        times: list[Any] = value if isinstance(value, list) else [value]
-        for time in times:
-            if type(time) not in (int, float):
-                continue
-            if time < 0:
-                return f"metrics.{key} has {_shown(time)}, and no time is below zero"
-            if 0 < time < 1 / LARGEST or LARGEST <= time < math.inf:
-                return f"metrics.{key} has {_shown(time)}, and no time takes so many seconds"
-    return ""
-
-
-def record_of(value: Any, place: str) -> ModelRecord:
-    """Returns the record of a line's value. Raises `RunFileError` if it is none, with `place`."""
-    if not isinstance(value, dict) or any(not isinstance(value.get(key), dict) for key in NEEDED):
-        raise RunFileError(f"{place}: {_what(value)}")
-    found: dict[str, Any] = {}
-    others: dict[str, dict[str, Any]] = {}
-    for name, fields in FIELDS.items():
-        owner = value[name] if name else value
-        for key, one in owner.items():
-            kinds = fields.get(key)
-            if kinds is None:
-                if name or key not in NEEDED:
-                    others.setdefault(name, {})[key] = one
-            elif type(one) in kinds:
-                found[key] = one
-            elif one is not None:
-                raise RunFileError(_wrong(one, kinds, f"{name}.{key}".lstrip("."), place))
-    at = found.get("timestamp")
-    if at is not None and not in_range(at):
-        raise RunFileError(_wrong(at, NUMBER, "timestamp", place))
-    metrics = found["metrics"]
-    refused = _impossible_time(metrics)
-    if refused:
-        raise RunFileError(f"{place}: {refused}; correct or remove the record")
-    for key in VERIFICATION:
-        one = metrics.get(key)
-        if type(one) in TOP[key]:
-            # There they were once written.
-            found.setdefault(key, one)
-    if "model_name" not in found:
-        raise RunFileError(f"{place}: the record has no model.model_name; correct or remove it")
-    found.setdefault("suite_name", "")
-    return ModelRecord(**found, others=others, place=place)
-
-
-def _what(value: Any) -> str:
-    if not isinstance(value, dict):
-        return "this is no record of a model: it is no JSON object; remove the line"
-    missing = ", ".join(key for key in NEEDED if not isinstance(value.get(key), dict))
-    has = ", ".join(list(value)[:6]) or "none"
-    return (
-        f"this is no record of PyTorch/XLA's benchmarks: it has no object {missing}; its keys are "
-        f"{has}. Name files with records of one form only"
-    )
-
-
-def _wrong(value: Any, kinds: tuple[type, ...], key: str, place: str) -> str:
-    wanted = " or ".join(NAMES[kind] for kind in kinds if kind is not int or float not in kinds)
-    return f"{place}: {key} is {_shown(value)}, and not {wanted}"
-
-
-def _shown(value: Any) -> str:
-    return json.dumps(value)[:40]
-
-
-VERIFICATION = ("verification_code", "verification_mean_rel_error", "verification_max_rel_error")
-
-
-def in_range(seconds: float) -> bool:
-    """Whether a time is one that a calendar has."""
-    # 9999-12-31, the last day of Python's.
-    return math.isfinite(seconds) and 0 <= seconds < 253402300800
-
-
-def line_of(record: ModelRecord) -> str:
-    """Returns a record as a line of JSON that PyTorch/XLA's tools read, without its end."""
-    others = record.others
-    value: dict[str, Any] = {
-        "model": {key: getattr(record, key) for key in MODEL} | dict(others.get("model", {})),
-        "experiment": {
-            key: getattr(record, key)
-            for key in EXPERIMENT
-            # The record has it too, as the runner writes it, and here it is where the analyzer
-            # reads it.
-            if key != "outputs_file" or record.outputs_file is not None
-        }
-        | dict(others.get("experiment", {})),
-    }
-    value |= {key: one for key in TOP if (one := getattr(record, key)) is not None or key in ALWAYS}
-    return json.dumps(value | dict(others.get("", {})))
-
-
-ALWAYS = ("repeat", "iterations_per_run", "metrics", "outputs_file", "timestamp")
-"""Keys of a record that tools look up without a default."""
-
-
-def times_of(record: ModelRecord, metric: str = "total_time") -> list[float]:
-    """Returns the values of a metric that has one for each repeat; none unless all are numbers."""
-    values = record.metrics.get(metric)
-    if not isinstance(values, list):
-        return []
-    return values if all(map(is_number, values)) else []
-
-
-def is_wrong(record: ModelRecord) -> bool:
-    """Whether the verification of a record found a wrong result."""
-    return record.verification_code in WRONG_CODES
-
-
-def failure_of(record: ModelRecord) -> str | None:
-    """Returns the error of a record, or that its result is wrong; None for neither."""
-    if record.error is None and is_wrong(record):
-        return f"wrong result: verification {record.verification_code}"
-    return record.error
-
-
-WRONG_CODES = frozenset(code.value for code in WRONG)
-
-
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value of JSON is a number below `LARGEST`."""
     return type(value) in (int, float) and -LARGEST < value < LARGEST

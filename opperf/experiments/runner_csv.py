@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.experiments.records import ModelRecord, is_number, is_wrong
+from opperf.experiments.measured import ModelResult, is_wrong
+from opperf.experiments.records import ModelRecord, is_number
 from opperf.experiments.selection import TESTS
-from opperf.experiments.times import backend_of, compile_time, steady_time
 from opperf.results.columns import rows_text
 
 COLUMNS = (
@@ -193,17 +193,17 @@ def _command(row: Mapping[str, str], named: Named) -> str | None:
     return " ".join(words)
 
 
-def runner_csv_text(records: Iterable[ModelRecord]) -> str:
+def runner_csv_text(records: Iterable[ModelResult]) -> str:
     """Returns the table of some records: a row for each that is compiled, with its speed-up over
     the eager one of the same run. A figure that is not known is an empty cell, and a model that
     failed has a speed-up of 0, which is how the runner writes it."""
     listed = list(records)
-    eager = {_key(record): record for record in listed if backend_of(record) == "eager"}
-    compiled = (record for record in listed if backend_of(record) != "eager")
+    eager = {_key(record): record for record in listed if record.backend == "eager"}
+    compiled = (record for record in listed if record.backend != "eager")
     return rows_text([COLUMNS, *(_cells(each, eager.get(_key(each))) for each in compiled)])
 
 
-def _key(record: ModelRecord) -> tuple[Any, ...]:
+def _key(record: ModelResult) -> tuple[Any, ...]:
     return (
         record.timestamp,
         record.suite_name,
@@ -215,14 +215,15 @@ def _key(record: ModelRecord) -> tuple[Any, ...]:
     )
 
 
-def _cells(record: ModelRecord, eager: ModelRecord | None) -> list[Any]:
-    own = steady_time(record)
-    base = None if eager is None else steady_time(eager)
-    compilation = compile_time(record)
-    peak = _metric(record, "dynamo_peak_mem", "peak_mem")
-    eager_peak = _metric(record, "eager_peak_mem")
+def _cells(record: ModelResult, eager: ModelResult | None) -> list[Any]:
+    own = record.time("exec")
+    base = None if eager is None else eager.time("exec")
+    compilation = record.time("compile")
+    written = record.record
+    peak = _metric(written, "dynamo_peak_mem", "peak_mem")
+    eager_peak = _metric(written, "eager_peak_mem")
     if eager_peak is None and eager is not None:
-        eager_peak = _metric(eager, "peak_mem")
+        eager_peak = _metric(eager.record, "peak_mem")
     # A wrong result is no faster.
     is_compared = not is_wrong(record) and not (eager is not None and is_wrong(eager))
     speedup = base.value / own.value if own and base and is_compared else None

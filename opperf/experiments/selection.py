@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opperf.errors import UsageError, unknown
-from opperf.experiments.records import ModelRecord
-from opperf.experiments.times import TITLES, backend_of
+from opperf.experiments.measured import ModelResult
+from opperf.experiments.records import TITLES
 from opperf.experiments.xla_words import Words, product_of
 from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct
@@ -69,7 +69,7 @@ class Selection:
     filter_by_tier: tuple[int, ...] = ()
     exclude_by_tier: tuple[int, ...] = ()
 
-    def of(self, records: Iterable[ModelRecord]) -> list[ModelRecord]:
+    def of(self, records: Iterable[ModelResult]) -> list[ModelResult]:
         """Returns the records that are meant, in their order. Raises `UsageError` for a wrong
         pattern."""
         wanted = joined((*self.filter, *patterns_of(self.filter_by_tier)), "--filter")
@@ -101,12 +101,12 @@ def matches(word: str, model: str, kind: str) -> bool:
     return word in model.casefold() or word == kind.casefold()
 
 
-def machine_of(record: ModelRecord) -> str:
+def machine_of(record: ModelResult) -> str:
     """Returns what identifies the accelerator of a record."""
     return record.accelerator_model or record.accelerator
 
 
-def only_accelerator(records: Iterable[ModelRecord]) -> str:
+def only_accelerator(records: Iterable[ModelResult]) -> str:
     """Returns the accelerator of all records, or of several the usual one. Raises `UsageError` if
     that is not among them: times of two machines have no common baseline."""
     found = list(dict.fromkeys(map(machine_of, records)))
@@ -129,7 +129,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
 
 
-def why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
+def why_nothing(selection: Selection, records: Sequence[ModelResult]) -> str:
     """Returns why a selection has none of the records, for a message."""
     if not records:
         return "no results found: the files have no records"
@@ -149,9 +149,9 @@ def why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
     )
 
 
-def check_backends(backends: Sequence[str], records: Sequence[ModelRecord]) -> None:
+def check_backends(backends: Sequence[str], records: Sequence[ModelResult]) -> None:
     """Raises `UsageError` for a backend that nothing has, or that is named twice."""
-    known = dict.fromkeys([*TITLES, *filter(None, map(backend_of, records))])
+    known = dict.fromkeys([*TITLES, *filter(None, (record.backend for record in records))])
     for backend in backends:
         if backend not in known:
             raise unknown("backend", backend, known)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
+from opperf.experiments.records import DEFAULT
 from opperf.experiments.selection import (
     Selection,
     check_backends,
@@ -16,7 +17,6 @@ from opperf.experiments.selection import (
     only_accelerator,
     why_nothing,
 )
-from opperf.experiments.times import DEFAULT, backend_of
 from opperf.extras import check_extras
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
@@ -26,7 +26,7 @@ from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 
 if TYPE_CHECKING:
-    from opperf.experiments.records import ModelRecord
+    from opperf.experiments.measured import ModelResult
     from opperf.reports.model import Report
 
 YEAR_10000_S = 253402300800
@@ -110,7 +110,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         report = folder / f"{REPORT}.{self.output_format}"
         database = self.database or folder / "database.csv"
         warnings: list[str] = []
-        records = read_folder(folder, REPORT, warnings)
+        records = [found.record for found in read_folder(folder, REPORT, warnings)]
         for warning in warnings:
             say(f"warning: {warning}")
         if not records:
@@ -120,7 +120,9 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         check_output(report, overwrite=True)
         at = time.time() if self.timestamp is None else self.timestamp
         if self.output_format == "jsonl":
-            text = analysis.lines_text(analysis.line_of(record, at, hide) for record in records)
+            text = analysis.lines_text(
+                analysis.line_of(record.record, at, hide) for record in records
+            )
             written = {report: text.encode()}
         else:
             rows = [analysis.row_of(record, at, hide) for record in records]
@@ -229,8 +231,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         Literal["exec", "compile"],
         Option(
             "--metric",
-            "exec: the mean time of a repeat but the first three; compile: what the first repeat "
-            "takes longer than the others.",
+            "exec: the median time of a repeat, of other tools' records the mean of all but the "
+            "first three; compile: what the first repeat takes longer than the others.",
             section=COMPARISON,
         ),
     ] = "exec"
@@ -271,8 +273,8 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the imports.
         from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
         from opperf.experiments.files import read_records
-        from opperf.experiments.records import line_of
         from opperf.experiments.runner_csv import runner_csv_text
+        from opperf.experiments.xla_lines import line_of
 
         check_output(self.output_file, self.overwrite, self.files)
         format = self._format()
@@ -287,7 +289,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             return self._speedups(selected, format, say)
         if format == "csv":
             return runner_csv_text(selected).encode()
-        return "".join(f"{line_of(record)}\n" for record in selected).encode()
+        return "".join(f"{line_of(record.record)}\n" for record in selected).encode()
 
     def _format(self) -> str:
         """Returns the format that is meant. Raises `UsageError` for one that the report lacks."""
@@ -313,7 +315,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             check_extras("a chart", "altair", "vl_convert")
         return format
 
-    def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
+    def _select(self, records: Sequence[ModelResult]) -> list[ModelResult]:
         """Returns the records that are meant. Raises `NothingLeftError` without any."""
         # Help and completion do without the import.
         from opperf.experiments.aggregation.speedups import NothingLeftError
@@ -330,12 +332,12 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             raise NothingLeftError(why_nothing(selection, records))
         check_backends(self.backends, records)
         if self.backends and not is_table:
-            found = [record for record in found if backend_of(record) in self.backends]
+            found = [record for record in found if record.backend in self.backends]
             if not found:
                 raise NothingLeftError(f"no record has a backend {' or '.join(self.backends)}")
         return found
 
-    def _speedups(self, records: Sequence[ModelRecord], format: str, say: Say) -> bytes:
+    def _speedups(self, records: Sequence[ModelResult], format: str, say: Say) -> bytes:
         """Returns the table or chart."""
         # Help and completion do without the imports.
         from opperf.experiments.aggregation import speedups, tables

@@ -2,7 +2,7 @@
 
 import json
 
-from opperf.experiments.records import record_of
+from opperf.experiments.xla_lines import record_of
 
 BACKENDS = {
     "eager": (None, None),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from opperf.errors import RunFileError
 from opperf.experiments.files import XLA, read_file, read_records
-from opperf.experiments.records import line_of, read_lines, record_of
+from opperf.experiments.xla_lines import line_of, read_lines, record_of
 from tests.experiments.lines import record, value, write
 
 

@@ -10,7 +10,6 @@ from opperf.errors import RunFileError
 from opperf.experiments.aggregation.outcomes import Outcome, outcome_of
 from opperf.experiments.files import read_records
 from opperf.experiments.runner_csv import COLUMNS, runner_csv_text
-from opperf.experiments.times import backend_of, compile_time, steady_time
 from tests.experiments.lines import record, value, write
 
 NAME = "inductor_huggingface_amp_training_cuda_performance.csv"
@@ -34,17 +33,17 @@ def test_a_row_is_a_model_eager_and_compiled(table):
     warnings = []
     eager, compiled, failed = read_records([table], warnings, 5.0)
     assert warnings == [] and eager.model_name == compiled.model_name == "BertForMaskedLM"
-    assert (backend_of(eager), backend_of(compiled)) == ("eager", "inductor")
+    assert (eager.backend, compiled.backend) == ("eager", "inductor")
     assert (compiled.suite_name, compiled.test) == ("huggingface", "train")
     assert compiled.batch_size == 16 and compiled.accelerator == "cuda"
-    assert steady_time(compiled).value == pytest.approx(0.020)
-    assert steady_time(eager).value == pytest.approx(0.030)
-    assert compile_time(compiled).value == 31.5
+    assert compiled.time("exec").value == pytest.approx(0.020)
+    assert eager.time("exec").value == pytest.approx(0.030)
+    assert compiled.time("compile").value == 31.5
     assert compiled.command == (
         "python benchmarks/dynamo/huggingface.py --performance --backend inductor --training "
         "--amp --device cuda --only BertForMaskedLM"
     )
-    assert outcome_of(failed)[0] is Outcome.FAILED and steady_time(failed) is None
+    assert outcome_of(failed)[0] is Outcome.FAILED and failed.time("exec") is None
 
 
 def test_a_table_is_written_as_it_was_read(table):

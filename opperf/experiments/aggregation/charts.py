@@ -17,7 +17,7 @@ from opperf.experiments.aggregation.tables import (
     latest_of,
     time_text,
 )
-from opperf.experiments.times import Estimate, title_of
+from opperf.experiments.records import Estimate, title_of
 from opperf.results.plots.images import PALETTE, SHAPES, styled
 
 PIXELS = 100
@@ -32,7 +32,7 @@ BAR, HEAD = 16, 130
 BAND = 0.2
 """Opacity of bands, so that several over each other can be distinguished."""
 
-INTERVALS = "Bands: 95 % intervals of the means, where there are repeats enough"
+INTERVALS = "Bands: 95 % intervals, where there are repeats enough"
 
 DEVIATIONS = "Thin lines: standard deviations"
 

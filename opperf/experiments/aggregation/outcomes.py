@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from opperf.errors import one_line
 from opperf.experiments.aggregation.tables import time_text
-from opperf.experiments.records import INCOMPATIBLE, ModelRecord, is_number, times_of
+from opperf.experiments.measured import ModelResult
+from opperf.experiments.records import INCOMPATIBLE, title_of
 from opperf.experiments.repeating import command_of
 from opperf.experiments.selection import machine_of
-from opperf.experiments.times import backend_of, title_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize
 from opperf.reports.model import Cell as TableCell
@@ -52,7 +52,7 @@ UNDECIDABLE = VerificationCode.NONDETERMINISTIC_EAGER_RUN.value
 NO_TIMES = "no times, and no error either"
 
 
-def outcome_of(record: ModelRecord) -> tuple[Outcome, str]:
+def outcome_of(record: ModelResult) -> tuple[Outcome, str]:
     """Returns how a record turned out, and the reason unless it passed."""
     code, error = record.verification_code, record.error
     if error is not None and error.strip() == INCOMPATIBLE:
@@ -63,17 +63,13 @@ def outcome_of(record: ModelRecord) -> tuple[Outcome, str]:
         return Outcome.FAILED, WRONG[code]
     if code == UNDECIDABLE:
         return Outcome.SKIPPED, "eager is not deterministic"
-    if code not in VERIFIED and not _has_times(record):
+    if code not in VERIFIED and not record.has_times:
         return Outcome.FAILED, NO_TIMES
     return Outcome.PASSED, ""
 
 
 VERIFIED = (VerificationCode.PASS.value, VerificationCode.VERIFIER_SKIPPED.value)
 """Codes after which there need be no times: a verification takes their place."""
-
-
-def _has_times(record: ModelRecord) -> bool:
-    return bool(times_of(record)) or is_number(record.metrics.get("mean_total_time"))
 
 
 class Group(NamedTuple):
@@ -109,7 +105,7 @@ class Failure(NamedTuple):
     """A cell whose last record failed."""
 
     cell: Cell
-    last: ModelRecord
+    last: ModelResult
     reason: str
     since: float
     """The first time that it failed, after the last that it passed."""
@@ -136,22 +132,17 @@ def week_of(seconds: float) -> str:
     return str(day - timedelta(days=day.weekday()))
 
 
-def cell_of(record: ModelRecord) -> Cell:
+def cell_of(record: ModelResult) -> Cell:
     """Returns what a record is one of."""
-    backend = backend_of(record) or " ".join(
-        filter(None, (record.xla, record.dynamo, record.torch_xla2))
-    )
-    flags = [str(record.xla_flags)] if record.xla_flags else []
-    if record.enable_functionalization:
-        flags.append("functionalization")
+    backend = record.backend or record.runtime
     group = Group(record.suite_name, record.test or "", backend, machine_of(record))
-    return Cell(group, record.model_name, record.batch_size, ", ".join(flags))
+    return Cell(group, record.model_name, record.batch_size, record.flags)
 
 
-def outcomes_of(records: Iterable[ModelRecord]) -> Outcomes:
+def outcomes_of(records: Iterable[ModelResult]) -> Outcomes:
     """Returns what passed and failed, of records that all have a timestamp. Of several records of
     a cell in a week, the last counts."""
-    cells: dict[Cell, list[tuple[float, Outcome, str, ModelRecord]]] = {}
+    cells: dict[Cell, list[tuple[float, Outcome, str, ModelResult]]] = {}
     skipped = 0
     for record in records:
         outcome, reason = outcome_of(record)
@@ -264,7 +255,7 @@ def _failing(failures: Sequence[Failure]) -> list[Section]:
         texts("Reason", (one_line(failure.reason, ERROR_LENGTH) for failure in failures)),
     ]
     commands = [
-        f"{command_of(failure.last)}  # {number}"
+        f"{command_of(failure.last.record)}  # {number}"
         for number, failure in enumerate(failures, start=1)
     ]
     return [
@@ -299,7 +290,7 @@ COLUMNS: Mapping[str, Callable[[Failure], Any]] = {
     "failing_since": lambda failure: _time(failure.since),
     "last_passed": lambda failure: _time(failure.passed),
     "reason": lambda failure: failure.reason,
-    "command": lambda failure: command_of(failure.last),
+    "command": lambda failure: command_of(failure.last.record),
 }
 """Values of a failure by their names in CSV and JSON."""
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from opperf.comparison.statistics import weights
 from opperf.errors import FOUND, OpperfError
-from opperf.experiments.records import ModelRecord, is_wrong
-from opperf.experiments.times import METRICS, Estimate, backend_of
+from opperf.experiments.measured import ModelResult, is_wrong
+from opperf.experiments.records import Estimate
 from opperf.plurals import pluralize
 
 PERCENTILES = (95, 50, 5)
@@ -38,17 +38,17 @@ class Times:
 
     by_time: Mapping[float, Mapping[str, Models]]
     """By timestamp and backend."""
-    without_backend: tuple[ModelRecord, ...]
+    without_backend: tuple[ModelResult, ...]
     """Records of a runtime that is no backend."""
     without_time: int
     """Number of records that failed, or have too few repeats."""
-    wrong: tuple[ModelRecord, ...] = ()
+    wrong: tuple[ModelResult, ...] = ()
     """Records with a time of a wrong result, which is no speed-up."""
 
     def omitted(self) -> Iterator[str]:
         """Yields messages about the records that no comparison has."""
         if self.without_backend:
-            first = self.without_backend[0]
+            first = self.without_backend[0].record
             yield (
                 f"warning: {pluralize(len(self.without_backend), 'record')} of a runtime without a "
                 f"backend here (xla XRT, torch_xla2, or another dynamo) omitted; the first is "
@@ -56,10 +56,10 @@ class Times:
                 f"{first.torch_xla2}"
             )
         if self.wrong:
-            first = self.wrong[0]
+            wrong = self.wrong[0]
             yield (
                 f"warning: {pluralize(len(self.wrong), 'record')} of a wrong result (verification "
-                f"FAIL) not compared; the first is {first.place}: {first.model_name}"
+                f"FAIL) not compared; the first is {wrong.place}: {wrong.model_name}"
             )
         if self.without_time:
             yield (
@@ -76,20 +76,19 @@ class Speedups(NamedTuple):
     percentiles: Mapping[int, float]
 
 
-def collect(records: Iterable[ModelRecord], metric: str) -> Times:
+def collect(records: Iterable[ModelResult], metric: str) -> Times:
     """Returns the times of records, all of which have a timestamp. Of several of the same time,
     backend, model and batch size the last one counts."""
-    measure = METRICS[metric]
     by_time: dict[float, dict[str, Models]] = {}
     without_backend = []
     wrong = []
     without_time = 0
     for record in records:
-        backend = backend_of(record)
+        backend = record.backend
         if backend is None:
             without_backend.append(record)
             continue
-        time = measure(record)
+        time = record.time(metric)
         if time is None or record.timestamp is None:
             without_time += 1
             continue

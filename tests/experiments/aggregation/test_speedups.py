@@ -17,7 +17,7 @@ from opperf.experiments.aggregation.speedups import (
     ratio,
 )
 from opperf.experiments.aggregation.tables import TABLES, Comparison, csv_text, grid_text
-from opperf.experiments.times import Estimate, compile_time, estimate, steady_time
+from opperf.experiments.records import Estimate, estimate
 from tests.experiments.lines import DAY, MONDAY, record
 
 BOTH = ("inductor", "openxla+dynamo")
@@ -34,14 +34,14 @@ def table(name, records, **options):
 
 
 def test_a_time_omits_three_repeats_and_needs_more():
-    made = steady_time(record(times=(9.0, 7.0, 5.0, 2.0, 4.0)))
+    made = record(times=(9.0, 7.0, 5.0, 2.0, 4.0)).time("exec")
     assert (made.value, made.deviation) == (3.0, pytest.approx(math.sqrt(2)))
-    assert steady_time(record(times=(9.0, 7.0, 5.0, 2.0))).deviation == 0
-    assert steady_time(record(times=(9.0, 7.0, 5.0))) is None
-    assert steady_time(record(metrics={"total_time": None})) is None
-    assert steady_time(record(metrics={"total_time": [1, 1, 1, 1], "error": "e"})) is None
-    assert compile_time(record(times=(9.0, 1.0, 3.0))) == Estimate(7.0)
-    assert compile_time(record(times=(1.0, 2.0))) is None
+    assert record(times=(9.0, 7.0, 5.0, 2.0)).time("exec").deviation == 0
+    assert record(times=(9.0, 7.0, 5.0)).time("exec") is None
+    assert record(metrics={"total_time": None}).time("exec") is None
+    assert record(metrics={"total_time": [1, 1, 1, 1], "error": "e"}).time("exec") is None
+    assert record(times=(9.0, 1.0, 3.0)).time("compile") == Estimate(7.0)
+    assert record(times=(1.0, 2.0)).time("compile") is None
 
 
 def test_errors_follow_the_formulas():
