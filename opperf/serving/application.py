@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opperf.errors import UsageError, one_line, suggest
 from opperf.history.store.opening import Store, StoreError
-from opperf.serving import answers
 from opperf.serving.assets import ASSETS, SERVED, policy_of, served_page
 from opperf.serving.queries import Missing, Queries
 from opperf.serving.routes import ROUTES, SHOWN, Route, openapi
+from opperf.serving.values import Problem
 
 HEADERS = {
     "content-security-policy": policy_of("served"),
@@ -95,7 +95,7 @@ def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = Non
 
 
 def _problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return _json(answers.Problem(error=message), status, headers)
+    return _json(Problem(error=message), status, headers)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

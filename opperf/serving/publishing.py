@@ -19,26 +19,28 @@ import msgspec
 import opperf
 from opperf.errors import OutputError
 from opperf.folders import PART
-from opperf.history.model import Project, number_or_null
+from opperf.history.model import Project
 from opperf.history.store import reading
 from opperf.history.store.events import read_states
 from opperf.history.store.opening import Store
 from opperf.history.timelines import Timeline, join_history
+from opperf.model import Struct
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.results.output import replace, unwritable
 from opperf.results.web_page import embedded
-from opperf.serving import answers
 from opperf.serving.assets import ASSETS, PUBLISHED, published_page
 from opperf.serving.values import (
     Content,
+    EventValue,
+    ProjectValue,
+    RunValue,
+    SeriesValue,
     event_value,
     project_value,
     read_content,
     read_latest,
     run_value,
     series_value,
-    state_value,
-    verdict_value,
 )
 
 PAGE = "index.html"
@@ -146,7 +148,7 @@ Named = Iterator[tuple[str, Any]]
 """Files of a project, by name, with their values."""
 
 
-def _table(kind: type[answers.Answer], items: Iterable[Any], without: Sequence[str] = ()) -> Any:
+def _table(kind: type[Struct], items: Iterable[Any], without: Sequence[str] = ()) -> Any:
     """Returns values as rows, which name their fields once."""
     fields = [field for field in kind.__struct_fields__ if field not in without]
     return {
@@ -155,21 +157,21 @@ def _table(kind: type[answers.Answer], items: Iterable[Any], without: Sequence[s
     }
 
 
-def _runs(store: Store, content: Content, project: answers.ProjectValue) -> Named:
+def _runs(store: Store, content: Content, project: ProjectValue) -> Named:
     ids = [run.id for run in content.runs]
     count = {}
     for start in range(0, len(ids), COUNTED):
         count.update(reading.count_figures(store, ids[start : start + COUNTED]))
-    yield "runs", _table(answers.RunValue, [run_value(run, count[run.id]) for run in content.runs])
+    yield "runs", _table(RunValue, [run_value(run, count[run.id]) for run in content.runs])
 
 
-def _series(store: Store, content: Content, project: answers.ProjectValue) -> Named:
+def _series(store: Store, content: Content, project: ProjectValue) -> Named:
     items = [series_value(stored, content, None) for stored in content.newest]
     renamed = {number: one.id for number, one in content.series.items() if number != one.id}
-    yield "series", {**_table(answers.SeriesValue, items, BRANCHED), "renamed": renamed}
+    yield "series", {**_table(SeriesValue, items, BRANCHED), "renamed": renamed}
 
 
-def _latest(store: Store, content: Content, project: answers.ProjectValue) -> Named:
+def _latest(store: Store, content: Content, project: ProjectValue) -> Named:
     files = {"all": "", **{f"b{place}": name for place, name in enumerate(project.branches)}}
     for name, branch in files.items():
         found = read_latest(store, content, branch) if content.clean_runs(branch) else {}
@@ -179,7 +181,7 @@ def _latest(store: Store, content: Content, project: answers.ProjectValue) -> Na
         yield f"latest/{name}", {"commits": commits, "figures": figures}
 
 
-def _figures(store: Store, content: Content, project: answers.ProjectValue) -> Named:
+def _figures(store: Store, content: Content, project: ProjectValue) -> Named:
     """Yields the points of each series, by the places of their runs, and its verdicts."""
     clean = content.clean_runs("")
     place = {run.id: index for index, run in enumerate(content.runs)}
@@ -190,22 +192,16 @@ def _figures(store: Store, content: Content, project: answers.ProjectValue) -> N
     for series in content.newest:
         line = lines.get(series.id)
         points = [] if line is None else _points(line, where)
-        verdicts = list(map(verdict_value, content.evidence.of_key(series.key)))
+        verdicts = content.evidence.of_key(series.key)
         yield f"series/{series.id}", {"points": points, "verdicts": verdicts}
 
 
-def _points(line: Timeline, where: Sequence[int]) -> list[list[float | None]]:
-    columns = (line.run, line.median, line.low, line.high)
-    return [
-        [where[run], median, number_or_null(low), number_or_null(high)]
-        for run, median, low, high in zip(*(column.tolist() for column in columns), strict=True)
-    ]
+def _points(line: Timeline, where: Sequence[int]) -> list[tuple[float, ...]]:
+    columns = (column.tolist() for column in (line.median, line.low, line.high))
+    return list(zip((where[run] for run in line.run.tolist()), *columns, strict=True))
 
 
-def _events(store: Store, content: Content, project: answers.ProjectValue) -> Named:
+def _events(store: Store, content: Content, project: ProjectValue) -> Named:
     items = [event_value(event, content) for event in content.events]
-    states = {
-        number: list(map(state_value, found))
-        for number, found in read_states(store, content.project).items()
-    }
-    yield "events", {"events": _table(answers.EventValue, items), "states": states}
+    states = read_states(store, content.project)
+    yield "events", {"events": _table(EventValue, items), "states": states}

@@ -13,7 +13,7 @@ from opperf.history.store import reading, schema
 from opperf.history.store.events import read_states
 from opperf.history.store.opening import Store
 from opperf.history.timelines import join_history
-from opperf.serving import answers
+from opperf.serving import values
 from opperf.serving.values import (
     Content,
     Latest,
@@ -24,8 +24,6 @@ from opperf.serving.values import (
     read_latest,
     run_value,
     series_value,
-    state_value,
-    verdict_value,
 )
 
 
@@ -86,12 +84,12 @@ class Queries:
         with self.store.reading() as connection:
             return tuple(connection.execute(select(*columns)).one())
 
-    def projects(self) -> answers.Projects:
+    def projects(self) -> values.Projects:
         """Returns all projects."""
         names = [project.name for project in reading.read_projects(self.store)]
-        return answers.Projects(items=[project_value(self._content(name)) for name in names])
+        return values.Projects(items=[project_value(self._content(name)) for name in names])
 
-    def runs(self, project: str, branch: str, limit: int, offset: int) -> answers.Runs:
+    def runs(self, project: str, branch: str, limit: int, offset: int) -> values.Runs:
         """Returns a page of a project's runs."""
         kept = self._keep(project)
         runs = [run for run in kept.content.runs if branch in ("", run.branch)]
@@ -99,7 +97,7 @@ class Queries:
         uncounted = [run.id for run in found if run.id not in kept.points]
         kept.points.update(reading.count_figures(self.store, uncounted))
         items = [run_value(run, kept.points[run.id]) for run in found]
-        return answers.Runs(items=items, total=len(runs))
+        return values.Runs(items=items, total=len(runs))
 
     def series(
         self,
@@ -111,7 +109,7 @@ class Queries:
         environment: str,
         limit: int,
         offset: int,
-    ) -> answers.SeriesPage:
+    ) -> values.SeriesPage:
         """Returns a page of a project's series that have all words of a text in their names."""
         kept = self._keep(project)
         content = kept.content
@@ -129,7 +127,7 @@ class Queries:
             series_value(stored, content, latest.get(stored.id))
             for stored in found[offset : offset + limit]
         ]
-        return answers.SeriesPage(items=items, total=len(found))
+        return values.SeriesPage(items=items, total=len(found))
 
     def _latest_figures(self, kept: Kept, branch: str) -> dict[int, Latest]:
         if branch not in kept.latest:
@@ -139,7 +137,7 @@ class Queries:
             kept.latest[branch] = read_latest(self.store, kept.content, branch)
         return kept.latest[branch]
 
-    def series_detail(self, project: str, number: int, branch: str) -> answers.SeriesDetail:
+    def series_detail(self, project: str, number: int, branch: str) -> values.SeriesDetail:
         """Returns a series with its points. Raises `Missing` if it is not there."""
         content = self._content(project)
         stored = content.series.get(number)
@@ -172,16 +170,16 @@ class Queries:
             )
         ]
         latest = (points[-1].median, points[-1].commit) if points else None
-        return answers.SeriesDetail(
+        return values.SeriesDetail(
             series=series_value(stored, content, latest),
             points=points,
             events=events,
-            verdicts=list(map(verdict_value, content.evidence.of_key(stored.key))),
+            verdicts=list(content.evidence.of_key(stored.key)),
         )
 
     def events(
         self, project: str, branch: str, state: str, limit: int, offset: int
-    ) -> answers.Events:
+    ) -> values.Events:
         """Returns a page of a project's events."""
         content = self._content(project)
         found = [
@@ -191,28 +189,23 @@ class Queries:
             and (state in ("", event.state.value) or (state == "open" and event.is_open))
         ]
         page = found[offset : offset + limit]
-        return answers.Events(
+        return values.Events(
             items=[event_value(event, content) for event in page], total=len(found)
         )
 
-    def event_detail(self, project: str, number: int) -> answers.EventDetail:
+    def event_detail(self, project: str, number: int) -> values.EventDetail:
         """Returns an event with its states. Raises `Missing` if it is not there."""
         content = self._content(project)
         for event in content.events:
             if event.id == number:
-                states = list(map(state_value, read_states(self.store, content.project)[event.id]))
-                return answers.EventDetail(event=event_value(event, content), states=states)
+                states = read_states(self.store, content.project)[event.id]
+                return values.EventDetail(event=event_value(event, content), states=states)
         raise Missing(f"{project} has no event {number}")
 
-    def environments(self) -> answers.Environments:
+    def environments(self) -> values.Environments:
         """Returns the environments of all projects."""
         found = reading.read_environments(self.store)
-        return answers.Environments(
-            items=[
-                answers.EnvironmentValue(key=key, label=one.label, facts=one.facts)
-                for key, one in sorted(found.items())
-            ]
-        )
+        return values.Environments(items=[found[key] for key in sorted(found)])
 
 
 def _search_text(stored: StoredSeries) -> str:

@@ -11,7 +11,7 @@ import opperf
 from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line, suggest
 from opperf.history.events import State
-from opperf.serving import answers
+from opperf.serving import values
 from opperf.serving.queries import Queries
 
 LIMIT = 1000
@@ -81,32 +81,32 @@ class Route(NamedTuple):
     path: str
     summary: str
     answer: type
-    query: Callable[..., answers.Answer]
+    query: Callable[..., values.Answer]
     parameters: tuple[Parameter, ...] = ()
     has_missing: bool = True
     """Whether it may be of something that is not there."""
 
 
 ROUTES = (
-    Route("/api/projects", "All projects.", answers.Projects, Queries.projects, has_missing=False),
+    Route("/api/projects", "All projects.", values.Projects, Queries.projects, has_missing=False),
     Route(
         "/api/environments",
         "All environments.",
-        answers.Environments,
+        values.Environments,
         Queries.environments,
         has_missing=False,
     ),
     Route(
         "/api/projects/{project}/runs",
         "Runs, the latest first.",
-        answers.Runs,
+        values.Runs,
         Queries.runs,
         (PROJECT, BRANCH, *LIMITS),
     ),
     Route(
         "/api/projects/{project}/series",
         "Series with their latest figures.",
-        answers.SeriesPage,
+        values.SeriesPage,
         Queries.series,
         (
             PROJECT,
@@ -121,14 +121,14 @@ ROUTES = (
     Route(
         "/api/projects/{project}/series/{number}",
         "A series with all of its points.",
-        answers.SeriesDetail,
+        values.SeriesDetail,
         Queries.series_detail,
         (PROJECT, Parameter("number", "Number of a series.", int, None), BRANCH),
     ),
     Route(
         "/api/projects/{project}/events",
         "Changes, the latest first.",
-        answers.Events,
+        values.Events,
         Queries.events,
         (
             PROJECT,
@@ -144,7 +144,7 @@ ROUTES = (
     Route(
         "/api/projects/{project}/events/{number}",
         "A change with its states.",
-        answers.EventDetail,
+        values.EventDetail,
         Queries.event_detail,
         (PROJECT, Parameter("number", "Number of an event.", int, None)),
     ),
@@ -153,11 +153,12 @@ ROUTES = (
 
 def openapi() -> dict[str, Any]:
     """Returns the OpenAPI document of the routes."""
-    types = [*(route.answer for route in ROUTES), answers.Problem]
+    types = [*(route.answer for route in ROUTES), values.Problem]
     schemas, components = msgspec.json.schema_components(
         types, ref_template="#/components/schemas/{name}"
     )
     *found, problem = schemas
+    _take_null(components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "opperf", "version": opperf.__version__},
@@ -171,6 +172,15 @@ def openapi() -> dict[str, Any]:
         },
         "security": [{}, {"token": []}],
     }
+
+
+def _take_null(schema: Any) -> None:
+    """Lets each number of a schema be null, which stands for an unknown figure."""
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, (dict, list)):
+            _take_null(part)
+    if isinstance(schema, dict) and schema.get("type") == "number":
+        schema["type"] = ["number", "null"]
 
 
 def _operation(route: Route, schema: JsonObject, problem: JsonObject) -> JsonObject:

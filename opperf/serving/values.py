@@ -1,29 +1,150 @@
-"""The values of the API, of what a store has.
-
-Parts of a project that most answers need, as they are read from a store.
-"""
+"""The values of the API: types of a history, and views of them with what a page shows beside. The
+OpenAPI document has them as they are here. Parts of a project that most need, as a store has
+them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from opperf.formats.model import WHOLE
+import msgspec
+
+from opperf.formats.model import WHOLE, SeriesFacts
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Project, StoredRun, StoredSeries
+from opperf.history.model import Project, StoredEnvironment, StoredRun, StoredSeries
 from opperf.history.store import reading, schema
 from opperf.history.store.events import read_events, read_evidence
 from opperf.history.store.figures import read_packed
 from opperf.history.store.opening import Store
 from opperf.history.verdicts import Evidence, SessionVerdict
-from opperf.serving import answers
+from opperf.model import Struct
 
 RECENT = 20
 """Runs of a branch in which the latest figures are looked up: a nightly run may lack some cases."""
 
 Latest = tuple[float, str]
 """The latest figure of a series, and its commit."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of answers; null stands for an unknown figure."""
+
+
+class Problem(Answer, frozen=True):
+    """The reason why a request has no answer."""
+
+    error: str
+
+
+class ProjectValue(Answer, frozen=True):
+    """A project, with its branches in the order of their latest runs."""
+
+    name: str
+    commits_of: str
+    branches: list[str]
+    runs: int
+    series: int
+
+
+class Projects(Answer, frozen=True):
+    """All projects of the store."""
+
+    items: list[ProjectValue]
+
+
+class RunValue(StoredRun, frozen=True, kw_only=True, omit_defaults=False):
+    """A run, with the number of its figures."""
+
+    figures: int
+
+
+class Runs(Answer, frozen=True):
+    """A page of runs, the latest first."""
+
+    items: list[RunValue]
+    total: int
+
+
+class SeriesValue(SeriesFacts, frozen=True, kw_only=True, omit_defaults=False):
+    """A series with its latest figure."""
+
+    id: int
+    case: str
+    metric: str
+    environment: str
+    machine: str
+    """Name of the environment: host, processor, GPUs."""
+    latest: float | None
+    """Of the latest runs; null if none of them has the series."""
+    latest_commit: str
+
+
+class SeriesPage(Answer, frozen=True):
+    """A page of series, by name, inputs and metric."""
+
+    items: list[SeriesValue]
+    total: int
+
+
+class PointValue(Answer, frozen=True):
+    """The figure of a run."""
+
+    run: str
+    commit: str
+    subject: str
+    time: float
+    """Seconds since 1970: of the commit, else of the run."""
+    branch: str
+    median: float
+    low: float
+    high: float
+
+
+class EventValue(Event, frozen=True, kw_only=True, omit_defaults=False):
+    """A change of a series, or of a machine."""
+
+    name: str
+    inputs: str
+    metric: str
+    unit: str
+    machine: str
+    """Name of the environment: host, processor, GPUs."""
+    is_worse: bool
+    """Whether the new level is the worse one, or there is none."""
+    committed: float | None
+    """When `first_bad` was committed; null if unknown."""
+    verdicts: list[SessionVerdict]
+    """Those on the change, the latest first."""
+
+
+class Events(Answer, frozen=True):
+    """A page of events, the latest first."""
+
+    items: list[EventValue]
+    total: int
+
+
+class SeriesDetail(Answer, frozen=True):
+    """A series with all of its points and events, and the verdicts on its case and metric, the
+    latest first."""
+
+    series: SeriesValue
+    points: list[PointValue]
+    events: list[EventValue]
+    verdicts: list[SessionVerdict]
+
+
+class EventDetail(Answer, frozen=True):
+    """An event with its states."""
+
+    event: EventValue
+    states: list[StateOf]
+
+
+class Environments(Answer, frozen=True):
+    """All environments of the store."""
+
+    items: list[StoredEnvironment]
 
 
 class Content(NamedTuple):
@@ -80,11 +201,8 @@ def read_latest(store: Store, content: Content, branch: str) -> dict[int, Latest
     }
 
 
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 Item = TypeVar("Item")
+View = TypeVar("View", bound=Struct)
 
 
 def _latest_first(items: Iterable[Item]) -> list[Item]:
@@ -92,9 +210,19 @@ def _latest_first(items: Iterable[Item]) -> list[Item]:
     return list(dict.fromkeys(reversed(list(items))))
 
 
-def project_value(content: Content) -> answers.ProjectValue:
+def _view(kind: type[View], *values: Struct, **more: object) -> View:
+    """Returns a view of values, with more fields."""
+    fields = {name: field for value in values for name, field in _fields(value).items()}
+    return kind(**fields, **more)
+
+
+def _fields(value: Struct) -> dict[str, object]:
+    return msgspec.structs.asdict(value)
+
+
+def project_value(content: Content) -> ProjectValue:
     """Returns a project."""
-    return answers.ProjectValue(
+    return ProjectValue(
         name=content.project.name,
         commits_of=content.project.commits_of.value,
         branches=_latest_first(run.branch for run in content.runs),
@@ -103,115 +231,52 @@ def project_value(content: Content) -> answers.ProjectValue:
     )
 
 
-def _when(run: StoredRun) -> float | None:
-    return _known(run.started if math.isnan(run.commit.time) else run.commit.time)
-
-
-def run_value(run: StoredRun, points: int) -> answers.RunValue:
+def run_value(run: StoredRun, figures: int) -> RunValue:
     """Returns a run, which has so many figures."""
-    return answers.RunValue(
-        id=run.identity,
-        commit=run.commit.sha,
-        position=run.commit.position,
-        time=_when(run),
-        branch=run.branch,
-        is_dirty=run.is_dirty,
-        source=run.source,
-        figures=points,
-        subject=run.commit.subject,
-        author=run.commit.author,
-        command=run.command,
-    )
+    return _view(RunValue, run, figures=figures)
 
 
-def series_value(
-    stored: StoredSeries, content: Content, latest: Latest | None
-) -> answers.SeriesValue:
+def series_value(stored: StoredSeries, content: Content, latest: Latest | None) -> SeriesValue:
     """Returns a series with its latest figure."""
-    facts, key = stored.facts, stored.key
-    return answers.SeriesValue(
+    value, commit = latest or (None, "")
+    return _view(
+        SeriesValue,
+        stored.key,
+        stored.facts,
         id=stored.id,
-        case=key.case,
-        name=facts.name,
-        inputs=facts.inputs,
-        settings=facts.settings,
-        metric=key.metric,
-        unit=facts.unit,
-        category=facts.category,
-        framework=facts.framework,
-        environment=key.environment,
-        machine=content.machines[key.environment],
-        lower_is_better=facts.lower_is_better,
-        command=facts.command,
-        latest=None if latest is None else _known(latest[0]),
-        latest_commit="" if latest is None else latest[1],
+        machine=content.machines[stored.key.environment],
+        latest=value,
+        latest_commit=commit,
     )
 
 
-def point_value(run: StoredRun, median: float, low: float, high: float) -> answers.PointValue:
+def point_value(run: StoredRun, median: float, low: float, high: float) -> PointValue:
     """Returns the figure of a run."""
-    return answers.PointValue(
+    return PointValue(
         run=run.identity,
         commit=run.commit.sha,
         subject=run.commit.subject,
-        time=_when(run),
+        time=run.time,
         branch=run.branch,
         median=median,
-        low=_known(low),
-        high=_known(high),
+        low=low,
+        high=high,
     )
 
 
-def verdict_value(verdict: SessionVerdict) -> answers.VerdictValue:
-    """Returns the verdict of a session."""
-    return answers.VerdictValue(
-        session=verdict.session,
-        verdict=verdict.verdict.value,
-        ratio=_known(verdict.ratio),
-        low=_known(verdict.low),
-        high=_known(verdict.high),
-        blocks=verdict.blocks,
-        a=verdict.a.sha,
-        b=verdict.b.sha,
-        environment=verdict.key.environment,
-        started=verdict.started,
-        all_threads=verdict.all_threads,
-    )
-
-
-def event_value(event: Event, content: Content) -> answers.EventValue:
+def event_value(event: Event, content: Content) -> EventValue:
     """Returns an event, with its series and machine."""
     stored = None if event.series is None else content.series.get(event.series)
     facts = None if stored is None else stored.facts
-    return answers.EventValue(
-        id=event.id,
-        kind=event.kind.value,
-        state=event.state.value,
-        branch=event.branch,
-        series=event.series,
+    return _view(
+        EventValue,
+        event,
         name=facts.name if facts else "",
         inputs=facts.inputs if facts else "",
         metric=stored.key.metric if stored else "",
         unit=facts.unit if facts else "",
-        environment=event.environment,
         machine=content.machines[event.environment],
-        last_good=event.last_good,
-        first_bad=event.first_bad,
-        before=_known(event.before),
-        after=_known(event.after),
-        ratio=_known(event.ratio),
-        low=_known(event.low),
-        high=_known(event.high),
-        method=event.method,
-        count=event.count,
-        is_loss=event.is_loss(facts.lower_is_better if facts else True),
-        committed=_known(content.committed.get(event.first_bad, math.nan)),
-        created=event.created,
-        updated=event.updated,
-        verdicts=list(map(verdict_value, content.evidence.touching(event))),
+        is_worse=event.is_loss(facts.lower_is_better if facts else True),
+        committed=content.committed.get(event.first_bad),
+        verdicts=content.evidence.touching(event),
     )
-
-
-def state_value(state: StateOf) -> answers.StateValue:
-    """Returns a state that an event had."""
-    return answers.StateValue(state=state.state, who=state.who, why=state.why, time=state.time)

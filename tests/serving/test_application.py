@@ -34,7 +34,7 @@ def test_it_answers_with_what_is_in_the_store(client):
     assert (project["name"], project["branches"], project["runs"]) == (PROJECT, ["main"], RUNS)
     runs = get(client, f"{API}/runs?limit=2&offset=1")
     assert runs["total"] == RUNS
-    assert [run["commit"] for run in runs["items"]] == [sha(RUNS - 1), sha(RUNS - 2)]
+    assert [run["commit"]["sha"] for run in runs["items"]] == [sha(RUNS - 1), sha(RUNS - 2)]
     (series,) = get(client, f"{API}/series?text=soft+forw&branch=main")["items"]
     assert (series["latest"], series["latest_commit"]) == (pytest.approx(110.0), sha(RUNS))
     found = get(client, f"{API}/series/{series['id']}")
@@ -46,10 +46,10 @@ def test_it_answers_with_what_is_in_the_store(client):
     # The commit of this number is as many days old, in seconds since 1970.
     assert {(event["machine"], event["committed"]) for event in events} == {("e0", CHANGED * DAY)}
     assert series["machine"] == "e0"
-    assert events[-1]["is_loss"] and events[-1]["ratio"] == 1.1 and events[-1]["low"] is None
+    assert events[-1]["is_worse"] and events[-1]["ratio"] == 1.1 and events[-1]["low"] is None
     detail = get(client, f"{API}/events/{events[-1]['id']}")
     (verdict,) = detail["event"]["verdicts"]
-    assert (verdict["verdict"], verdict["ratio"], verdict["b"]) == ("regressed", 1.1, sha(9))
+    assert (verdict["verdict"], verdict["ratio"], verdict["b"]["sha"]) == ("regressed", 1.1, sha(9))
     assert [verdict] == found["verdicts"] and not events[0]["verdicts"]
     assert [state["state"] for state in detail["states"]] == ["new"]
     (environment,) = get(client, "/api/environments")["items"]

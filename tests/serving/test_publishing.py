@@ -70,7 +70,7 @@ def test_points_are_by_series_and_name_their_runs_once(folder):
     assert latest["figures"][str(softmax["id"])] == [pytest.approx(110.0), 0]
     assert latest["commits"] == [sha(RUNS)]
     found = data_of(part, f"p0/series/{softmax['id']}")
-    assert [(runs[place]["commit"], median) for place, median, *_ in found["points"]] == [
+    assert [(runs[place]["commit"]["sha"], median) for place, median, *_ in found["points"]] == [
         (sha(number), pytest.approx(110.0 if number >= CHANGED else 100.0))
         for number in range(1, RUNS + 1)
     ]

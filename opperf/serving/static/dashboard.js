@@ -81,7 +81,7 @@ function pager(total, offset, go) {
 
 function toneOf(event) {
   if (!["new", "confirmed"].includes(event.state) || event.kind === "machine") return "";
-  return event.is_loss ? "worse" : "better";
+  return event.is_worse ? "worse" : "better";
 }
 
 function eventRow(event) {
@@ -123,7 +123,7 @@ function verdictText(verdict) {
 /** Returns a table of verdicts in a list; nothing without one. */
 function verdictTable(verdicts) {
   const rows = verdicts.map((one) => [verdictWord(one), verdictRatio(one), verdictInterval(one), `${one.blocks}`,
-    sha(one.a), sha(one.b), date(one.started), one.session]);
+    sha(one.a.sha), sha(one.b.sha), date(one.started), one.session]);
   const heads = [["Verdict"], ["B/A", "number"], ["90 % interval", "number"], ["Blocks", "number"], ["A"], ["B"], ["Measured"], ["Session"]];
   return rows.length ? [table("Verdicts: measured in turn by opperf ab", heads, rows)] : [];
 }
@@ -172,8 +172,8 @@ async function drawSeries(here) {
 
 async function drawRuns({ project, branch, filter }) {
   const found = await ask(`projects/${encodeURIComponent(project)}/runs`, { branch, ...filter, limit: SIZE });
-  const rows = found.items.map((run) => [run.id, sha(run.commit), date(run.time), run.branch, run.is_dirty ? "dirty" : "",
-    `${run.figures}`, run.source, run.subject]);
+  const rows = found.items.map((run) => [run.identity, sha(run.commit.sha), date(run.commit.time ?? run.started), run.branch, run.is_dirty ? "dirty" : "",
+    `${run.figures}`, run.source, run.commit.subject ?? ""]);
   return [table("Runs", [["Run"], ["Commit"], ["Date"], ["Branch"], ["Tree"], ["Figures", "number"], ["From"], ["Subject", "soft"]], rows),
     pager(found.total, filter.offset, (offset) => choose({ offset }))];
 }

@@ -93,8 +93,8 @@ async function findSeries(project, number, { branch }) {
   const [found, runs, { events }] = await Promise.all(
     [load(`${project.folder}/series/${wanted}`), load(`${project.folder}/runs`), load(`${project.folder}/events`)]);
   const points = found.points.map(([place, median, low, high]) => {
-    const { id, commit, subject, time, branch: own } = rowsOf(runs)[place];
-    return { run: id, commit, subject, time, branch: own, median, low, high };
+    const { identity, commit, started, branch: own } = rowsOf(runs)[place];
+    return { run: identity, commit: commit.sha, subject: commit.subject ?? "", time: commit.time ?? started, branch: own, median, low, high };
   }).filter(ofBranch(branch));
   const last = points[points.length - 1];
   return {
