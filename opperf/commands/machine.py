@@ -11,15 +11,11 @@ from opperf.results.messages import tell
 @command(DoctorRequest)
 def doctor(request: DoctorRequest) -> int:
     """Report what makes timings noisy on this machine, why, and the command that fixes it."""
-    from opperf.reports.formats import json_of
-    from opperf.reports.machine_health import print_findings
-    from opperf.results.text import terminal_width
+    from opperf.reports.machine_health import report_of
+    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
-    if request.json:
-        print(json_of(found), end="")
-    else:
-        print_findings(found.findings, terminal_width())
+    write_reports(report_of(found), request.outputs)
     warned = any(finding.level == "warn" for finding in found.findings)
     return FOUND if warned and request.strict else 0
 
@@ -29,12 +25,8 @@ def frameworks(request: FrameworksRequest) -> int:
     """List the frameworks that opperf can measure: installed versions, and the command that
     installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
     namespaces and categories."""
-    from opperf.reports.formats import json_of
-    from opperf.reports.known_frameworks import print_frameworks
+    from opperf.reports.known_frameworks import report_of
+    from opperf.reports.writing import write_reports
 
-    found = request.run(tell)
-    if request.json:
-        print(json_of(found), end="")
-    else:
-        print_frameworks(found, in_detail=bool(request.names))
+    write_reports(report_of(request.run(tell), bool(request.names)), request.outputs)
     return 0

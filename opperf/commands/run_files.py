@@ -115,16 +115,14 @@ def runs(request: RunsRequest) -> int:
     before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
     of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
     from opperf.plurals import pluralize
-    from opperf.reports.formats import json_of
-    from opperf.reports.kept_runs import print_kept, row_of
+    from opperf.reports.kept_runs import report_of
+    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
     if request.delete:
         print(f"deleted {pluralize(len(found), 'run')}")
-    elif request.json:
-        print(json_of(list(map(row_of, found))), end="")
     else:
-        print_kept(found)
+        write_reports(report_of(found), request.outputs)
     return 0
 
 

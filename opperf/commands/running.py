@@ -13,17 +13,19 @@ from opperf.execution.progress import make_progress
 from opperf.experiments.repeating import command_of_case
 from opperf.model import Run, Status
 from opperf.reports import replays
+from opperf.reports.formats import REPORT, TEXT, formats_of
 from opperf.reports.replays import replayed
-from opperf.reports.run_plans import cases_table
+from opperf.reports.run_plans import plan_report
 from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wrap_all
 from opperf.reports.summary import nothing_measured, summarise
 from opperf.reports.text import write_text
+from opperf.reports.writing import write_reports
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.running import EndedRun, InterruptedRun, Watch, perform
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, wrapped_profiles_of
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT
+from opperf.results.output import STDOUT, Output
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.text import terminal_width
 from opperf.results.verifications import is_failed
@@ -41,7 +43,7 @@ def nothing(text: str) -> None:
 
 def watch_of(request: ResolvedRun) -> Watch:
     """Returns what prints what a run tells: results beside lines only where these go to a file."""
-    for_results = request.output == STDOUT or request.lists_lines
+    for_results = request.output == STDOUT or request.list_format
     announce = partial(tell, stream=sys.stderr if for_results else sys.stdout)
     progress = partial(make_progress, sys.stderr, quiet=request.quiet, bar=request.bar)
     if request.quiet:
@@ -68,11 +70,13 @@ def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
 def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
     """Prints a plan that is not measured: its cases, or the commands of experiments."""
     work = ended.work
-    if request.list_only and request.lists_lines and not isinstance(work.begun, Run):
+    if request.list_format == "jsonl" and not isinstance(work.begun, Run):
         for line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
             sys.stdout.write(encode_line(line).decode())
     elif request.list_only:
-        print(cases_table(work.plan.cases, work.plan.excluded, terminal_width()))
+        report = plan_report(work.plan.cases, work.plan.excluded)
+        name = request.list_format if request.list_format in formats_of(REPORT) else TEXT
+        write_reports(report, [Output(STDOUT, name)])
     elif request.source.repeats:
         for case in work.remaining:
             print(command_of_case(case, ended.interpreters))

@@ -1,19 +1,19 @@
-"""Benches of suite files as text: their table, what they lack, and the values of one."""
+"""Reports on benches of suite files: their table, what they lack, and the values of one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.environments.building import installed
 from opperf.environments.specification import EnvironmentSpec
 from opperf.plurals import pluralize
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import terminal_width
+from opperf.reports.fields import GENERAL, LABEL, TEXT, WORD, Field, rows_of, table_of
+from opperf.reports.model import Report, Section
 from opperf.suites.bench import Bench, Plan
 from opperf.suites.resolving import Suite
 from opperf.suites.system import obstacles
@@ -71,39 +71,51 @@ def _plan(bench: Bench) -> str:
     return f"{processes} x {bench.num_machines}" if bench.num_machines > 1 else processes
 
 
-CELLS: dict[str, Callable[[Bench], str]] = {
-    "Bench": lambda bench: bench.name,
-    "Enabled": lambda bench: "yes" if bench.enabled else "no",
-    "Weight": lambda bench: f"{bench.weight:g}",
-    "Runs": lambda bench: f"{bench.workload}: {', '.join(map(_short, bench.content))}",
-    "Plan": _plan,
-    "Group": lambda bench: bench.group,
-    "Tags": lambda bench: ", ".join(bench.tags),
-    "Matrix": lambda bench: ", ".join(f"{key}={value}" for key, value in bench.point.items()),
-}
-"""Columns of the table; those that are empty for all benches are not shown."""
-
-
 def _short(word: str) -> str:
     """Returns the last part of a path, and any other word as it is."""
     return Path(word).name if word.startswith("/") else word
 
 
-def table_of(benches: Sequence[Bench]) -> str:
-    """Returns the table of benches."""
-    columns = [
-        Column(
-            title,
-            cells,
-            is_text=title != "Weight",
-            extra=int(title in ("Runs", "Plan")),
-            wraps=title == "Tags",
-            is_whole=title not in ("Runs", "Tags", "Matrix"),
-        )
-        for title, read in CELLS.items()
-        if any(cells := [read(bench) for bench in benches])
-    ]
-    return table_text(columns, terminal_width())
+COLUMNS: tuple[Field[Bench], ...] = (
+    Field("name", "Bench", LABEL, lambda bench: bench.name),
+    Field(
+        "enabled",
+        "Enabled",
+        LABEL,
+        lambda bench: bench.enabled,
+        lambda bench: "yes" if bench.enabled else "no",
+    ),
+    Field("weight", "Weight", GENERAL, lambda bench: bench.weight),
+    Field(
+        "runs",
+        "Runs",
+        WORD,
+        lambda bench: f"{bench.workload}: {', '.join(map(_short, bench.content))}",
+        extra=1,
+    ),
+    Field("plan", "Plan", LABEL, _plan, extra=1, is_optional=True),
+    Field("group", "Group", LABEL, lambda bench: bench.group, is_optional=True),
+    Field("tags", "Tags", TEXT, lambda bench: bench.tags, is_optional=True),
+    Field(
+        "matrix",
+        "Matrix",
+        WORD,
+        lambda bench: ", ".join(f"{key}={value}" for key, value in bench.point.items()),
+        is_optional=True,
+    ),
+)
+
+
+def report_of(suite: Suite) -> Report:
+    """Returns the benches of a suite."""
+    benches = suite.benches
+    return Report(
+        "suite list",
+        "",
+        (Section(table=table_of(COLUMNS, benches)), Section(prose=[enabled_text(suite)])),
+        [bench_row(bench, suite) for bench in benches],
+        *rows_of(COLUMNS, benches),
+    )
 
 
 def described(bench: Bench) -> str:
@@ -157,14 +169,38 @@ ALWAYS = ("content", "group", "enabled", "weight")
 """Fields that are shown also where no file has them."""
 
 
-def values_of(bench: Bench) -> str:
-    """Returns the table of a bench's values, each with the place that it is from."""
-    rows = list(_rows(bench))
-    columns = [
-        Column(title, [row[index] for row in rows], wraps=title == "Value", is_whole=title == "Key")
-        for index, title in enumerate(("Key", "Value", "From"))
-    ]
-    return table_text(columns, terminal_width())
+class BenchValue(NamedTuple):
+    """A value of a bench, and the place that it is from."""
+
+    key: str
+    value: str
+    place: str
+
+
+VALUE_FIELDS: tuple[Field[BenchValue], ...] = (
+    Field("key", "Key", LABEL, lambda row: row.key),
+    Field("value", "Value", TEXT, lambda row: row.value),
+    Field("from", "From", WORD, lambda row: row.place),
+)
+
+
+def bench_report(
+    suite: Suite, bench: Bench, environment: EnvironmentSpec, commands: Sequence[str]
+) -> Report:
+    """Returns what a bench runs, as commands to paste, and its values."""
+    rows = [BenchValue(*row) for row in _rows(bench)]
+    sources = {path: str(at) for path, at in bench.locations.items()}
+    return Report(
+        "suite show",
+        "",
+        (
+            Section(prose=[f"{bench.name}: {described(bench)}"], code=commands),
+            Section(prose=list(remarks_on(bench, suite, environment))),
+            Section(table=table_of(VALUE_FIELDS, rows, is_ranked=True)),
+        ),
+        {**bench_row(bench, suite), "commands": commands, "locations": sources},
+        *rows_of(VALUE_FIELDS, rows),
+    )
 
 
 def _rows(bench: Bench) -> Iterator[tuple[str, str, str]]:

@@ -47,6 +47,9 @@ class ColumnKind:
 NAME = ColumnKind(is_name=True)
 """A name of code, such as an operator's."""
 
+LONG_NAME = ColumnKind(is_name=True, wraps=True)
+"""A name of code that may take several lines."""
+
 LABEL = ColumnKind(is_whole=True)
 """A word of few letters, such as a category."""
 
@@ -59,13 +62,16 @@ TEXT = ColumnKind(wraps=True)
 NUMBER = ColumnKind(is_number=True)
 
 
-def _shown(write: Callable[[Any], str], none: str = "") -> ColumnKind:
-    return ColumnKind(lambda value: none if value is None else write(value), is_number=True)
+def number(write: Callable[[Any], str]) -> ColumnKind:
+    """Returns the kind of numbers that tables write so."""
+    return ColumnKind(lambda value: "" if value is None else write(value), is_number=True)
 
 
-COUNT = _shown("{:,}".format)
+COUNT = number("{:,}".format)
 
-PERCENT = _shown(lambda share: f"{100 * share:.1f} %")
+GENERAL = number("{:g}".format)
+
+PERCENT = number(lambda share: f"{100 * share:.1f} %")
 """A share of 1."""
 
 

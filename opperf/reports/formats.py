@@ -40,6 +40,9 @@ SESSION = "session"
 REPORT = "report"
 """Reports of commands."""
 
+TEXT = "text"
+"""The format of terminals."""
+
 DRAWN = "drawn report"
 """Reports that have a flame graph."""
 

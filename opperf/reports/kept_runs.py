@@ -1,15 +1,15 @@
-"""The kept runs as `opperf runs` lists them: a table, and rows of JSON."""
+"""The report of `opperf runs`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from opperf.plurals import pluralize
+from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, objects_of, rows_of, table_of
+from opperf.reports.model import Report, Section
 from opperf.results.kept import KeptRun, kept_runs, local_time, runs_folder
 from opperf.results.kept_facts import RunFacts, read_facts
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import terminal_width, wrap
 
 SHOWN_OPERATORS = 4
 """Most operators of a run that the table names: more take several lines of a terminal."""
@@ -42,69 +42,63 @@ def read_kept() -> list[KeptFacts]:
     return found
 
 
-def print_kept(found: Sequence[KeptFacts]) -> None:
-    """Prints a table of runs, their number and size."""
-    width = terminal_width()
-    if found:
-        print(table_text(_columns(found), width))
-    size = sum(entry.facts.size for entry in found) / 1e6
-    what = pluralize(len(found), "run") if found else "no run"
-    closing = f"{what}, {size:.1f} MB, in {runs_folder()}"
-    print(("\n" if found else "") + (closing if width is None else wrap(closing, width)))
-
-
-FIELDS: dict[str, Callable[[KeptFacts], str]] = {
-    "Run": lambda found: found.run.name,
-    "Place": lambda found: found.place,
-    "Kind": lambda found: found.facts.kind,
-    "Time": lambda found: local_time(found.run.time),
-    "Framework": lambda found: ", ".join(found.facts.frameworks),
-    "Operators": lambda found: _operators_text(found.facts.operators),
-    "Cases": lambda found: str(found.facts.count),
-    "State": lambda found: found.state,
-    "Labels": lambda found: ", ".join(f"{key}={one}" for key, one in found.facts.labels.items()),
-    "Command": lambda found: found.facts.command,
-}
-"""Columns of the table; those that are empty for all runs are not shown."""
-
-CUT, WRAPPED = ("Labels", "Command"), "Operators"
-"""Columns that a narrow terminal cuts, and that whose texts take several lines."""
-
-
-def _columns(found: Sequence[KeptFacts]) -> list[Column]:
-    return [
-        Column(
-            title,
-            cells,
-            is_text=title != "Cases",
-            extra=int(title == "Command"),
-            is_whole=title not in (*CUT, WRAPPED),
-            wraps=title == WRAPPED,
-        )
-        for title, read in FIELDS.items()
-        if any(cells := [read(entry) for entry in found])
-    ]
-
-
-def _operators_text(names: Sequence[str]) -> str:
+def _operators_text(found: KeptFacts) -> str:
+    names = found.facts.operators
     more = len(names) - SHOWN_OPERATORS
     return ", ".join(names[:SHOWN_OPERATORS]) + (f" and {more} more" if more > 0 else "")
 
 
-def row_of(found: KeptFacts) -> dict[str, Any]:
-    """Returns what JSON has of a run."""
-    facts = found.facts
-    return {
-        "id": found.run.id,
-        "place": found.place,
-        "kind": facts.kind,
-        "path": str(found.run.path),
-        "time": found.run.time.isoformat(timespec="seconds"),
-        "started": facts.started,
-        "state": found.state or "finished",
-        "frameworks": facts.frameworks,
-        "operators": facts.operators,
-        "cases": facts.count,
-        "labels": facts.labels,
-        "command": facts.command,
-    }
+def _labels_text(found: KeptFacts) -> str:
+    return ", ".join(f"{key}={one}" for key, one in found.facts.labels.items())
+
+
+FIELDS: tuple[Field[KeptFacts], ...] = (
+    Field("id", "Run", LABEL, lambda found: found.run.id, lambda found: found.run.name),
+    Field("place", "Place", LABEL, lambda found: found.place, is_optional=True),
+    Field("kind", "Kind", LABEL, lambda found: found.facts.kind),
+    Field("path", None, TEXT, lambda found: str(found.run.path)),
+    Field(
+        "time",
+        "Time",
+        LABEL,
+        lambda found: found.run.time.isoformat(timespec="seconds"),
+        lambda found: local_time(found.run.time),
+    ),
+    Field("started", None, TEXT, lambda found: found.facts.started),
+    Field("frameworks", "Framework", LABEL, lambda found: found.facts.frameworks, is_optional=True),
+    Field(
+        "operators",
+        "Operators",
+        TEXT,
+        lambda found: found.facts.operators,
+        _operators_text,
+        is_optional=True,
+    ),
+    Field("cases", "Cases", NUMBER, lambda found: found.facts.count),
+    Field(
+        "state",
+        "State",
+        LABEL,
+        lambda found: found.state or "finished",
+        lambda found: found.state,
+        is_optional=True,
+    ),
+    Field(
+        "labels", "Labels", WORD, lambda found: found.facts.labels, _labels_text, is_optional=True
+    ),
+    Field("command", "Command", WORD, lambda found: found.facts.command, extra=1, is_optional=True),
+)
+
+
+def report_of(found: Sequence[KeptFacts]) -> Report:
+    """Returns the runs, with their number and size."""
+    size = sum(entry.facts.size for entry in found) / 1e6
+    what = pluralize(len(found), "run") if found else "no run"
+    closing = f"{what}, {size:.1f} MB, in {runs_folder()}"
+    return Report(
+        "runs",
+        "",
+        (Section(table=table_of(FIELDS, found)), Section(prose=[closing])),
+        objects_of(FIELDS, found),
+        *rows_of(FIELDS, found),
+    )

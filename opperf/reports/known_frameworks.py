@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import SweptVersion, is_installed, package_version
-from opperf.results.messages import tell
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import terminal_width, wrap
+from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, rows_of, table_of
+from opperf.reports.model import Fact, Report, Section
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -36,22 +33,35 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     """The result of a sweep with each tested version, where it is asked."""
 
 
-HEADERS = ("Framework", "Version", "Tested", "Offers", "To do")
+def _to_do(one: FrameworkRow) -> str:
+    pointer = f": opperf frameworks {one.name} has what it lacks" if one.warning else ""
+    return one.advice or one.warning + pointer
 
-WRAPPED = ("Offers", "To do")
 
-VERSION_COLUMNS = (
-    ("Version", "version", True),
-    ("Python", "python", True),
-    ("Operators", "operators", False),
-    ("Measured", "measured", False),
-    ("Cases", "cases", False),
-    ("Most of each", "configurations", False),
-    ("Skipped", "skipped", False),
-    ("Failed", "failed", False),
-    ("Date", "date", True),
+def version_text(one: FrameworkRow) -> str:
+    """Returns which version is installed, if any."""
+    return (one.version or "unknown") if one.installed else "not installed"
+
+
+FIELDS: tuple[Field[FrameworkRow], ...] = (
+    Field("framework", "Framework", LABEL, lambda one: one.name),
+    Field("version", "Version", LABEL, lambda one: one.version, version_text, is_optional=True),
+    Field("tested", "Tested", LABEL, lambda one: " to ".join(one.tested or ()), is_optional=True),
+    Field("offers", "Offers", TEXT, lambda one: one.offers, is_optional=True),
+    Field("to_do", "To do", TEXT, _to_do, is_optional=True),
 )
-"""Columns of the tested versions: heading, field, and whether it is text."""
+
+VERSION_FIELDS: tuple[Field[SweptVersion], ...] = (
+    Field("version", "Version", WORD, lambda row: row.version),
+    Field("python", "Python", WORD, lambda row: row.python),
+    Field("operators", "Operators", NUMBER, lambda row: row.operators),
+    Field("measured", "Measured", NUMBER, lambda row: row.measured),
+    Field("cases", "Cases", NUMBER, lambda row: row.cases),
+    Field("configurations", "Most of each", NUMBER, lambda row: row.configurations),
+    Field("skipped", "Skipped", NUMBER, lambda row: row.skipped),
+    Field("failed", "Failed", NUMBER, lambda row: row.failed),
+    Field("date", "Date", WORD, lambda row: row.date),
+)
 
 
 def known_frameworks() -> list[FrameworkRow]:
@@ -59,28 +69,17 @@ def known_frameworks() -> list[FrameworkRow]:
     return [describe_framework(name) for name in sorted(available())]
 
 
-def print_frameworks(found: Sequence[FrameworkRow], in_detail: bool) -> None:
-    """Prints a table of frameworks, or what each of them has."""
-    width = terminal_width()
+def report_of(found: Sequence[FrameworkRow], in_detail: bool) -> Report:
+    """Returns a table of frameworks, or what each of them has."""
     if in_detail:
-        print("\n\n".join(details(framework, width) for framework in found))
-        return
-    print(frameworks_table(found, width))
-    print(f"\nDefault framework: {default_framework()}")
-    tell("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME", sys.stdout)
-
-
-def frameworks_table(found: Sequence[FrameworkRow], width: int | None) -> str:
-    """Returns the table of the frameworks, whose long texts take several lines of a terminal."""
-    cells = zip(*map(table_row, found), strict=True)
-    return table_text(
-        [
-            Column(title, column, wraps=title in WRAPPED, is_whole=title not in WRAPPED)
-            for title, column in zip(HEADERS, cells, strict=True)
-            if any(column)
-        ],
-        width,
-    )
+        sections = [section for one in found for section in _details(one)]
+    else:
+        closing = (
+            f"Default framework: {default_framework()}",
+            "Devices, dtypes, profilers and more of a framework: opperf frameworks NAME",
+        )
+        sections = [Section(table=table_of(FIELDS, found)), Section(prose=closing)]
+    return Report("frameworks", "", sections, found, *rows_of(FIELDS, found))
 
 
 def describe_framework(name: str) -> FrameworkRow:
@@ -106,33 +105,20 @@ def describe_framework(name: str) -> FrameworkRow:
     )
 
 
-def table_row(one: FrameworkRow) -> tuple[str, str, str, str, str]:
-    """Returns the cells of the table."""
-    version = (one.version or "unknown") if one.installed else "not installed"
-    tested = " to ".join(one.tested or ())
-    pointer = f": opperf frameworks {one.name} has what it lacks" if one.warning else ""
-    return one.name, version, tested, one.offers, one.advice or one.warning + pointer
-
-
-def details(one: FrameworkRow, width: int | None) -> str:
-    """A framework and what it has, a paragraph for each setting and group of operators."""
-    _, version, *_ = table_row(one)
+def _details(one: FrameworkRow) -> Iterator[Section]:
+    """Yields a framework and what it has: a line for each setting and group of operators, and a row
+    for each tested version."""
     advice = one.advice or one.warning + (lacking(one) if one.warning and one.choices else "")
-    column = max(map(len, one.choices), default=0) + 2
-    paragraphs = [
-        textwrap.fill(
-            ", ".join(words),
-            width or sys.maxsize,
-            initial_indent=name.ljust(column),
-            subsequent_indent=" " * column,
-            break_long_words=False,
-            break_on_hyphens=False,
+    yield Section(
+        f"{one.name} {version_text(one)}",
+        prose=[advice] if advice else (),
+        facts=[Fact(name, "", ", ".join(words)) for name, words in one.choices.items()],
+    )
+    if one.tested_versions:
+        yield Section(
+            "A sweep over all operators with each tested version",
+            table=table_of(VERSION_FIELDS, one.tested_versions),
         )
-        for name, words in one.choices.items()
-    ]
-    wrapped = wrap(advice, width) if advice and width else advice
-    tested = [versions_table(one.tested_versions, width)] if one.tested_versions else []
-    return "\n".join([f"{one.name} {version}", *filter(None, [wrapped]), *paragraphs, *tested])
 
 
 def lacking(one: FrameworkRow) -> str:
@@ -140,17 +126,3 @@ def lacking(one: FrameworkRow) -> str:
     if "missing" in one.choices:
         return "; opperf uses names that it lacks, which are under missing"
     return "; it has all names without a public interface that opperf uses"
-
-
-def text_of(value: object) -> str:
-    """Returns the text of a cell, empty for None."""
-    return "" if value is None else str(value)
-
-
-def versions_table(rows: Sequence[SweptVersion], width: int | None) -> str:
-    """Returns a table of what came of a sweep with each version."""
-    columns = [
-        Column(title, [text_of(getattr(row, field)) for row in rows], is_text=is_text)
-        for title, field, is_text in VERSION_COLUMNS
-    ]
-    return f"\nA sweep over all operators with each tested version:\n{table_text(columns, width)}"

@@ -1,4 +1,4 @@
-"""The table of cases, and the announcement of a run before it is measured."""
+"""The report of planned cases, and the announcement of a run before it is measured."""
 
 from __future__ import annotations
 
@@ -8,42 +8,45 @@ from pathlib import Path
 from opperf.metrics import instruments_of
 from opperf.model import DECLARED, DEFAULTS, Case, ModelTarget, Settings, Wrapping
 from opperf.plurals import pluralize
+from opperf.reports.fields import LABEL, LONG_NAME, TEXT, WORD, Field, objects_of, rows_of, table_of
+from opperf.reports.model import Report, Section
 from opperf.results.kept import display
 from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import point_text, sweep_text, swept_labels
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import inputs_text, wrap
+from opperf.results.text import inputs_text
 
 
-def cases_table(cases: Sequence[Case], excluded: Collection[str], width: int | None = None) -> str:
-    """Returns a table of the cases. The inputs come last, as they may be long."""
-    names = differing_settings(cases)
-    sources = [case.source_id for case in cases]
-    points = [point_text(case.point) for case in cases]
-    columns = [
-        Column(noun_of(cases).capitalize(), [case.label for case in cases], wraps=True),
-        Column("Category", [case.category for case in cases], extra=1, is_whole=True),
-        Column("Rule", [case.origin for case in cases], extra=1, is_whole=True),
-        Column("Id", [case.id for case in cases], is_text=False),
-        *([Column("Id in the file", sources, is_text=False)] if any(sources) else []),
-        *(
-            [Column("Settings", [settings_text(case, names) for case in cases], wraps=True)]
-            if names
-            else []
+def plan_report(cases: Sequence[Case], excluded: Collection[str]) -> Report:
+    """Returns the report of cases that are not measured. The inputs come last, as they may be
+    long."""
+    names, noun = differing_settings(cases), noun_of(cases)
+    fields: tuple[Field[Case], ...] = (
+        Field("operator", noun.capitalize(), LONG_NAME, lambda case: case.label),
+        Field("category", "Category", LABEL, lambda case: case.category, extra=1),
+        Field("rule", "Rule", LABEL, lambda case: case.origin, extra=1),
+        Field("id", "Id", LABEL, lambda case: case.id),
+        Field("source_id", "Id in the file", LABEL, lambda case: case.source_id, is_optional=True),
+        Field(
+            "settings",
+            "Settings" if names else None,
+            TEXT,
+            lambda case: settings_text(case, names),
         ),
-        *([Column("Sweep", points)] if any(points) else []),
-        Column("Inputs", [inputs_text(case) for case in cases], wraps=True),
-    ]
-    text = table_text(columns, width)
+        Field("sweep", "Sweep", WORD, lambda case: point_text(case.point), is_optional=True),
+        Field("inputs", "Inputs", TEXT, inputs_text),
+    )
     operators = len({case.label for case in cases})
-    noun = noun_of(cases)
-    lines = ["", f"{pluralize(len(cases), 'case')} of {pluralize(operators, noun)}"]
+    closing = [f"{pluralize(len(cases), 'case')} of {pluralize(operators, noun)}"]
     if excluded:
-        lines.append(
-            f"No benchmark for {pluralize(len(excluded), 'operator')}: "
-            + ", ".join(sorted(excluded))
-        )
-    return "\n".join([text, *(wrap(line, width) if width else line for line in lines)])
+        lacking = pluralize(len(excluded), "operator")
+        closing.append(f"No benchmark for {lacking}: {', '.join(sorted(excluded))}")
+    return Report(
+        "run",
+        "",
+        (Section(table=table_of(fields, cases)), Section(prose=closing)),
+        {"cases": objects_of(fields, cases), "excluded": sorted(excluded)},
+        *rows_of(fields, cases),
+    )
 
 
 def announcement(

@@ -64,9 +64,9 @@ def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
     longest_label = max(len(fact.label) for fact in facts)
     abouts = max(len(fact.about) for fact in facts)
     if not abouts or not any(fact.name for fact in facts):
-        gap = " " * (terminal.GAP if abouts else 1)
-        lines = (f"{fact.label:<{longest_label}}{gap}{fact.name}{fact.about}" for fact in facts)
-        return [wrap(line, width) if width else line for line in lines]
+        begin = longest_label + (terminal.GAP if abouts else 1)
+        lines = (f"{fact.label:<{begin}}{fact.name}{fact.about}" for fact in facts)
+        return [wrap(line, width, begin) if width else line for line in lines]
     labels = longest_label + terminal.GAP
     shown = fit_paths([fact.name for fact in facts], labels + terminal.GAP + abouts, width)
     longest = max(map(len, shown)) + terminal.GAP

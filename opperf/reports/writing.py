@@ -4,6 +4,7 @@ export`, and `opperf.export(path, "bencher")`."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,13 @@ import msgspec
 from opperf.errors import OutputError, RunFileError, UsageError, unknown
 from opperf.folders import part_folder
 from opperf.model import Run, Status
-from opperf.reports.formats import DRAWN, RUN, format_named, formats_of, function_of, json_of
+from opperf.reports.formats import DRAWN, RUN, TEXT, format_named, formats_of, function_of, json_of
 from opperf.reports.model import Report
 from opperf.results.opperf_json import ids_by_operator, meanings
 from opperf.results.output import STDOUT, Output, replace_all, sidecar, unwritable, write_report
 from opperf.results.run_files import locate
 from opperf.results.runfile import encode_line, lines_of, read_run
+from opperf.results.terminal import GAP
 from opperf.results.text import terminal_width
 
 
@@ -109,12 +111,44 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
     }
 
 
+STYLES = {"worse": "bold yellow", "better": "green", "open": "dim"}
+"""Styles of a terminal, by the tone of a cell."""
+
+
 def write_reports(report: Report, outputs: Iterable[Output]) -> None:
     """Writes a report to each output, or prints it. Raises `OutputError`."""
     for path, name in outputs:
-        format = format_named(name, DRAWN)
         width = terminal_width() if path == STDOUT else None
-        write_report(path, format.write_report(report, width))
+        text = format_named(name, DRAWN).write_report(report, width)
+        if width is not None and name == TEXT:
+            _print_coloured(text, report)
+        else:
+            write_report(path, text)
+
+
+def _print_coloured(text: str, report: Report) -> None:
+    """Prints a report to a terminal, with the words that have a tone in colour."""
+    cells = (
+        cell
+        for section in report.sections
+        if section.table is not None
+        for column in section.table.columns
+        for cell in column.cells
+    )
+    styles = {str(cell.value): STYLES[cell.tone] for cell in cells if cell.tone}
+    if not styles:
+        print(text, end="")
+        return
+    # Costs some 50 ms to import, and only a terminal shows it.
+    from rich.console import Console
+    from rich.text import Text
+
+    coloured = Text(text)
+    for word, style in styles.items():
+        # Words are between gaps only in tables.
+        pattern = rf"(?m)(?<= {{{GAP}}}){re.escape(word)}(?= {{{GAP}}}|$)"
+        coloured.highlight_regex(pattern, style)
+    Console(highlight=False).print(coloured, soft_wrap=True, end="")
 
 
 @dataclass(frozen=True)

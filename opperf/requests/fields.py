@@ -93,8 +93,6 @@ def count_option(spellings: str, help: str, section: str) -> Option:
     return number_option(spellings, help, "N", section, low=1)
 
 
-AsJson = Annotated[bool, Option("--json", "Print JSON.", section=OUTPUT)]
-
 Framework = Annotated[
     str,
     Option(

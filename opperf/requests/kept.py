@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.errors import UsageError
 from opperf.requests.declaring import Option, Request, Say, argument
-from opperf.requests.fields import AsJson, Store, number_option
+from opperf.requests.fields import Store, number_option
+from opperf.requests.outputs import JsonRequest
 from opperf.requests.parsers import parse_labels, parse_moment, split_commas
 
 if TYPE_CHECKING:
     from opperf.reports.kept_runs import KeptFacts
 
 
-class RunsRequest(Request, frozen=True, kw_only=True):
+class RunsRequest(JsonRequest, frozen=True, kw_only=True):
     """Finds the runs and sessions that opperf keeps, and deletes them if asked."""
 
     names: Annotated[tuple[str, ...], argument("[OPERATOR|@RUN]...", gather=split_commas)] = ()
@@ -64,7 +65,6 @@ class RunsRequest(Request, frozen=True, kw_only=True):
         bool, Option("--delete", "Delete the runs that are found, with --all every one.")
     ] = False
     everything: Annotated[bool, Option("--all", "With --delete alone: all kept runs.")] = False
-    json: AsJson = False
 
     def run(self, say: Say) -> list[KeptFacts]:
         """Returns the runs that are chosen, the latest first; with `delete` those that are deleted.
@@ -80,6 +80,7 @@ class RunsRequest(Request, frozen=True, kw_only=True):
             raise UsageError("--all is for --delete without a choice of runs")
         if self.delete and not (chooses or self.everything):
             raise UsageError("--delete needs a choice of runs, e.g. @ID or --until 30d, or --all")
+        self.check_outputs()
         found = list(filter(self._has, read_kept()))
         if not self.delete:
             return found

@@ -9,8 +9,9 @@ import msgspec
 
 from opperf.frameworks import variables_of
 from opperf.frameworks.mentioned import choose_framework, report_choice
-from opperf.requests.declaring import ENDING, Option, Request, Say, argument
-from opperf.requests.fields import AsJson, Framework, number_option
+from opperf.requests.declaring import ENDING, Option, Say, argument
+from opperf.requests.fields import Framework, number_option
+from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:
     from opperf.machine.health.finding import Finding
@@ -25,7 +26,7 @@ JITTER_S = 5.0
 """Duration of the jitter test: what disturbs a run of minutes occurs in it."""
 
 
-class DoctorRequest(Request, frozen=True, kw_only=True):
+class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
     """Finds what makes timings noisy on this machine."""
 
     seconds: Annotated[
@@ -42,7 +43,6 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
     strict: Annotated[
         bool, Option("--strict", "Exit with 1 if there is any warning.", section=ENDING)
     ] = False
-    json: AsJson = False
     framework: Framework = ""
 
     def run(self, say: Say) -> Health:
@@ -50,6 +50,7 @@ class DoctorRequest(Request, frozen=True, kw_only=True):
         # Help and completion do without the import.
         from opperf.machine.kernel import this_machine
 
+        self.check_outputs()
         choice = choose_framework(self.framework)
         report_choice(choice, say)
         return examine_health(this_machine(variables_of(choice.name)), self.seconds, say)
@@ -105,17 +106,17 @@ def instructions_finding() -> Finding:
     return Finding("instructions", state, "ok", EXPLAINED)
 
 
-class FrameworksRequest(Request, frozen=True, kw_only=True):
+class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
     """Describes the known frameworks, or named ones with what they have."""
 
     names: Annotated[tuple[str, ...], argument("[NAME]...")] = ()
-    json: AsJson = False
 
     def run(self, say: Say) -> list[FrameworkRow]:
         """Returns a row for each. Raises `UsageError` for an unknown name."""
         # Help and completion do without the import.
         from opperf.reports.known_frameworks import describe_framework, known_frameworks
 
+        self.check_outputs()
         if not self.names:
             return known_frameworks()
         return [_with_details(describe_framework(name)) for name in self.names]

@@ -139,6 +139,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
 EXTENSIONS = {
     ".csv": "csv",
     ".txt": "text",
+    ".xml": "junit",
     **{f".{name}": name for name in ("md", "png", "svg", "html", "json", "jsonl")},
 }
 """Formats that the extension of an output means."""
@@ -151,8 +152,10 @@ TABLES = ("speedup", "latest", "latest_grouped", "histogram")
 FAILURES, RECORDS = "failures", "records"
 
 FORMATS_OF = {
-    **dict.fromkeys(TABLES, ("csv", "tab", "text", "md", *IMAGES)),
-    FAILURES: ("text", "md", "html", "csv", "json"),
+    **dict.fromkeys(
+        TABLES, ("csv", "tab", "text", "md", "json", "html-fragment", "junit", *IMAGES)
+    ),
+    FAILURES: ("text", "md", "html", "html-fragment", "csv", "json", "junit"),
     RECORDS: ("csv", "jsonl"),
 }
 """The formats of each report, the default first."""
@@ -179,7 +182,20 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         ),
     ] = "speedup"
     output_format: Annotated[
-        Literal["csv", "tab", "text", "md", "png", "svg", "html", "json", "jsonl"] | None,
+        Literal[
+            "csv",
+            "tab",
+            "text",
+            "md",
+            "png",
+            "svg",
+            "html",
+            "html-fragment",
+            "json",
+            "jsonl",
+            "junit",
+        ]
+        | None,
         Option(
             "-f --format",
             "tab is a grid of text with two decimals; png, svg and html are charts, but html of "

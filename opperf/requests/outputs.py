@@ -106,6 +106,11 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
     """What its formats write: `REPORT` or `DRAWN`."""
 
     @property
+    def default_format(self) -> str:
+        """That of files without an extension, where none is named."""
+        return "text"
+
+    @property
     def outputs(self) -> tuple[Output, ...]:
         """The files, each with the format of its extension, or else that which is named. Raises
         `UsageError` for an extension of none, one that contradicts the only name, and for a file
@@ -117,7 +122,12 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
         # Where a file without an extension needs the format, it is of that alone.
         is_needed = any(not path.suffix for path in files)
         return tuple(
-            output_of(path, "" if is_needed and path.suffix else self.output_format, self.reported)
+            output_of(
+                path,
+                "" if is_needed and path.suffix else self.output_format,
+                self.reported,
+                self.default_format,
+            )
             for path in files
         )
 
@@ -126,6 +136,16 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
         files = tuple(filter(Path.is_file, inputs))
         for path, _ in self.outputs:
             check_output(path, self.overwrite or may_replace, files)
+
+
+class JsonRequest(ReportedRequest, frozen=True, kw_only=True):
+    """A request whose result is a report, with an option for JSON."""
+
+    json: Annotated[bool, Option("--json", "The same as --format json.", section=OUTPUT)] = False
+
+    @property
+    def default_format(self) -> str:
+        return "json" if self.json else "text"
 
 
 def read_told(path: Path, say: Say) -> Run:

@@ -57,8 +57,8 @@ class ResolvedRun:
     added: Mapping[str, Any] = field(default_factory=dict)
     """Options of other packages."""
     quick: bool = False
-    lists_lines: bool = False
-    """Whether the list is a run file, instead of a table."""
+    list_format: str = ""
+    """That of a list of cases; empty for text."""
     wrapping: Wrapping | None = None
     """Programs that the cases are profiled under; None without one."""
     traces: WrittenTraces | None = None

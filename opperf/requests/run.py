@@ -239,8 +239,8 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             files=files,
             command=command,
             quick=self.quick,
-            # A table, if only the output file's name says that it is of lines.
-            lists_lines=self.list_only and self.output_format == "jsonl",
+            # A table, if only the output file's name says another.
+            list_format=self.output_format if self.list_only else "",
             wrapping=self.programs.wrapping(settled.settings.warmup, settled.settings.runs),
             traces=self.replayed.written(paths, output.path, self.overwrite),
             compile_ahead=self.compile_ahead,

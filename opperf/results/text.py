@@ -215,10 +215,10 @@ def _split_word(word: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def wrap(text: str, width: int) -> str:
+def wrap(text: str, width: int, indent: int = 2) -> str:
     """Returns a paragraph with lines of this width, indented except for the first."""
     return textwrap.fill(
-        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
     )
 
 

@@ -61,7 +61,7 @@ def test_choices_are_what_there_is():
     assert set(TABLES) == set(CHARTS) == set(models.TABLES) < set(FORMATS_OF)
     formats = choices["output_format"]
     assert formats == {name for names in FORMATS_OF.values() for name in names}
-    assert formats == {"tab", *EXTENSIONS.values()}
+    assert formats == {"tab", "html-fragment", *EXTENSIONS.values()}
     assert choices["test"] == set(TESTS) and choices["metric"] == set(METRICS)
     assert choices["baseline"] == set(BASELINES)
 
@@ -101,6 +101,8 @@ def test_the_format_is_that_of_the_output(results, tmp_path):
         ("out.md", "## Speedup over Oldest Inductor"),
         ("out.txt", "Speedup over Oldest Inductor"),
         ("out.csv", "# Datetime(UTC)"),
+        ("out.json", "{"),
+        ("out.xml", "<?xml"),
     ):
         done = invoked(aggregate, results, "-o", tmp_path / name)
         assert done.exit_code == 0 and done.stderr.endswith(f"written to {tmp_path / name}\n")

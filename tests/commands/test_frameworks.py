@@ -1,6 +1,7 @@
 """What `opperf frameworks` lists, and what commands say of a framework nobody named."""
 
 import json
+import re
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -12,8 +13,10 @@ from opperf.frameworks import BUILT_IN, installed
 from opperf.frameworks.installed import Package, SweptVersion
 from opperf.frameworks.mentioned import FrameworkChoice, report_choice
 from opperf.reports import known_frameworks as module
+from opperf.reports import writing
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
+from tests.writing import told
 
 
 @pytest.fixture
@@ -76,20 +79,16 @@ def test_the_same_for_a_machine(listed):
 
 def test_one_whose_module_cannot_be_imported(monkeypatch):
     monkeypatch.setitem(BUILT_IN, "gone", "not_there_at_all:framework")
-    assert module.table_row(module.describe_framework("gone")) == (
-        "gone",
-        "not installed",
-        "",
-        "",
-        "gone cannot be imported: No module named 'not_there_at_all'",
-    )
+    report = module.report_of([module.describe_framework("gone")], False)
+    said = "gone cannot be imported: No module named 'not_there_at_all'"
+    assert re.split(" {2,}", told(report).splitlines()[2]) == ["gone", "not installed", said]
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_table_breaks_between_words(width):
     offers = "forward, backward, memory; native and python profilers; cpu, gpu"
     row = module.FrameworkRow("mine", True, "2.13.0+cpu", offers, "")
-    text = module.frameworks_table([row], width)
+    text = told(module.report_of([row], False), width=width).partition("\n\n")[0]
     assert max(map(len, text.splitlines())) <= width
     words = text.split()
     assert all(word in words for word in (*offers.split(), "2.13.0+cpu"))
@@ -104,7 +103,8 @@ def in_process(monkeypatch, fake):
 
 
 def test_what_those_that_are_named_have_here(listed, in_process, monkeypatch):
-    monkeypatch.setattr(module, "terminal_width", lambda: 30)
+    monkeypatch.setattr(writing, "terminal_width", lambda: 30)
+    monkeypatch.setattr(writing, "_print_coloured", lambda text, report: print(text, end=""))
     fine, lacking, absent = listed("silent", "old", "mine").split("\n\n")
     assert fine.splitlines() == [
         "silent unknown",
@@ -142,8 +142,10 @@ def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
     monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
     row = SweptVersion("ahead", "oldest", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
     monkeypatch.setattr(installed, "tested_versions", lambda name: (row,))
-    name, warning, *_, closing = listed("ahead").strip().splitlines()
-    assert warning == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"
+    text = listed("ahead").strip()
+    warning = " ".join(text.partition("\n\n")[0].splitlines()[2 + bool(missing) :])
+    closing = text.splitlines()[-1]
+    assert " ".join(warning.split()) == f"2.1 is newer than the tested versions, 1.9 to 2.0{said}"
     assert closing.split() == ["2.0", "3.12.1", "90", "80", "200", "7", "0", "2026-11-28"]
 
 

@@ -8,7 +8,6 @@ import pytest
 from opperf.commands.run_files import runs
 from opperf.errors import UsageError
 from opperf.model import SCHEMA_VERSION, Closing, Header, Run
-from opperf.reports import kept_runs as kept_runs_report
 from opperf.reports.writing import write
 from opperf.results.kept import keep, kept_runs, runs_folder
 
@@ -20,7 +19,6 @@ def opperf(tmp_path, monkeypatch, make_case, capsys):
     """The command with three runs: of relu; of add, labelled; of both, unfinished."""
     monkeypatch.setenv("OPPERF_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_runs_report, "terminal_width", lambda: None)
     for id, names, labels, closing in (
         ("aa11", ["relu"], {}, CLOSING),
         ("bb22", ["add"], {"commit": "1a2b"}, CLOSING),

@@ -54,6 +54,7 @@ from opperf.reports.hotspots.ranking_report import report_of as of_ranking
 from opperf.reports.listing import categories_report, operators_report
 from opperf.reports.pages import page
 from opperf.reports.pages.page import SCRIPTS
+from opperf.reports.run_plans import plan_report
 from opperf.reports.showing import report_of as of_operator
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
@@ -70,6 +71,7 @@ from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
 from tests.history.submissions import entry, failure, submission
 from tests.recordings import called, measured, site, transformer
+from tests.reports.machine_reports import of_this_machine
 from tests.reports.trace_reports import reports_of_traces
 from tests.suite_results.making import facts_of, record_of, script_case, suite
 from tests.web_pages import read_markdown, read_page, read_part
@@ -122,7 +124,11 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
     listing = Listing(NASTY, NASTY, 1, (listed,))
     case, names = odd_run.records[1].case, ("A", "B")
     return {
-        "list": [operators_report([listed]), categories_report([listed])],
+        "list": [
+            plan_report(odd_run.cases, [NASTY]),
+            operators_report([listed]),
+            categories_report([listed]),
+        ],
         "show": [of_operator(listed, [case], [f"print({NASTY!r})"])],
         "coverage": [of_coverage(coverage(listing, odd_run.records))],
         "compare": [of_files(everything), of_files(hostile)],
@@ -131,6 +137,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),
         "nodes": [of_nodes(nodes_compared(), NASTY, 0.02)],
+        **of_this_machine(NASTY, odd_run.cases, tmp_path),
         **of_suites(tmp_path),
         **of_history(tmp_path),
         "bisect": [of_bisection(bisection(), Path(NASTY.replace("\x07", "")))],

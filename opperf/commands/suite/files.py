@@ -48,44 +48,20 @@ def check(request: CheckSuiteRequest) -> int:
 def list_benches(request: ListSuiteRequest) -> int:
     """List the benches of suite files, those of no template: whether each is enabled, its weight,
     group, tags, processes and the values of its matrix."""
-    from opperf.reports.benches import bench_row, enabled_text, table_of
-    from opperf.reports.formats import json_of
+    from opperf.reports.benches import report_of
+    from opperf.reports.writing import write_reports
 
-    suite = request.run(tell)
-    if request.json:
-        print(json_of([bench_row(bench, suite) for bench in suite.benches]), end="")
-        return 0
-    if suite.benches:
-        print(table_of(suite.benches))
-        print()
-    print(enabled_text(suite))
+    write_reports(report_of(request.run(tell)), request.outputs)
     return 0
 
 
 @command(ShowBenchRequest)
 def show(request: ShowBenchRequest) -> int:
     """Show a bench: what it runs, as a command to paste, its values, and where each is from."""
-    from opperf.reports.benches import bench_row, described, remarks_on, values_of
-    from opperf.reports.formats import json_of
-    from opperf.results.text import terminal_width, wrap
+    from opperf.reports.benches import bench_report
+    from opperf.reports.writing import write_reports
 
-    suite, bench, environment, commands = request.run(tell)
-    if request.json:
-        sources = {path: str(at) for path, at in bench.locations.items()}
-        row = {**bench_row(bench, suite), "commands": commands, "locations": sources}
-        print(json_of(row), end="")
-        return 0
-    print(f"{bench.name}: {described(bench)}\n")
-    # Not wrapped: what a shell reads is pasted as it is.
-    print("\n".join(f"  {command}" for command in commands))
-    remarks = list(remarks_on(bench, suite, environment))
-    if remarks:
-        width = terminal_width()
-        print()
-        for text in remarks:
-            print(text if width is None else wrap(text, width))
-    print()
-    print(values_of(bench))
+    write_reports(bench_report(*request.run(tell)), request.outputs)
     return 0
 
 

@@ -228,7 +228,8 @@ def table_report(table: Table, title: str) -> Report:
     ]
     header = [heading.text for heading in table.headings]
     section = Section(table=ReportTable(tuple(columns)))
-    return Report("aggregate", title, [section], None, header, table.rows)
+    data = {"columns": header, "rows": table.rows}
+    return Report("aggregate", title, [section], data, header, table.rows)
 
 
 def _shown(value: Value) -> str:

@@ -13,12 +13,20 @@ import msgspec
 from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.loaded import have_own_modules
-from opperf.comparison.ab.pairs import Pairing, choose_by_id, pair_cases, plans_of, plans_of_files
+from opperf.comparison.ab.pairs import (
+    Pair,
+    Pairing,
+    choose_by_id,
+    pair_cases,
+    plans_of,
+    plans_of_files,
+)
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize
+from opperf.reports.fields import LABEL, LONG_NAME, TEXT, Field, table_of
+from opperf.reports.text import render
 from opperf.requests.ab.resolving import ResolvedAb
-from opperf.results.terminal import Column, table_text
 from opperf.results.text import terminal_width, wrap
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -217,16 +225,19 @@ def _why_nothing(pairing: Pairing, arms: Sequence[str], plans: Sequence[Plan]) -
 
 def case_table(pairing: Pairing) -> str:
     """A table of the pairs, and a line for each case without a partner."""
-    pairs = pairing.pairs
-    columns = [
-        Column("Operator", [pair.label for pair in pairs], wraps=True),
-        Column("Id", [pair.id for pair in pairs], is_text=False),
-        Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
-    ]
-    settings = [pair.settings or "default" for pair in pairs]
-    if len(set(settings)) > 1:
-        columns.append(Column("Settings", settings, wraps=True))
-    width = terminal_width()
+    settings = {pair.settings for pair in pairing.pairs}
+    fields: tuple[Field[Pair], ...] = (
+        Field("operator", "Operator", LONG_NAME, lambda pair: pair.label),
+        Field("id", "Id", LABEL, lambda pair: pair.id),
+        Field("inputs", "Inputs", TEXT, lambda pair: pair.inputs),
+        Field(
+            "settings",
+            "Settings" if len(settings) > 1 else None,
+            TEXT,
+            lambda pair: pair.settings or "default",
+        ),
+    )
     lines = [f"excluded: {name}: {why}" for name, why in reasons_of(pairing.alone).items()]
+    width = terminal_width()
     told = [line if width is None else wrap(line, width) for line in lines]
-    return "\n".join([table_text(columns, width), *told])
+    return "\n".join([render(table_of(fields, pairing.pairs), width), *told])

@@ -11,8 +11,8 @@ import msgspec
 
 from opperf.errors import UsageError, suggest
 from opperf.requests.declaring import Group, Option, Request, Say, argument, declared
-from opperf.requests.fields import AsJson
 from opperf.requests.operators import names_option
+from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:
     from opperf.environments.specification import EnvironmentSpec
@@ -103,14 +103,14 @@ class CheckSuiteRequest(Request, frozen=True, kw_only=True):
         return self.suite.resolved()
 
 
-class ListSuiteRequest(Request, frozen=True, kw_only=True):
+class ListSuiteRequest(JsonRequest, frozen=True, kw_only=True):
     """Finds the benches of suite files."""
 
     suite: SuiteFiles
-    json: AsJson = False
 
     def run(self, say: Say) -> Suite:
         """Returns the suite. Raises `UsageError`."""
+        self.check_outputs(self.suite.files)
         return self.suite.resolved()
 
 
@@ -123,18 +123,18 @@ class ShownBench(NamedTuple):
     commands: list[str]
 
 
-class ShowBenchRequest(Request, frozen=True, kw_only=True):
+class ShowBenchRequest(JsonRequest, frozen=True, kw_only=True):
     """Finds a bench of suite files."""
 
     suite: SuiteFiles
     name: Annotated[str, argument("NAME")]
-    json: AsJson = False
 
     def run(self, say: Say) -> ShownBench:
         """Returns the bench. Raises `UsageError` if there is none of this name."""
         from opperf.suites.environments import suite_environments
         from opperf.suites.pasting import commands_of
 
+        self.check_outputs(self.suite.files)
         suite = self.suite.resolved()
         bench = find_bench(suite, self.name)
         environment = suite_environments(suite, [self.name])[self.name]
