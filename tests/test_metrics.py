@@ -15,6 +15,7 @@ from opperf.commands.compare import compare as command
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
+from opperf.formats import bencher, github_action
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import PROGRAM_METRICS, STEPS
@@ -58,7 +59,6 @@ from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.run_tables import run_text
 from opperf.reports.writing import write
 from opperf.results.columns import csv_text
-from opperf.results.exports import bencher, github_action
 from opperf.sources.choices import CHOICES, refusal
 from tests.environments import make_environment
 from tests.writing import compared as written
@@ -241,10 +241,10 @@ def test_it_has_columns_in_csv(toy):
 
 
 def test_it_is_exported_where_the_tool_has_a_place_for_it(toy):
-    (measures,) = bencher(run(record()))[0].values()
+    (measures,) = bencher.write_run(run(record()))[0].values()
     assert set(measures) == {"latency", "bandwidth"}
     # Of this tool's figures the smaller one is the better one.
-    entries, warnings = github_action(run(record()))
+    entries, warnings = github_action.write_run(run(record()))
     assert len(entries) == 1 and warnings == ["excluded: 1 figure for which larger is better"]
 
 

@@ -1,4 +1,6 @@
-"""Bencher's metric format: an object of measures for each benchmark, and nothing of the run."""
+"""Bencher's metric format, version 0 (`bencher run --adapter json`): an object of measures for each
+benchmark, and nothing of the run. A measure has a `value` and, if there is an interval,
+`lower_value` and `upper_value`; units are set in Bencher itself."""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.formats.documents import TIME, as_form, is_rate, parse, read_bytes
+from opperf.formats.exporting import Export, Written, export_of
 from opperf.formats.figures import (
     Benchmark,
     Given,
@@ -14,15 +17,20 @@ from opperf.formats.figures import (
     Machine,
     figure,
     number_of,
+    number_or_null,
     submit_value,
 )
 from opperf.formats.model import Entry, Point
+from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.metrics import metrics_by_name
-from opperf.model import Struct
-from opperf.results.exports import MEASURES
+from opperf.model import Run, Struct
 
 UNITS = {"latency": TIME, "build-time": "s", "file-size": "bytes"}
 """Of measures that every project of Bencher has; those of others are set in Bencher itself."""
+
+MEASURES = {"time": "latency", FORWARD.name: "latency", BACKWARD.name: "backward-latency"}
+"""Metrics whose measure has another name. Every project of Bencher has `latency`, in nanoseconds;
+the other measures are created by their first use, in the metric's unit."""
 
 OWN = {measure: name for name, measure in MEASURES.items()}
 """Metrics of opperf by their measures."""
@@ -75,3 +83,29 @@ def _entries(benchmarks: Mapping[str, Mapping[str, Measure]], machine: Machine) 
             value, low, high = map(number_of, (one.value, one.lower_value, one.upper_value))
             point = Point(n=1, median=value, low=low, high=high)
             yield figure(Benchmark(name), measure, unit, machine, point, smaller)
+
+
+LOST = (
+    *("earlier runs", "time of the commit", "author", "subject", "branch", "start", "command"),
+    *("labels", "machine", "failures", "metrics", "category", "tolerances", "numbers of samples"),
+    *("quartiles", "samples"),
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
+    """Returns the medians of the latest run."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in export.latest().figures:
+        point = entry.point
+        bounds = {"lower_value": point.low, "upper_value": point.high}
+        known = {key: at for key, at in bounds.items() if number_or_null(at) is not None}
+        measure = MEASURES.get(entry.key.metric, entry.key.metric)
+        name = str(export.names[entry.key.case])
+        found.setdefault(name, {})[measure] = {"value": point.median, **known}
+    return Written(found, export.left_out_of_latest())
+
+
+def write_run(run: Run) -> Written:
+    """Returns the medians of a run. Raises `RunFileError` without one."""
+    return write(export_of(run))

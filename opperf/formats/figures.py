@@ -140,6 +140,11 @@ def number_of(value: float | None) -> float:
     return math.nan if value is None else value
 
 
+def number_or_null(value: float) -> float | None:
+    """Returns a number; None of NaN and infinity, which JSON and databases do not have."""
+    return value if math.isfinite(value) else None
+
+
 def outcome(benchmark: Benchmark, machine: Machine, status: str, reason: str) -> Entry:
     """Returns the outcome of a benchmark that has no figure."""
     return Entry(

@@ -3,6 +3,7 @@ tools hand it."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from opperf.formats.documents import (
     read_seconds,
     read_sha,
 )
+from opperf.formats.exporting import Export, Written, export_of, iso_time
 from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
@@ -31,10 +33,12 @@ from opperf.formats.figures import (
     number_of,
     submit,
 )
-from opperf.formats.model import Entry, Point
-from opperf.model import Struct
+from opperf.formats.model import Entry, Point, Submission
+from opperf.model import Run, Struct
 from opperf.model.base import digest
+from opperf.plurals import pluralize
 from opperf.repository import Commit
+from opperf.results.units import unit_of
 
 SOURCE = "github-action-benchmark"
 
@@ -75,7 +79,7 @@ class Bench(Struct, frozen=True):
     extra: str | None = None
 
 
-class Run(Struct, frozen=True):
+class CommitRun(Struct, frozen=True):
     """The figures of a commit."""
 
     commit: CommitFacts
@@ -111,7 +115,7 @@ def read(path: Path, given: Given) -> Intake:
     warnings: list[str] = []
     submissions = []
     for group, listed in as_form(groups, dict[str, Any], path, "entries").items():
-        runs = as_form(listed, list[Run], path, f"entries.{group}")
+        runs = as_form(listed, list[CommitRun], path, f"entries.{group}")
         # A group is of one job of a CI, and so of one kind of machine, as far as that is known.
         machine = machine_of({"machine": given.machine or group}, given)
         for number, run in enumerate(runs):
@@ -183,3 +187,79 @@ def _point(bench: Bench) -> Point:
         return Point(n=1, median=value)
     width = float(reach[1]) if reach else math.nan
     return Point(n=int(said[1]), median=value, low=value - width, high=value + width)
+
+
+TOOLS = {True: "customSmallerIsBetter", False: "customBiggerIsBetter"}
+"""By whether lower is better."""
+
+
+LOST = (
+    *("branch", "command", "labels", "machine", "failures", "category", "tolerances"),
+    *("shorter halves of intervals", "quartiles", "samples"),
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
+    """Returns `data.js`: a group for each machine, and for each direction of what is better."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for run in export.runs:
+        own: dict[tuple[str, bool], list[Entry]] = {}
+        for entry in run.figures:
+            own.setdefault((entry.key.environment, entry.facts.lower_is_better), []).append(entry)
+        for (environment, is_lower), entries in own.items():
+            host = str(run.environments.get(environment, {}).get("hostname") or "")
+            place = f"{host} {environment}".strip()
+            group = f"{export.project} on {place}{'' if is_lower else ', larger is better'}"
+            groups.setdefault(group, []).append(_commit_data(run, entries, is_lower, export))
+    data = {"lastUpdate": round(export.runs[-1].started * 1e3), "repoUrl": "", "entries": groups}
+    text = f"window.BENCHMARK_DATA = {json.dumps(data, indent=2, ensure_ascii=False)}\n"
+    return Written(text, export.left_out(*export.runs, has_remarks=True))
+
+
+def write_run(run: Run) -> Written:
+    """Returns the figures of a run for which smaller is better, as `customSmallerIsBetter` takes
+    them. Raises `RunFileError` without one."""
+    export = export_of(run)
+    figures = export.latest().figures
+    larger = sum(not entry.facts.lower_is_better for entry in figures)
+    warnings = export.left_out_of_latest()
+    if larger:
+        warnings.append(f"excluded: {pluralize(larger, 'figure')} for which larger is better")
+    listed = [entry for entry in figures if entry.facts.lower_is_better]
+    return Written([_bench(entry, export.latest(), export) for entry in listed], warnings)
+
+
+def _commit_data(
+    run: Submission, entries: Iterable[Entry], is_lower: bool, export: Export
+) -> dict[str, Any]:
+    commit = run.commit
+    person = {"name": commit.author, "username": commit.author, "email": ""}
+    return {
+        "commit": {
+            "author": person,
+            "committer": person,
+            "id": commit.sha,
+            "message": commit.subject,
+            "timestamp": iso_time(commit.time),
+            "url": "",
+        },
+        "date": round(run.started * 1e3),
+        "tool": TOOLS[is_lower],
+        "benches": [_bench(entry, run, export) for entry in entries],
+    }
+
+
+def _bench(entry: Entry, run: Submission, export: Export) -> dict[str, Any]:
+    point = entry.point
+    unit = unit_of(entry.facts.unit)
+    said = [remark.sentence for remark in export.remarks.get((run.id, entry.key), ())]
+    lines = [f"median of {pluralize(point.n, 'sample')}", f"case {entry.key.case}", *said]
+    width = max(point.high - point.median, point.median - point.low)
+    return {
+        "name": f"{export.names[entry.key.case]} {entry.key.metric}",
+        "unit": unit.name,
+        "value": point.median / unit.size,
+        **({"range": f"± {width / unit.size}"} if math.isfinite(width) else {}),
+        "extra": "\n".join(lines),
+    }

@@ -88,3 +88,12 @@ class Submission(Struct, frozen=True):
     labels: Mapping[str, str] = {}
     environments: Mapping[str, Mapping[str, Any]] = {}
     """Facts of each environment, by its key."""
+
+    @property
+    def figures(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.point.status == OK]
+
+    @property
+    def outcomes(self) -> list[Entry]:
+        """Of the cases and metrics without figures."""
+        return [entry for entry in self.entries if entry.point.status != OK]

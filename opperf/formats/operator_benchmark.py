@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.formats.documents import MEMORY, Known, as_form, known_unit, parse, read_bytes
+from opperf.formats.documents import MEMORY, TIME, Known, as_form, known_unit, parse, read_bytes
+from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import (
     Benchmark,
     Given,
@@ -20,6 +21,7 @@ from opperf.formats.figures import (
 )
 from opperf.formats.model import Entry, Point
 from opperf.model import Struct
+from opperf.plurals import pluralize
 
 
 class Test(Struct, frozen=True, rename={"memory": "peak memory", "bandwidth": "memory bandwidth"}):
@@ -89,3 +91,55 @@ def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[En
                 yield figure(
                     benchmark, found.metric, found.unit, machine, point, found.lower_is_better
                 )
+
+
+RUNS = {"forward": "Forward", "backward": "Backward"}
+"""Its words for passes, by the metric with the time."""
+
+
+LOST = (
+    *("earlier runs", "time of the commit", "author", "subject", "branch", "start", "command"),
+    *("labels", "machine", "failures", "other figures", "category", "tolerances"),
+    *("numbers of samples", "intervals", "quartiles", "samples"),
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
+    """Returns the times of passes of the latest run, with memory and bandwidth."""
+    figures = export.latest().figures
+    by_case: dict[str, dict[str, Entry]] = {}
+    for entry in figures:
+        by_case.setdefault(entry.key.case, {})[entry.key.metric] = entry
+    tests: list[dict[str, Any]] = []
+    written = 0
+    for case, metrics in by_case.items():
+        for metric, word in RUNS.items():
+            time = metrics.get(metric)
+            if time is None or time.facts.unit != TIME:
+                continue
+            name = export.names[case]
+            test = {
+                "test_name": name.called,
+                "input_config": name.parameters,
+                "mode": "Eager",
+                "run": word,
+                "latency": time.point.median / known_unit("us").size,
+                "latency unit": "us",
+            }
+            written += 1
+            memory = metrics.get(f"{metric}_memory") or metrics.get(
+                "memory" if metric == "forward" else ""
+            )
+            if memory is not None and memory.facts.unit == MEMORY:
+                test |= {"peak memory": memory.point.median / KB.size, "memory unit": "KB"}
+                written += 1
+            bandwidth = metrics.get(f"{metric}_bandwidth")
+            if bandwidth is not None:
+                test["memory bandwidth"] = bandwidth.point.median
+                test["memory bandwidth unit"] = bandwidth.facts.unit
+                written += 1
+            tests.append(test)
+    left = len(figures) - written
+    of_no_pass = [f"excluded: {pluralize(left, 'figure')} of no pass"] if left else []
+    return Written(tests, [*export.left_out_of_latest(), *of_no_pass])

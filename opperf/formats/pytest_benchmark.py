@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+import statistics
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.formats.documents import as_form, parse, read_bytes, read_seconds, read_sha
+from opperf.formats.documents import (
+    TIME,
+    as_form,
+    known_unit,
+    parse,
+    read_bytes,
+    read_seconds,
+    read_sha,
+)
+from opperf.formats.exporting import Export, Written, export_of, iso_time
 from opperf.formats.figures import (
     Benchmark,
     Given,
@@ -23,8 +35,11 @@ from opperf.formats.figures import (
     submit,
 )
 from opperf.formats.model import Entry, Point, Submission
-from opperf.model import Struct
+from opperf.metrics import exported_metrics
+from opperf.model import Run, Settings, Struct, display_arguments
+from opperf.plurals import pluralize
 from opperf.repository import Commit
+from opperf.results.details import display_details
 
 UNVERSIONED = ("", "unversioned", "unknown")
 """Ids of the commit of a project without version control."""
@@ -163,3 +178,150 @@ def _point(stats: Stats) -> Point:
         return point_of_samples(stats.data)
     median, q25, q75 = map(number_of, (stats.median, stats.q1, stats.q3))
     return Point(n=stats.rounds, median=median, q25=q25, q75=q75)
+
+
+VERSION = "5.3.1"
+"""The version of pytest-benchmark with this layout."""
+
+SECONDS = known_unit("seconds").size
+
+FENCE = 1.5
+"""Interquartile ranges from a quartile to the fence beyond which the format counts outliers."""
+
+UNIT_WORDS = {"B": "bytes"}
+"""Units that the format's users spell out."""
+
+
+def write_run(run: Run) -> Written:
+    """Returns the times of a run. Raises `RunFileError` without a figure."""
+    return write(export_of(run))
+
+
+LOST = (
+    *("earlier runs", "author", "subject", "command", "labels", "memory", "versions", "gpus"),
+    *("failures", "other figures", "category", "tolerances"),
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
+    """Returns the times of the latest run that have samples: a benchmark is one time of one case,
+    in a group with the other cases of that name and metric. Other figures of a case, for which the
+    format has no place, are in `extra_info`."""
+    run = export.latest()
+    times = [entry for entry in run.figures if entry.facts.unit == TIME]
+    kept = [entry for entry in times if entry.point.samples]
+    others: dict[str, dict[str, float]] = {}
+    for entry in run.figures:
+        if entry.facts.unit != TIME:
+            unit = UNIT_WORDS.get(entry.facts.unit, entry.facts.unit)
+            others.setdefault(entry.key.case, {})[f"{entry.key.metric}_{unit}"] = entry.point.median
+    content = {
+        "machine_info": _machine_info(run.environments.get(run.entries[0].key.environment, {})),
+        "commit_info": {
+            "id": run.commit.sha or UNVERSIONED[1],
+            "time": iso_time(run.commit.time) or None,
+            "author_time": None,
+            "dirty": run.is_dirty,
+            "project": export.project,
+            "branch": run.branch or UNKNOWN_BRANCH[0],
+        },
+        "benchmarks": [_bench(entry, others.get(entry.key.case, {}), export) for entry in kept],
+        "datetime": iso_time(run.started),
+        "version": VERSION,
+    }
+    without = len(times) - len(kept)
+    said = [f"excluded: {pluralize(without, 'time')} without samples"] if without else []
+    return Written(content, [*export.left_out_of_latest(), *said])
+
+
+def _machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
+    implementation, _, version = str(facts.get("python", "")).rpartition(" ")
+    system, *release = re.split("[- ]", str(facts.get("platform", "")), maxsplit=1)
+    cpu = str(facts.get("cpu", ""))
+    return {
+        "node": str(facts.get("hostname", "")),
+        "processor": cpu,
+        "machine": str(facts.get("architecture", "")),
+        "python_compiler": "",
+        "python_implementation": implementation,
+        "python_implementation_version": version,
+        "python_version": version,
+        "python_build": ["", ""],
+        "release": "".join(release),
+        "system": system,
+        "cpu": {"brand_raw": cpu, "count": facts.get("cores")},
+    }
+
+
+def _bench(entry: Entry, others: Mapping[str, float], export: Export) -> dict[str, Any]:
+    name = export.names[entry.key.case].of_metric(entry.key.metric)
+    record = export.records.get(entry.key.case)
+    settings = record.case.settings if record else Settings(profiler="", max_time_s=0.0)
+    of_case: dict[str, Any] = {}
+    if record is not None:
+        lacking = {
+            f"{metric.name}_{UNIT_WORDS.get(metric.unit, metric.unit)}": None
+            for metric in exported_metrics()
+            if not metric.is_time
+        }
+        environment = export.latest().environments.get(entry.key.environment, {})
+        of_case = {
+            "details": display_details(record.case),
+            "category": record.case.category,
+            "versions": environment.get("versions", {}),
+            **lacking,
+        }
+    return {
+        "group": name.called,
+        "name": str(name),
+        "fullname": str(name),
+        "params": display_arguments(record.case) if record else {"inputs": name.parameters},
+        "param": name.parameters or None,
+        "extra_info": {"id": entry.key.case, **of_case, **others},
+        "options": {
+            "disable_gc": False,
+            "timer": settings.profiler,
+            "min_rounds": settings.runs or 1,
+            "max_time": settings.max_time_s or settings.timeout_s,
+            "min_time": 0.0,
+            "warmup": settings.warmup != 0,
+        },
+        "stats": _stats(
+            [sample / SECONDS for sample in entry.point.samples],
+            record.summaries[entry.key.metric].loops if record else 1,
+        ),
+    }
+
+
+def _stats(data: list[float], iterations: int) -> dict[str, Any]:
+    """Returns the statistics of samples in seconds."""
+    ordered = sorted(data)
+    total, mean = sum(data), statistics.fmean(data)
+    stddev = statistics.stdev(data) if len(data) > 1 else 0.0
+    q1, median, q3 = (
+        statistics.quantiles(data, n=4, method="inclusive") if len(data) > 1 else data * 3
+    )
+    low, high = q1 - FENCE * (q3 - q1), q3 + FENCE * (q3 - q1)
+    beyond = sum(not low <= value <= high for value in data)
+    far = sum(abs(value - mean) > stddev for value in data)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": mean,
+        "stddev": stddev,
+        "rounds": len(data),
+        "median": median,
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": beyond,
+        "stddev_outliers": far,
+        "outliers": f"{far};{beyond}",
+        "ld15iqr": ordered[bisect_left(ordered, low)],
+        "hd15iqr": ordered[bisect_right(ordered, high) - 1],
+        "ops": len(data) / total if total else 0.0,
+        "total": total,
+        "data": data,
+        "iterations": iterations,
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from opperf.formats.documents import (
     read_seconds,
     read_sha,
 )
+from opperf.formats.exporting import Export, Remark, Written
 from opperf.formats.figures import (
     UNKNOWN_MACHINE,
     Benchmark,
@@ -28,12 +29,13 @@ from opperf.formats.figures import (
     figure,
     file_time,
     machine_of,
+    number_or_null,
     outcome,
     point_of_samples,
     says_nothing,
     submit,
 )
-from opperf.formats.model import Entry, Point, Submission
+from opperf.formats.model import OK, Entry, Point, Submission
 from opperf.model import Struct
 from opperf.model.base import digest
 from opperf.repository import Commit
@@ -261,3 +263,73 @@ def _unit(metric: Metric) -> str:
         return said
     found = IN_NAME.search(metric.name)
     return found[1] if found and found[1] in UNITS else ""
+
+
+LOST = (
+    *("time of the commit", "author", "subject", "command", "labels", "architecture", "platform"),
+    *("memory", "python", "versions", "tolerances"),
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
+    """Returns the records of all figures and outcomes."""
+    records = [_record_of(entry, run, export) for run in export.runs for entry in run.entries]
+    return Written(records, export.left_out(has_remarks=True))
+
+
+def _record_of(entry: Entry, run: Submission, export: Export) -> dict[str, Any]:
+    name = export.names[entry.key.case]
+    return {
+        "timestamp": round(run.started),
+        "schema_version": "v3",
+        "name": run.id,
+        "repo": export.project,
+        "head_branch": run.branch,
+        "head_sha": run.commit.sha,
+        "runners": [_runner(run.environments[entry.key.environment])],
+        "benchmark": {
+            "name": export.project,
+            "mode": "",
+            "dtype": "",
+            "extra_info": {"inputs": name.parameters} if name.parameters else {},
+        },
+        "model": {"name": name.called, "type": entry.facts.category, "origins": [run.source]},
+        "metric": _metric(entry, export.remarks.get((run.id, entry.key), ())),
+    }
+
+
+def _metric(entry: Entry, remarks: Sequence[Remark]) -> dict[str, Any]:
+    point = entry.point
+    if point.status != OK:
+        reason = f"{point.status}: {point.reason}"
+        name = entry.key.metric or "status"
+        return {"name": name, "benchmark_values": [], "extra_info": {"failure": reason}}
+    extra: dict[str, Any] = {
+        "unit": entry.facts.unit,
+        "lower_is_better": entry.facts.lower_is_better,
+        "n": point.n,
+        "low": number_or_null(point.low),
+        "high": number_or_null(point.high),
+    }
+    if remarks:
+        extra["verdicts"] = [{**remark.values, "session": remark.session} for remark in remarks]
+    return {
+        "name": entry.key.metric,
+        "benchmark_values": [*point.samples] or [point.median],
+        "target_value": None,
+        "extra_info": extra,
+    }
+
+
+def _runner(facts: Mapping[str, Any]) -> dict[str, Any]:
+    gpus = [str(gpu.get("model", "")) for gpu in facts.get("gpus") or ()]
+    cores = str(facts.get("cores"))
+    return {
+        "name": str(facts.get("hostname") or facts.get("machine") or ""),
+        "type": "",
+        "cpu_info": str(facts.get("cpu", "")),
+        "cpu_count": int(cores) if cores.isdecimal() else 0,
+        "gpu_info": gpus[0] if gpus else "",
+        "gpu_count": len(gpus),
+    }

@@ -76,11 +76,6 @@ class Failure(Struct, frozen=True):
     reason: str
 
 
-def number_or_null(value: float) -> float | None:
-    """Returns a number; None of NaN and infinity, which JSON and databases do not have."""
-    return value if math.isfinite(value) else None
-
-
 class Added(Struct, frozen=True):
     """Changes by adding a run."""
 

@@ -185,8 +185,8 @@ BUILT_IN = (
         by_extension=False,
     ),
     *(
-        Format(name, ".json", text, values=f"opperf.results.exports:{function}", by_extension=False)
-        for name, function, text in (
+        Format(name, ".json", text, values=f"opperf.formats.{module}:write_run", by_extension=False)
+        for name, module, text in (
             ("pytest-benchmark", "pytest_benchmark", "JSON like that of pytest-benchmark"),
             ("bencher", "bencher", "Bencher's metric format"),
             (

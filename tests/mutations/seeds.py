@@ -42,8 +42,8 @@ from opperf.results.output import sidecar
 from tests.comparison.ab.sessions import ENVIRONMENT as OF_FAKE
 from tests.environments import make_environment
 from tests.experiments.lines import DAY, MONDAY, value
-from tests.history.intake import samples
-from tests.history.intake.test_reading import write_database
+from tests.formats import samples
+from tests.formats.test_reading import write_database
 from tests.history.sessions import judge, verdict, write_counts, write_session
 from tests.history.submissions import entry, failure, sha, submission
 from tests.recordings import HERE, measured, transformer

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 
+from opperf.formats import bencher
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text
 from opperf.reports.summary import summarise as summary_of
 from opperf.results.columns import csv_text
-from opperf.results.exports import bencher
 from opperf.results.opperf_json import meanings, results_by_operator
 from opperf.results.runfile import merge
 from opperf.results.verifications import cells, sentences
@@ -101,6 +101,6 @@ def test_of_several_rounds_a_wrong_one_counts():
 
 
 def test_no_tool_tracks_the_time_of_a_wrong_result():
-    found, warnings = bencher(run(*ROWS))
+    found, warnings = bencher.write_run(run(*ROWS))
     assert len(found) == 2 and not any(name.startswith("exp") for name in found)
-    assert warnings == ["excluded: 1 case with a wrong result"]
+    assert warnings == ["excluded: 1 case without figures (1 wrong)"]

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError, unknown
 from opperf.formats import (
-    asv,
     bencher,
     github_action,
     operator_benchmark,
     pytest_benchmark,
     pytorch_records,
 )
+from opperf.formats.asv import reading as asv
+from opperf.formats.asv import writing as asv_writing
 from opperf.formats.documents import parse, read_bytes
+from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import Given, Intake
 from opperf.history.intake import milabench, milabench_database
 from opperf.plurals import pluralize
@@ -23,9 +25,15 @@ from opperf.results.runfile import is_run_file
 
 
 class Form(NamedTuple):
-    """A form of results: how it is read, and recognised by its content."""
+    """A form of results: how it is read and written, and recognised by its content."""
 
     read: Callable[[Path, Given], Intake]
+    write: Callable[[Export], Written] | None = None
+    """None for milabench's forms: they are of the streams of programs, which a history does not
+    keep, and `opperf export` writes them of a run."""
+    lost: tuple[str, ...] = ()
+    """What is not read again of what was written, as the format has no place for it."""
+    is_folder: bool = False
     path: Callable[[Path], bool] | None = None
     """Whether a folder, or a file that is no JSON, is of it."""
     text: Callable[[bytes], bool] | None = None
@@ -34,24 +42,47 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "asv": Form(asv.read, path=asv.recognise, value=asv.recognise_value),
+    "asv": Form(
+        asv.read,
+        asv_writing.write,
+        asv_writing.LOST,
+        is_folder=True,
+        path=asv.recognise,
+        value=asv.recognise_value,
+    ),
     "pytest-benchmark": Form(
         pytest_benchmark.read,
+        pytest_benchmark.write,
+        pytest_benchmark.LOST,
         path=pytest_benchmark.recognise,
         value=pytest_benchmark.recognise_value,
     ),
     "github-action-benchmark": Form(
         github_action.read,
+        github_action.write,
+        github_action.LOST,
         text=github_action.recognise_text,
         value=github_action.recognise_value,
     ),
-    "pytorch": Form(pytorch_records.read, value=pytorch_records.recognise_value),
-    "operator-benchmark": Form(operator_benchmark.read, value=operator_benchmark.recognise_value),
+    "pytorch": Form(
+        pytorch_records.read,
+        pytorch_records.write,
+        pytorch_records.LOST,
+        value=pytorch_records.recognise_value,
+    ),
+    "operator-benchmark": Form(
+        operator_benchmark.read,
+        operator_benchmark.write,
+        operator_benchmark.LOST,
+        value=operator_benchmark.recognise_value,
+    ),
     "milabench": Form(milabench.read, path=milabench.recognise),
     "milabench-database": Form(milabench_database.read, path=milabench_database.recognise),
-    "bencher": Form(bencher.read, value=bencher.recognise_value),
+    "bencher": Form(bencher.read, bencher.write, bencher.LOST, value=bencher.recognise_value),
 }
 """By name, those with few marks of their own last."""
+
+WRITTEN = tuple(name for name, form in FORMS.items() if form.write is not None)
 
 
 def read_results(path: Path, name: str, given: Given) -> Intake:

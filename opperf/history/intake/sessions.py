@@ -17,8 +17,8 @@ from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import RunFileError, UsageError
+from opperf.formats.exporting import seconds_of
 from opperf.formats.model import SeriesKey
-from opperf.history.intake.runs import seconds_of
 from opperf.history.model import CommitsOf
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
@@ -74,7 +74,7 @@ def read_judged(
             "that it is of with --project, or add a run of its cases first"
         )
     id = session.header.id or digest(session.header)[:ID_LENGTH]
-    started = seconds_of(path, session.header.started)
+    started = seconds_of(session.header.started, path)
     judged = _counted(path, session) if session.plan.kind == "counts" else _timed(path, session)
     verdicts = tuple(
         SessionVerdict(

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from opperf.formats.figures import number_or_null
 from opperf.history.checking import Checked
 from opperf.history.events import Event, Kind, State
-from opperf.history.model import Project, number_or_null
+from opperf.history.model import Project
 from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
 from opperf.history.reports.verdicts import (
     change_text,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opperf.formats.figures import number_or_null
 from opperf.history.checking import Checked, Noted, Pending
 from opperf.history.detection.findings import SeriesNote
-from opperf.history.model import number_or_null
 from opperf.history.reports.verdicts import percent
 from opperf.history.timelines import Timeline
 from opperf.repository import sha_text

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opperf.formats.figures import number_or_null
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Failure, Project, StoredEnvironment, number_or_null
+from opperf.history.model import Failure, Project, StoredEnvironment
 from opperf.history.reports.verdicts import (
     change_text,
     commit_date,

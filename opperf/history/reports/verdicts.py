@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from opperf.formats.figures import number_or_null
 from opperf.history.events import Event, Kind
-from opperf.history.model import Project, number_or_null
+from opperf.history.model import Project
 from opperf.history.timelines import Timeline
 from opperf.history.verdicts import SessionVerdict
 from opperf.plurals import pluralize

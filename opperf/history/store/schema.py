@@ -25,9 +25,10 @@ from sqlalchemy.types import TypeDecorator
 
 from opperf.decoding import decode_as
 from opperf.errors import one_line
+from opperf.formats.figures import number_or_null
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun, number_or_null
+from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun
 from opperf.history.store.opening import DamagedError
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct

@@ -266,26 +266,27 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Path | None:
         """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""
         # Help and completion do without the imports.
-        from opperf.history.export.forms import FORMS
+        from opperf.history.intake.forms import FORMS, WRITTEN
+        from opperf.reports.formats import json_of
         from opperf.reports.writing import write_folder
 
-        if self.form not in FORMS:
-            raise unknown("form", self.form, FORMS)
-        form = FORMS[self.form]
+        form = FORMS.get(self.form)
+        if form is None or form.write is None:
+            raise unknown("form", self.form, WRITTEN)
         if not form.is_folder:
             check_output(self.output_file, self.overwrite)
         elif self.output_file == STDOUT or self.overwrite:
             raise UsageError(f"--to {self.form} writes a new folder; name one with -o")
         with self.of.opened() as (store, project):
-            from opperf.history.export.collecting import collect
+            from opperf.history.exporting import collect
 
             exported = collect(store, project, self.branch, self.environment, self.run_id)
-        written = form.write(exported)
-        for warning in written.warnings:
+        content, warnings = form.write(exported)
+        for warning in warnings:
             say(f"warning: {warning}")
         if form.is_folder:
-            write_folder(self.output_file, written.files)
+            write_folder(self.output_file, content)
             return self.output_file
-        (content,) = written.files.values()
-        write_report(self.output_file, content.decode())
+        text = content if isinstance(content, str) else json_of(content)
+        write_report(self.output_file, text)
         return None

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opperf.errors import OpperfError
-from tests.history.intake.samples import BENCHER, NAN, PYTEST, asv_results, write_asv
+from tests.formats.samples import BENCHER, NAN, PYTEST, asv_results, write_asv
 from tests.history.test_commands import git, opperf, repository  # noqa: F401
 
 

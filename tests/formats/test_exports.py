@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
 from opperf.commands.run_files import export
+from opperf.formats import bencher, github_action, pytest_benchmark
 from opperf.model import Record, Run, Status, Summary
 from opperf.reports.writing import write
-from opperf.results.exports import bencher, github_action, pytest_benchmark
 
 MakeRecord = Callable[..., Record]
 
@@ -28,9 +28,9 @@ COUNT = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
 
 TOOLS = {
-    "pytest-benchmark": pytest_benchmark,
-    "bencher": bencher,
-    "github-action-benchmark": github_action,
+    "pytest-benchmark": pytest_benchmark.write_run,
+    "bencher": bencher.write_run,
+    "github-action-benchmark": github_action.write_run,
 }
 
 
@@ -306,7 +306,7 @@ def test_excluded_figures_are_warned_of(
     write(msgspec.structs.replace(run, records=records), path, "jsonl")
     done = CliRunner().invoke(export, [str(path), "--to", "pytest-benchmark"])
     assert done.stderr.splitlines() == [
-        f"warning: {path}: excluded: 2 cases not measured",
+        f"warning: {path}: excluded: 1 case without figures (1 crashed)",
         f"warning: {path}: excluded: 1 figure not finite",
         f"warning: {path}: excluded: 2 times without samples",
     ]

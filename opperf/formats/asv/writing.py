@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from opperf.formats.asv import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURCE
+from opperf.formats.asv.reading import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURCE
 from opperf.formats.documents import MEMORY, TIME, known_unit
-from opperf.formats.model import Entry, Point
-from opperf.history.export.collecting import Exported, ExportedRun, Files
-from opperf.history.model import StoredRun
+from opperf.formats.exporting import Export, Written
+from opperf.formats.model import Entry, Point, Submission
 from opperf.model.base import digest
 from opperf.plurals import pluralize
 
@@ -49,32 +48,40 @@ class Bench(NamedTuple):
     """Of the benchmark's unit, in that of the series."""
 
 
-def write(exported: Exported) -> Files:
+LOST = (
+    *("author", "subject", "branch", "command", "labels", "versions", "gpus", "reasons"),
+    *("category", "direction", "tolerances", "numbers of samples without quartiles"),
+    "intervals without quartiles",
+)
+"""What is not read again of what was written, as the format has no place for it."""
+
+
+def write(export: Export) -> Written:
     """Returns the files of a folder of results."""
-    benches = _benches(exported)
+    benches = _benches(export)
     parametrised = {
-        benches[case, metric].name for case, metric in benches if exported.names[case].parameters
+        benches[case, metric].name for case, metric in benches if export.names[case].parameters
     }
     files: dict[str, bytes] = {}
     results: dict[str, dict[str, Any]] = {}
-    for run in exported.runs:
+    for run in export.runs:
         for environment in dict.fromkeys(entry.key.environment for entry in run.entries):
-            machine = _machine(exported, environment)
+            machine = _machine(run.environments[environment], environment)
             files[f"{machine['machine']}/{MACHINE}"] = _text({**machine, "version": 1})
-            name = f"{run.stored.commit.sha[:SHA_IN_NAME]}-{environment}.json"
+            name = f"{run.commit.sha[:SHA_IN_NAME]}-{environment}.json"
             path = f"{machine['machine']}/{name}"
             # Another run of the same commit and environment completes the file.
-            content = results.setdefault(path, _header(run.stored, environment, machine))
+            content = results.setdefault(path, _header(run, environment, machine))
             for bench, entries in _by_bench(run, environment, benches).items():
-                row = _row(bench, entries, exported, bench.name in parametrised, run.stored)
+                row = _row(bench, entries, export, bench.name in parametrised, run)
                 content["results"][bench.name] = row
-    listed = {bench.name: _declared(bench, exported, benches) for bench in set(benches.values())}
+    listed = {bench.name: _declared(bench, export, benches) for bench in set(benches.values())}
     files[BENCHMARKS] = _text({**listed, "version": VERSION})
     for path, content in results.items():
         files[path] = _text({**content, "version": VERSION})
     larger = {
         benches[entry.key.case, entry.key.metric].name
-        for run in exported.runs
+        for run in export.runs
         for entry in run.figures
         if not entry.facts.lower_is_better
     }
@@ -84,30 +91,30 @@ def write(exported: Exported) -> Files:
             f"{pluralize(len(larger), 'benchmark')}, as {min(larger)}: larger is better, which asv "
             "has no mark for"
         )
-    return Files(files, (*warnings, *exported.excluded_verdicts()))
+    return Written(files, [*warnings, *export.left_out()])
 
 
 def _text(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def _benches(exported: Exported) -> dict[tuple[str, str], Bench]:
+def _benches(export: Export) -> dict[tuple[str, str], Bench]:
     """Returns the benchmark of each case and metric. A case that never had a figure is one of the
     benchmarks of the cases with its name, else of a time."""
     found: dict[tuple[str, str], Bench] = {}
-    for run in exported.runs:
+    for run in export.runs:
         for entry in run.figures:
             known = KINDS.get(entry.facts.unit, Kind("track", entry.facts.unit))
             size = known_unit(known.unit).size if entry.facts.unit in KINDS else 1.0
-            name = _bench_name(exported.names[entry.key.case].called, entry.key.metric, run)
+            name = _bench_name(export.names[entry.key.case].called, entry.key.metric, run)
             found[entry.key.case, entry.key.metric] = Bench(name, known, size)
     by_name: dict[str, dict[str, Bench]] = {}
     for (case, metric), bench in found.items():
-        by_name.setdefault(exported.names[case].called, {})[metric] = bench
+        by_name.setdefault(export.names[case].called, {})[metric] = bench
     measured = {case for case, _ in found}
-    for run in exported.runs:
+    for run in export.runs:
         for entry in run.outcomes:
-            name, case = exported.names[entry.key.case].called, entry.key.case
+            name, case = export.names[entry.key.case].called, entry.key.case
             if case not in measured:
                 of_time = _bench_name(name, "time", run)
                 time = {"time": Bench(of_time, KINDS[TIME], known_unit("seconds").size)}
@@ -116,13 +123,12 @@ def _benches(exported: Exported) -> dict[tuple[str, str], Bench]:
     return found
 
 
-def _bench_name(name: str, metric: str, run: ExportedRun) -> str:
+def _bench_name(name: str, metric: str, run: Submission) -> str:
     """Returns the name of a benchmark; asv's own have one metric each."""
-    return name if run.stored.source == SOURCE else f"{name}.{metric}"
+    return name if run.source == SOURCE else f"{name}.{metric}"
 
 
-def _machine(exported: Exported, environment: str) -> dict[str, str]:
-    facts = exported.environments[environment].facts
+def _machine(facts: Mapping[str, Any], environment: str) -> dict[str, str]:
     named = UNSAFE.sub("_", str(facts.get("machine") or facts.get("hostname") or environment))
     return {
         "machine": named.lstrip(".") or environment,
@@ -134,14 +140,14 @@ def _machine(exported: Exported, environment: str) -> dict[str, str]:
     }
 
 
-def _header(run: StoredRun, environment: str, machine: Mapping[str, str]) -> dict[str, Any]:
+def _header(run: Submission, environment: str, machine: Mapping[str, str]) -> dict[str, Any]:
     when = run.started if math.isnan(run.commit.time) else run.commit.time
     return {
         "commit_hash": run.commit.sha,
         "env_name": environment,
         "date": round(when / MS),
         "params": {**machine, "environment": environment},
-        "python": "",
+        "python": str(run.environments[environment].get("python", "")),
         "requirements": {},
         "env_vars": {},
         "result_columns": COLUMNS,
@@ -151,7 +157,7 @@ def _header(run: StoredRun, environment: str, machine: Mapping[str, str]) -> dic
 
 
 def _by_bench(
-    run: ExportedRun, environment: str, benches: Mapping[tuple[str, str], Bench]
+    run: Submission, environment: str, benches: Mapping[tuple[str, str], Bench]
 ) -> dict[Bench, list[tuple[str, Point]]]:
     """Returns, by benchmark, the cases of a run with their points."""
     found: dict[Bench, list[tuple[str, Point]]] = {}
@@ -174,13 +180,13 @@ def _by_bench(
 def _row(
     bench: Bench,
     cases: Iterable[tuple[str, Point]],
-    exported: Exported,
+    export: Export,
     is_parametrised: bool,
-    run: StoredRun,
+    run: Submission,
 ) -> list[Any]:
     listed = list(cases)
     points = [point for _, point in listed]
-    inputs = [exported.names[case].parameters for case, _ in listed]
+    inputs = [export.names[case].parameters for case, _ in listed]
 
     # asv fails where a statistic is there and the quartiles are not.
     described = [point if math.isfinite(point.q25) else Point() for point in points]
@@ -222,9 +228,9 @@ def _version(bench: Bench) -> str:
 
 
 def _declared(
-    bench: Bench, exported: Exported, benches: Mapping[tuple[str, str], Bench]
+    bench: Bench, export: Export, benches: Mapping[tuple[str, str], Bench]
 ) -> dict[str, Any]:
-    inputs = [exported.names[case].parameters for (case, _), own in benches.items() if own == bench]
+    inputs = [export.names[case].parameters for (case, _), own in benches.items() if own == bench]
     is_parametrised = any(inputs)
     return {
         "code": "",

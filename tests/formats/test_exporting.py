@@ -9,32 +9,33 @@ import msgspec
 import pytest
 
 from opperf.errors import RunFileError
+from opperf.formats.exporting import Export, export_of
 from opperf.model import Record, Run, Status
-from opperf.results.exports import ExportEntry, select_figures
 
 MakeRecord = Callable[..., Record]
-
-
-def names(one: ExportEntry) -> tuple[str, ...]:
-    return tuple(one.figures)
 
 
 def of(run: Run, *records: Record) -> Run:
     return msgspec.structs.replace(run, records=records)
 
 
+def figures(export: Export) -> list[tuple[str, str]]:
+    return [(entry.facts.name, entry.key.metric) for entry in export.latest().figures]
+
+
 def test_the_figures_of_what_was_measured(run: Run) -> None:
-    found, warnings = select_figures(run)
-    assert [(one.record.case.label, names(one)) for one in found] == [
-        ("relu", ("forward", "backward", "memory")),
-        ("abs", ("forward", "backward", "memory")),
-        ("relu", ("forward",)),
+    export = export_of(run)
+    assert figures(export) == [
+        *(("relu", metric) for metric in ("forward", "backward", "memory")),
+        *(("abs", metric) for metric in ("forward", "backward", "memory")),
+        ("relu", "forward"),
     ]
-    assert warnings == ["excluded: 3 cases not measured"]
+    (said,) = export.left_out_of_latest()
+    assert said.startswith("excluded: 3 cases without figures (")
 
 
 def test_nothing_is_said_where_nothing_is_left_out(run: Run, make_record: MakeRecord) -> None:
-    assert select_figures(of(run, make_record()))[1] == []
+    assert export_of(of(run, make_record())).left_out_of_latest() == []
 
 
 def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRecord) -> None:
@@ -43,14 +44,21 @@ def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRec
         name: msgspec.structs.replace(summaries[name], median=median)
         for name, median in (("backward", math.nan), ("memory", math.inf), ("total", math.nan))
     }
-    ((one,), warnings) = select_figures(of(run, make_record(summaries={**summaries, **odd})))
-    assert names(one) == ("forward",)
+    export = export_of(of(run, make_record(summaries={**summaries, **odd})))
+    assert figures(export) == [("relu", "forward")]
     # The total is no figure of an export.
-    assert warnings == ["excluded: 2 figures not finite"]
+    assert export.left_out_of_latest() == ["excluded: 2 figures not finite"]
+
+
+def test_a_case_without_a_usual_metric_is_said(run: Run, make_record: MakeRecord) -> None:
+    total = {"total": make_record().summaries["total"]}
+    export = export_of(of(run, make_record(), make_record("abs", summaries=total)))
+    (said,) = export.left_out_of_latest()
+    assert said == "excluded: 1 case without figures (1 without a usual metric)"
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
 def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord, status: Status) -> None:
     failed = make_record(status=status, summaries=make_record().summaries, reason="no")
     with pytest.raises(RunFileError, match="no case was measured"):
-        select_figures(of(run, failed))
+        export_of(of(run, failed))

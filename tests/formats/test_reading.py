@@ -15,7 +15,7 @@ from opperf.formats.model import WHOLE
 from opperf.history.intake.forms import read_results
 from opperf.model import MetricKind
 from opperf.repository import Commit
-from tests.history.intake.samples import (
+from tests.formats.samples import (
     ASV_OLD,
     BENCHER,
     GITHUB,
@@ -30,7 +30,7 @@ from tests.history.intake.samples import (
     write_asv,
 )
 
-RUNS = Path(__file__).parents[2] / "data" / "milabench" / "runs"
+RUNS = Path(__file__).parents[1] / "data" / "milabench" / "runs"
 
 HUGE = [["1"] * 3000] * 4
 """Parameters of asv that take some hundred kilobytes, and more combinations than any memory has."""

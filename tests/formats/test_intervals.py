@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from opperf.formats import bencher, github_action
 from opperf.model import Record, Run
-from opperf.results.exports import bencher, github_action
 
 MakeRecord = Callable[..., Record]
 
@@ -33,7 +33,7 @@ def measured(run: Run, make_record: MakeRecord) -> Callable[..., Run]:
 def test_the_range_is_the_longer_half(
     measured: Callable[..., Run], low: float, high: float, reach: str
 ) -> None:
-    ((entry,), _) = github_action(measured(ci_low=low, ci_high=high))
+    ((entry,), _) = github_action.write_run(measured(ci_low=low, ci_high=high))
     assert entry["range"] == reach and entry["value"] == 2.0
 
 
@@ -50,15 +50,15 @@ def test_an_interval_takes_two_samples_and_finite_ends(
     measured: Callable[..., Run], changed: dict[str, Any], has_one: bool
 ) -> None:
     run = measured(**changed)
-    ((entry,), _) = github_action(run)
+    ((entry,), _) = github_action.write_run(run)
     assert ("range" in entry) is has_one
-    (measures,) = bencher(run)[0].values()
+    (measures,) = bencher.write_run(run)[0].values()
     assert set(measures["latency"]) == (
         {"value", "lower_value", "upper_value"} if has_one else {"value"}
     )
 
 
 def test_figures_keep_every_digit(measured: Callable[..., Run]) -> None:
-    ((entry,), _) = github_action(measured(median=1_234_567.8, n=1))
+    ((entry,), _) = github_action.write_run(measured(median=1_234_567.8, n=1))
     assert (entry["value"], entry["unit"]) == (1.2345678, "ms")
     assert entry["extra"].startswith("median of 1 sample\ncase ")

@@ -1,0 +1,1 @@
+"""Results of airspeed velocity: a folder that is read and written."""

@@ -1,1 +1,0 @@
-"""Writes a history in the forms of other tools."""

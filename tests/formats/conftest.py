@@ -1,0 +1,3 @@
+"""The run made by hand of the tests of results."""
+
+from tests.results.conftest import closing, header, make_record, run  # noqa: F401
