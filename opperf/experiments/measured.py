@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from opperf.experiments.records import INCOMPATIBLE, Estimate, ModelRecord, estimate
@@ -63,9 +62,6 @@ WRITTEN = (
     *((name, name, 1) for name in ("graph_breaks", "recompilations", "flops")),
 )
 """Metrics beside times that records have, their keys, and the size of their unit."""
-
-NORMAL = NormalDist().inv_cdf(0.975)
-"""Standard errors in the half-width of an interval of 95 %."""
 
 
 class MeasuredModel(NamedTuple):
@@ -139,11 +135,10 @@ class MeasuredModel(NamedTuple):
         single = estimate([self._calls * time for time in _seconds(step.samples)])
         if not 0 < median < math.inf:
             return None
-        if step.half_width is None or single is None:
+        error = step.error
+        if error is None or single is None:
             return Estimate(median)
-        variance = (math.log1p(step.half_width / step.median) / NORMAL) ** 2
-        weight = variance**2 / (step.summary.n - 1)
-        return Estimate(median, single.deviation, variance, weight)
+        return Estimate(median, single.deviation, error**2, error**4 / (step.summary.n - 1))
 
     @property
     def _calls(self) -> int:

@@ -117,7 +117,7 @@ class ModelRecord(msgspec.Struct, frozen=True):
 
     @property
     def runtime(self) -> str:
-        """What ran the model, in the words of PyTorch/XLA's benchmarks; empty for eager mode."""
+        """The parts of PyTorch/XLA that ran the model; empty for eager mode."""
         return " ".join(filter(None, (self.xla, self.dynamo, self.torch_xla2)))
 
     @property

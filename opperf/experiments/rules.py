@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from opperf.experiments.xla_words import OPENXLA, XLA, Words
+from opperf.experiments.selection import OPENXLA, XLA, Words
 from opperf.model import Case
 from opperf.model.declaring import OFF
 from opperf.plurals import pluralize

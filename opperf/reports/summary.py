@@ -18,6 +18,7 @@ from opperf.reports.text import render
 from opperf.results import outliers, units, verifications
 from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
 from opperf.results.figures import CaseFigures, explain_unranked
+from opperf.results.projection import group
 from opperf.results.settings import differing_settings, noun_of
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
@@ -160,13 +161,13 @@ def waiting_share(every: Iterable[Waits]) -> float:
 
 
 def _not_measured(records: Iterable[Record], width: int) -> str:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for record in records:
-        if record.status is not Status.OK:
-            key = (record.status.value, one_line(record.reason, 2 * WIDTH))
-            groups.setdefault(key, []).append(record.case.label)
-    if not groups:
+    failed = [record for record in records if record.status is not Status.OK]
+    if not failed:
         return ""
+    groups = group(
+        (record.case.label for record in failed),
+        ((record.status.value, one_line(record.reason, 2 * WIDTH)) for record in failed),
+    )
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = ["Not measured:"]
     for (status, reason), labels in ordered[:REASONS]:
@@ -195,7 +196,7 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
         return ""
     every = [record for record, _ in timed]
     unranked = explain_unranked(every, [FORWARD.name])
-    ranked = sorted((one for one in timed if one[1].is_ranked), key=lambda one: -one[1].median)
+    ranked = sorted((pair for pair in timed if pair[1].is_ranked), key=lambda pair: -pair[1].median)
     if not ranked:
         return wrap_all([unranked], width)
     forward = column_of(FORWARD)
@@ -253,9 +254,8 @@ def _outlier_table(run: Run, width: int | None) -> str:
 def _excluded(reasons: dict[str, str], width: int) -> str:
     if not reasons:
         return ""
-    groups: dict[str, list[str]] = {}
-    for name in sorted(reasons):
-        groups.setdefault(one_line(reasons[name], 2 * WIDTH), []).append(name)
+    listed = sorted(reasons)
+    groups = group(listed, (one_line(reasons[name], 2 * WIDTH) for name in listed))
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = [f"No benchmark for {pluralize(len(reasons), 'operator')}:"]
     lines += [

@@ -11,7 +11,7 @@ import msgspec
 
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line, suggest
-from opperf.experiments.xla_words import CHOICES, NONE, read_values
+from opperf.experiments.selection import CHOICES, NONE, read_values
 from opperf.model.declaring import number_between
 from opperf.reading import read_text
 from opperf.requests.declaring import (

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 from opperf.errors import one_line
@@ -47,6 +48,10 @@ CAVEATS = (*REMOVED, NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, NoteCode.BUSY, *N
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
+NORMAL_95 = NormalDist().inv_cdf(0.975)
+"""Standard errors in the half-width of an interval of 95 %."""
+
+
 class Measurement(Struct, frozen=True):
     """A metric of a case: statistics of its samples, and what its reader must know."""
 
@@ -79,6 +84,12 @@ class Measurement(Struct, frozen=True):
         """The bounds of the 95 % confidence interval of the median; None without one."""
         found = self.summary
         return None if found.half_width is None else (found.ci_low, found.ci_high)
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the logarithm of the median; None without an interval."""
+        width = self.half_width
+        return None if width is None else math.log1p(width / self.median) / NORMAL_95
 
     @property
     def is_finite(self) -> bool:
@@ -131,11 +142,6 @@ class CaseFigures(NamedTuple):
 
     record: Record
     environment: Environment | None = None
-
-    @property
-    def arm(self) -> str:
-        """The arm of a session; empty in a run."""
-        return self.record.place.arm if self.record.place else ""
 
     def of(self, metric: str) -> Measurement | None:
         """Returns a metric's figure; None if the record lacks it."""

@@ -8,11 +8,13 @@ a call takes five and not where it takes a thousand, and with a robust loss.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opperf.model import DECLARED, PASSES, Pass, Record, Run, identity_of
+from opperf.model import DECLARED, PASSES, Record, Run, identity_of
 from opperf.results.figures import CaseFigures, Measurement
+from opperf.results.projection import group
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
 from opperf.results.units import MARK
@@ -87,22 +89,20 @@ Timed = tuple[Record, Measurement]
 
 def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Timed], Line]]:
     """Yields metric, times and line of each configuration; small ones share a line."""
-    groups: dict[tuple[str, Pass, tuple[str, ...]], list[Timed]] = {}
-    for record in records:
-        for metric in PASSES:
-            time = CaseFigures(record).of(metric)
-            # A launch takes as long for any number of bytes, and would bend the line.
-            if record.moved_bytes and time is not None and time.is_ranked:
-                key = (record.case.label, metric, record.case.tags)
-                groups.setdefault(key, []).append((record, time))
-    pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Timed]] = {}
-    for (label, metric, tags), group in groups.items():
-        pooled.setdefault((label, metric, tags if len(group) >= MIN_POINTS else ()), []).extend(
-            group
-        )
-    for (_, metric, _), group in pooled.items():
+    timed = [
+        (record, time)
+        for record in records
+        for metric in PASSES
+        if (time := CaseFigures(record).of(metric)) is not None
+        # A launch takes as long for any number of bytes, and would bend the line.
+        if record.moved_bytes and time.is_ranked
+    ]
+    keys = [(record.case.label, time.metric.name, record.case.tags) for record, time in timed]
+    counts = Counter(keys)
+    pooled = group(timed, ((*k[:2], k[2] if counts[k] >= MIN_POINTS else ()) for k in keys))
+    for (_, metric, _), own in pooled.items():
         # A coarse clock gives zeros, which have no logarithm.
-        points = [(record, time) for record, time in group if time.median > 0]
+        points = [(record, time) for record, time in own if time.median > 0]
         if len(points) >= MIN_POINTS:
             moved = [record.moved_bytes for record, _ in points]
             yield metric, points, fit_line(moved, [time.median for _, time in points])

@@ -5,8 +5,7 @@ import pytest
 from opperf.errors import UsageError
 from opperf.experiments.planning import FOREIGN_MODES
 from opperf.experiments.rules import RULES, Experiment, apply_rules
-from opperf.experiments.selection import Filter, Matrix, experiments
-from opperf.experiments.xla_words import MODES, read_values
+from opperf.experiments.selection import MODES, Filter, Matrix, experiments, read_values
 from opperf.frameworks import is_available, load
 from opperf.model import Settings
 from opperf.models.base import SuiteModel

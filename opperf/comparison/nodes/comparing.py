@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -10,11 +9,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.statistics.distributions import normal_exceeded
 from opperf.comparison.statistics.stragglers import FEWEST, Found, find_stragglers
 from opperf.errors import RunFileError
 from opperf.model import Environment, Metric, MetricKind, Record, Run, identity_of
-from opperf.results.figures import CaseFigures, Measurement
+from opperf.results.figures import CaseFigures
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.results.verifications import why_without_figures
@@ -114,20 +112,13 @@ def _figures(
         for name, found in CaseFigures(record).measured.items():
             if _is_compared(found.metric, metrics) and found.median > 0:
                 value = found.median if found.metric.lower_is_better else 1 / found.median
-                yield f"{text}: {name}", (value, _error(found))
+                yield f"{text}: {name}", (value, found.error or 0.0)
 
 
 def _is_compared(metric: Metric, metrics: Sequence[str]) -> bool:
     if metrics:
         return metric.name in metrics
     return metric.usual and not metric.is_steady and metric.kind is not MetricKind.RECORDED
-
-
-def _error(found: Measurement) -> float:
-    half_width = found.half_width
-    if half_width is None:
-        return 0.0
-    return math.log1p(half_width / found.median) / normal_exceeded(0.025)
 
 
 def _unmeasured(records: Iterable[Record]) -> Iterable[Unmeasured]:

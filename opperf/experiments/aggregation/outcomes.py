@@ -28,6 +28,7 @@ from opperf.reports.model import (
     texts,
     words,
 )
+from opperf.results.projection import group
 
 
 class Outcome(Enum):
@@ -135,22 +136,16 @@ def week_of(seconds: float) -> str:
 def cell_of(record: ModelResult) -> Cell:
     """Returns what a record is one of."""
     backend = record.backend or record.runtime
-    group = Group(record.suite_name, record.test or "", backend, machine_of(record))
-    return Cell(group, record.model_name, record.batch_size, record.flags)
+    own = Group(record.suite_name, record.test or "", backend, machine_of(record))
+    return Cell(own, record.model_name, record.batch_size, record.flags)
 
 
 def outcomes_of(records: Iterable[ModelResult]) -> Outcomes:
     """Returns what passed and failed, of records that all have a timestamp. Of several records of
     a cell in a week, the last counts."""
-    cells: dict[Cell, list[tuple[float, Outcome, str, ModelResult]]] = {}
-    skipped = 0
-    for record in records:
-        outcome, reason = outcome_of(record)
-        if outcome is Outcome.SKIPPED or record.timestamp is None:
-            skipped += 1
-            continue
-        entry = record.timestamp, outcome, reason, record
-        cells.setdefault(cell_of(record), []).append(entry)
+    found = [(record.timestamp or 0.0, *outcome_of(record), record) for record in records]
+    ended = [entry for entry in found if entry[1] is not Outcome.SKIPPED]
+    cells = group(ended, (cell_of(record) for *_, record in ended))
     counts: dict[Group, dict[str, list[int]]] = {}
     failures = []
     for cell, entries in cells.items():
@@ -167,7 +162,7 @@ def outcomes_of(records: Iterable[ModelResult]) -> Outcomes:
     }
     weeks = sorted({week for own in rates.values() for week in own})
     failures.sort(key=lambda one: (-one.since, one.cell.group, one.cell.model.casefold()))
-    return Outcomes(tuple(weeks), rates, failures, len(cells), skipped)
+    return Outcomes(tuple(weeks), rates, failures, len(cells), len(found) - len(ended))
 
 
 def _failure(cell: Cell, entries: Sequence[tuple[float, Outcome, str, Any]]) -> Failure:

@@ -75,7 +75,7 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
             facts=tuple(_facts(own, record)),
             notes=tuple(_notes(record)),
             code=tuple(_code(own, record.case, scripts)),
-            samples=tuple(_samples(one, most) for one in _sampled(record)),
+            samples=tuple(_samples(figure, most) for figure in _sampled(record)),
             environment=environments.index(record.environment)
             if record.environment in environments
             else None,
