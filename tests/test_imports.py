@@ -50,8 +50,8 @@ def test_no_framework_and_no_numpy_without_need():
 def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
     codes = [
         "import opperf.worker.serve, opperf.worker.measure, opperf.frameworks.numpy.framework",
-        "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.reports",
-        "import opperf.comparison.files.reports, opperf.reports.writing, opperf.reports.writing",
+        "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.telling",
+        "import opperf.comparison.files.telling, opperf.comparison.report, opperf.reports.writing",
         "import opperf.results.plots.drawing",
         "import opperf.comparison.explaining.reports.difference_report",
     ]

@@ -274,7 +274,7 @@ def test_it_is_compared_and_the_smaller_figure_is_the_worse_one(
     assert f"1 suspect (1 {word})" in written(found, "text")
     for name in formats_of(REPORT):
         assert "bandwidth" in written(found, name), name
-    cases = json.loads(written(found, "json"))["cases"]
+    cases = json.loads(written(found, "json"))["rows"]
     (case,) = [one for one in cases if one["unit"] == "GB/s"]
     assert case["base_half_width"] == pytest.approx(0.036)
 

@@ -210,7 +210,7 @@ def injected(framework: str, number: int, folder: Path) -> None:
     )
     print(f"opperf compare ended with {compared.returncode}")
     print_agreement([pair for pair in pairs(base, new) if pair.operator != "atan2"])
-    rows = json.loads(compared.stdout)["cases"]
+    rows = json.loads(compared.stdout)["rows"]
     flagged = [row for row in rows if row["verdict"] in ("regressed", "improved")]
     print(f"{len(rows)} counts of {len(records(base))} cases compared, {len(flagged)} flagged:")
     for row in flagged:

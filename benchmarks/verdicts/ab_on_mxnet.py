@@ -210,10 +210,10 @@ class Tally:
         for row in report["rows"]:
             if row["operator"] in self._changed and row["ratio"] is not None:
                 self._ratios[f"{row['operator']} {row['metric']}"].append(row["ratio"])
-        if not report["valid"]:
-            self._missed.append(f"invalid: {report['reason']}")
-        if report["cases"] < self._plan.least_cases:
-            self._missed.append(f"{report['cases']} cases")
+        if not report["session"]["valid"]:
+            self._missed.append(f"invalid: {report['session']['reason']}")
+        if report["session"]["cases"] < self._plan.least_cases:
+            self._missed.append(f"{report['session']['cases']} cases")
         of = f"found {len(found)} of {len(self._changed)}; " if self._changed else ""
         return f"{of}false: {', '.join(false) or 'none'}"
 
@@ -241,10 +241,11 @@ MOST_SHOWN = 6
 
 def line(name: str, report: dict[str, Any], elapsed_s: float) -> str:
     counts = ", ".join(f"{number} {verdict}" for verdict, number in report["counts"].items())
+    session = report["session"]
     return (
-        f"{name}: {report['cases']} cases, {counts}; detectable "
-        f"{report['detectable'] or 0.0:.1%}, core's speed {report['explained'] or 0.0:.0%} of the "
-        f"scatter; {report['processes']} processes, {elapsed_s / 60:.1f} min"
+        f"{name}: {session['cases']} cases, {counts}; detectable "
+        f"{report['detectable'] or 0.0:.1%}, core's speed {session['explained'] or 0.0:.0%} of the "
+        f"scatter; {session['processes']} processes, {elapsed_s / 60:.1f} min"
     )
 
 

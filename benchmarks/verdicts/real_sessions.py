@@ -65,7 +65,7 @@ def session(folder: Path, order: str) -> Ended:
     verdict = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
     rows = verdict["rows"]
     flagged = sum(row["verdict"] in ("regressed", "improved") for row in rows)
-    return Ended(verdict["valid"], flagged, len(rows), elapsed_s)
+    return Ended(verdict["session"]["valid"], flagged, len(rows), elapsed_s)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,10 +17,7 @@ from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, text_of, with_names
 from opperf.api.run_result import RunResult
-from opperf.comparison.ab.report import Report, Row
-from opperf.comparison.compared import Comparison
 from opperf.errors import UsageError
-from opperf.reports import model
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import progress_of, resolve
 from opperf.requests.ab.sessions import measured, unsaid
@@ -34,33 +31,14 @@ from opperf.results.runfile import read_run
 class ArmComparison(Reported):
     """The verdicts of a session, which print as the report of `opperf ab`."""
 
-    comparisons: Mapping[tuple[str, str], Report]
-    """The report of each comparison, by the names of its arms."""
     run: RunResult
     """The records of both arms, each with the samples of all processes."""
-    exit_code: int
-    """That of the command: 1 for a finding of `fail_on`, 3 if nothing could be decided, else 0."""
-    page: model.Report = field(repr=False)
-    """The report as formats write it."""
-
-    @property
-    def content(self) -> Report:
-        """The report of the second arm against the first."""
-        return next(iter(self.comparisons.values()))
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """A row for each metric of each case of the second arm against the first, the largest ratio
-        first."""
-        return self.content.rows
 
     @property
     def valid(self) -> bool:
         """Whether A did not differ from itself."""
-        return self.content.valid
-
-    def _content(self) -> model.Report:
-        return self.page
+        session = self.comparison.session
+        return session is None or session.valid
 
 
 Arm = str | Iterable[str] | Mapping[str, Any]
@@ -151,11 +129,12 @@ def _compare(request: AbRequest, path: Path, name: str) -> ArmComparison | FileC
         raise UsageError(NOTHING_CHANGED)
     session = measured(resolved)
     found = judge_session(session, path, request.fail_on, resolved.limits, request.weight, name)
-    if isinstance(found.content, Comparison):
-        return FileComparison(found.content, (), found.code, found.reason)
+    judged = (found.comparisons, found.code, found.reason, found.report)
+    if found.comparison.session is None:
+        return FileComparison(*judged, ())
     run, warnings = read_run(path)
     result = RunResult(run, str(path), tuple(warnings))
-    return ArmComparison(found.content, result, found.code, found.report)
+    return ArmComparison(*judged, result)
 
 
 def _listed(value: Any) -> Iterable[Any]:

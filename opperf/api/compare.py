@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.compared import Change, ComparedRow, Comparison
 from opperf.comparison.files.judging import Question
 from opperf.comparison.files.outcome import LOOKED_FOR
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
-from opperf.comparison.files.reports import report_of
 from opperf.comparison.project_file import ProjectFile, read_project_file
+from opperf.comparison.report import objects_of_rows
 from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
@@ -32,56 +29,55 @@ from opperf.results.text import terminal_width
 from opperf.shares import read_share
 
 
+@dataclass(frozen=True)
 class Reported:
-    """A comparison, which prints as the report of its command."""
+    """Comparisons, which print as the report of their command."""
+
+    comparisons: Mapping[tuple[str, str], Comparison]
+    """By the names of their two sides."""
+    exit_code: int
+    """That of the command: 1 for a finding of `fail_on`, 3 if nothing could be decided, else 0."""
+    reason: str
+    """Why it is not 0, in one line."""
+    page: Report = field(repr=False)
+    """The report as formats write it."""
 
     @property
-    def rows(self) -> tuple[Any, ...]:
-        """A row for each metric of each case."""
-        raise NotImplementedError
+    def comparison(self) -> Comparison:
+        """The first of them: of several arms the second against the first."""
+        return next(iter(self.comparisons.values()))
 
-    def _content(self) -> Report:
-        raise NotImplementedError
+    @property
+    def rows(self) -> tuple[ComparedRow, ...]:
+        """A row for each metric of each case that both sides have, the largest ratio first."""
+        return self.comparison.rows
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The cases, and metrics of cases, that only one of the sides has figures of."""
+        return self.comparison.changes
 
     def __str__(self) -> str:
-        return write_text(self._content(), terminal_width())
+        return write_text(self.page, terminal_width())
 
     def _repr_html_(self) -> str:
-        return write_html(self._content())
+        return write_html(self.page)
 
     def to_pandas(self) -> DataFrame:
         """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
         installed."""
-        return data_frame([msgspec.structs.asdict(row) for row in self.rows])
+        return data_frame(objects_of_rows(self.rows))
 
     def report(self, output_format: str) -> str:
         """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""
-        return format_named(output_format, REPORT).write_report(self._content())
+        return format_named(output_format, REPORT).write_report(self.page)
 
 
 @dataclass(frozen=True)
 class FileComparison(Reported):
     """A comparison of two files, which prints as the report of `opperf compare`."""
 
-    comparison: Comparison
     warnings: tuple[str, ...]
-    exit_code: int
-    """That of the command: 1 for a finding of `fail_on`, 3 if the files cannot decide, else 0."""
-    reason: str
-    """Why it is not 0, in one line."""
-
-    @property
-    def rows(self) -> tuple[ComparedRow, ...]:
-        """A row for each metric of each case that both files have."""
-        return self.comparison.rows
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """The cases, and metrics of cases, that only one of the files has figures of."""
-        return self.comparison.changes
-
-    def _content(self) -> Report:
-        return report_of(self.comparison)
 
 
 def compare(
@@ -148,8 +144,8 @@ def compare(
 
 def _judged(base: Measured, new: Measured, question: Question) -> FileComparison:
     found = judge_files(base, new, question)
-    assert isinstance(found.content, Comparison)
-    return FileComparison(found.content, doubts(base, new), found.code, found.reason)
+    warnings = doubts(base, new)
+    return FileComparison(found.comparisons, found.code, found.reason, found.report, warnings)
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

@@ -4,16 +4,17 @@ command has a judge that makes one, and one report draws it."""
 from __future__ import annotations
 
 import enum
+import math
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Literal
 
 from opperf.comparison.results import ResultsRow
-from opperf.comparison.statistics.data import Verdict
+from opperf.comparison.statistics.data import Shift, Verdict
 from opperf.comparison.statistics.weights import Weighted, geometric_mean
 from opperf.machine.environment import Difference
 from opperf.metrics import metric_named
-from opperf.model import DIFFERENT, LoadedFile, Metric, Struct
+from opperf.model import DIFFERENT, LoadedFile, Metric, SameResults, Struct
 from opperf.reports.model import Tone
 from opperf.results.units import Figure
 
@@ -22,7 +23,7 @@ class Side(Struct, frozen=True):
     """One of what is compared."""
 
     path: str
-    """Of its file, or of the run that it is; empty of an arm that is measured now."""
+    """Of its file; of an arm that was measured its settings, of a run of a suite its name."""
     started: str = ""
     """ISO 8601, UTC; empty where the file does not have it."""
     cases: int = 0
@@ -46,37 +47,47 @@ class ComparedRow(Struct, frozen=True):
 
     id: str
     operator: str
+    """Or the bench, or the node."""
     inputs: str
-    category: str
     metric: str
-    unit: str
-    base: float
-    """Median, or the mean where one of the files holds averages only."""
-    new: float
     verdict: Verdict
+    category: str = ""
+    unit: str = ""
+    base: float | None = None
+    """Median, or the mean where one of the sides has averages only; None where the judge has the
+    ratio alone."""
+    new: float | None = None
+    base_half_width: float | None = None
+    new_half_width: float | None = None
+    base_unreliable: bool = False
+    new_unreliable: bool = False
     ratio: float | None = None
     """New over base; None where one of them is zero or no finite number."""
     low: float | None = None
     high: float | None = None
     """Bounds of the ratio."""
-    note: str = ""
-    caveat: str = ""
-    base_half_width: float | None = None
-    new_half_width: float | None = None
-    base_unreliable: bool = False
-    new_unreliable: bool = False
+    p: float | None = None
+    """Of no change beyond the threshold; not corrected for the number of rows."""
+    detectable: float | None = None
+    """Smallest change that would be shown four times out of five, as a share."""
+    blocks: int | None = None
+    """Of a session, on which the ratio rests."""
     settings: str = ""
-    """Those in which cases of the file differ that have the same operator and inputs."""
+    """Those in which cases differ that have the same operator and inputs."""
     changed_settings: str = ""
     """Those that are not at their defaults."""
     point: str = ""
+    note: str = ""
+    caveat: str = ""
+    basis: str = ""
+    """What the verdict rests on: counts and times, numbers of runs or of cases."""
     other_id: str = ""
     """Id of the case in the new file, where it is another call."""
     allowed: float | None = None
     """Largest difference that counts as none; None for a metric that differs from run to run."""
     tolerance: str = ""
     """The rule that it follows from: `1% or 50 instructions`."""
-    results: str = ""
+    results: SameResults | Literal[""] = ""
     difference: str = ""
 
     @property
@@ -84,9 +95,14 @@ class ComparedRow(Struct, frozen=True):
         return metric_named(self.metric, self.unit)
 
     @property
+    def change(self) -> float:
+        """The new figure less that of the base; zero without them."""
+        return 0.0 if self.base is None or self.new is None else self.new - self.base
+
+    @property
     def is_worse(self) -> bool:
         """Whether the new figure is worse than the base's: of a time, larger."""
-        return self.new > self.base if self.described.lower_is_better else self.new < self.base
+        return self.change > 0 if self.described.lower_is_better else self.change < 0
 
     @property
     def tone(self) -> Tone:
@@ -94,25 +110,50 @@ class ComparedRow(Struct, frozen=True):
         return "worse" if self.results == DIFFERENT else tone_of(self.verdict, self.is_worse)
 
     @property
-    def figures(self) -> tuple[Figure, Figure]:
+    def words(self) -> str:
+        """The verdict, with that results differ where it does not say so."""
+        if self.results != DIFFERENT or self.verdict is Verdict.DIFFERENT:
+            return self.verdict.value
+        return f"{self.verdict.value}, {DIFFERENT}"
+
+    @property
+    def figures(self) -> tuple[Figure | None, Figure | None]:
         """Those of the base and of the new side."""
+        base, new = self.base, self.new
         return (
-            Figure(self.base, self.base_half_width, self.base_unreliable),
-            Figure(self.new, self.new_half_width, self.new_unreliable),
+            None if base is None else Figure(base, self.base_half_width, self.base_unreliable),
+            None if new is None else Figure(new, self.new_half_width, self.new_unreliable),
         )
+
+    @property
+    def remarks(self) -> str:
+        """The reason for the verdict, and the qualification of the figures."""
+        return "; ".join(filter(None, (self.note, self.caveat)))
+
+    def findings(self, fail_on: Collection[str]) -> list[str]:
+        """Returns what the row is a finding of, among what to fail on: a case that is probably
+        faster is none."""
+        is_none = self.verdict is Verdict.SUSPECT and not self.is_worse
+        words = ("" if is_none else self.verdict.value, self.results)
+        return [word for word in dict.fromkeys(words) if word in fail_on]
 
 
 class ChangeKind(str, enum.Enum):
-    """The kind of change of a case that only one of the sides has figures of."""
+    """The kind of change of a case that only one of the sides has figures of, or that has no
+    ratio."""
 
     BROKEN = "broken"
     """Measured in the base, and in the new run tried and not measured."""
     DISAPPEARED = "disappeared"
     """Measured in the base, and not in the new file at all."""
+    REFUSED = "refused"
+    """Measured in both, and not comparable."""
     FIXED = "fixed"
     """Tried and not measured in the base, and measured in the new run."""
     APPEARED = "appeared"
     """Not in the base at all."""
+    NEITHER = "neither"
+    """Tried on both sides, and measured on none."""
 
 
 MISSING = frozenset({ChangeKind.BROKEN, ChangeKind.DISAPPEARED})
@@ -120,7 +161,7 @@ MISSING = frozenset({ChangeKind.BROKEN, ChangeKind.DISAPPEARED})
 
 
 class Change(Struct, frozen=True):
-    """A case, or one metric of it, that only one of the sides has figures of."""
+    """A case, or one metric of it, that has no ratio: only one of the sides may have figures."""
 
     kind: ChangeKind
     id: str
@@ -130,6 +171,7 @@ class Change(Struct, frozen=True):
     reason: str = ""
     settings: str = ""
     changed_settings: str = ""
+    category: str = ""
 
 
 class GroupRatio(Struct, frozen=True):
@@ -139,48 +181,142 @@ class GroupRatio(Struct, frozen=True):
     metric: str
     ratio: float
     cases: int
+    low: float | None = None
+    high: float | None = None
+    key: str = "category"
+    """What the group is a value of."""
 
 
 ALL = "all"
 """The name of the group of every category, which is last."""
 
 
-class Comparison(Struct, frozen=True):
-    """Two sides, compared."""
+class GateReport(Struct, frozen=True):
+    """Numbers of figures that a session counted before it timed, by result."""
 
-    base: Side
-    new: Side
+    identical: int
+    moved: int
+    uncounted: int
+    timed: int
+    sample: int
+    """Cases that were timed although both arms run the same instructions."""
+
+
+class CoarseReport(Struct, frozen=True):
+    """The results of the coarse look, which decides no verdict and no exit code."""
+
+    blocks: int
+    threshold: float
+    rows: tuple[ComparedRow, ...]
+
+    @property
+    def changed(self) -> list[ComparedRow]:
+        """The figures that changed with all threads; not those that are faster by other results."""
+        return [row for row in self.rows if row.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
+
+
+class SessionFacts(Struct, frozen=True):
+    """How a session measured, and what it says of all its figures together."""
+
+    kind: Literal["times", "checks"] = "times"
+    """`checks` of a session that compares results alone."""
+    alternates: bool = False
+    """Whether calls of the arms alternated within each process."""
+    framework: str = ""
+    complete: bool = True
+    valid: bool = True
+    reason: str = ""
+    """Why it is not."""
+    cases: int = 0
+    processes: int = 0
+    blocks: int = 0
+    """Blocks of A and B at the latest look, on which the verdicts rest."""
+    block_cap: int = 0
+    first_look: int = 0
+    detectable_with_four_times: float | None = None
+    """`Comparison.detectable` with four times the blocks, whose standard errors are half as
+    large."""
+    explained: float | None = None
+    """As in `Analysis`."""
+    note: str = ""
+    shift: Shift | None = None
+    coarse: CoarseReport | None = None
+    """None without one, or before it is complete."""
+    nodes: tuple[str, ...] = ()
+    """Names of the nodes of a cluster that measured it; empty for this machine."""
+    gate: GateReport | None = None
+    """None of a session that times all figures."""
+    same_files: str = ""
+    """That both arms have loaded the same files, although they are of two builds."""
+
+
+class Comparison(Struct, frozen=True):
+    """Sides, compared."""
+
+    command: str
+    """By which formats know its reports."""
+    sides: tuple[Side, ...]
+    """The base and the new one; or nodes, each of which is compared with the others of its kind."""
     threshold: float
     """Smallest change of a time that is of interest, as a share."""
-    metrics: tuple[str, ...]
-    differences: tuple[Difference, ...] = ()
+    labels: tuple[str, str] = ("base", "new")
+    """Names of the two sides in titles and sentences."""
+    same_within: float | None = None
+    """Share below which a change counts as none, where that could be shown."""
+    detectable: float | None = None
+    """Median of the figures' smallest detectable changes, as a share; None without one."""
+    interval: str = "95 % interval"
+    """Name of the intervals."""
     rows: tuple[ComparedRow, ...] = ()
-    """Grouped by metric; the largest ratio first, rows without one last."""
     groups: tuple[GroupRatio, ...] = ()
     changes: tuple[Change, ...] = ()
+    missing: frozenset[ChangeKind] = MISSING
+    """Changes that are findings."""
+    differences: tuple[Difference, ...] = ()
+    incomparable: tuple[str, ...] = ()
+    """Facts of the environments by which times are not comparable."""
     unmeasured: int = 0
+    reasons: dict[str, dict[str, str]] = {}
+    """Why cases are in no comparison, by the title of their table, and by case."""
     fail_on: tuple[str, ...] = ()
     limits_file: str = ""
     notes: tuple[str, ...] = ()
     results: tuple[ResultsRow, ...] = ()
+    """Empty if they were not compared."""
     weighted: Weighted | None = None
+    """None unless asked for."""
     confirm: str = ""
     explain: str = ""
     """The command for the largest change of a count; empty without one, or without a profile."""
-    incomparable: tuple[str, ...] = ()
+    session: SessionFacts | None = None
     samples: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     """Of both sides, by the id and the metric of a row."""
+    again: dict[str, tuple[tuple[str, str], ...]] = {}
+    """Titles and commands that measure a case again, by the id of its rows."""
+
+    @property
+    def base(self) -> Side:
+        return self.sides[0]
+
+    @property
+    def new(self) -> Side:
+        return self.sides[1]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Those of the rows, in their order."""
+        return tuple(dict.fromkeys(row.metric for row in self.rows))
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """The number of rows with each verdict, in the order of `Verdict`."""
+        return count_verdicts(self.rows)
 
     @property
     def comparable(self) -> bool | None:
-        """Whether the comparability keys are the same; None where a file has no environment."""
-        keys = (self.base.comparability, self.new.comparability)
-        return keys[0] == keys[1] if all(keys) else None
-
-    @property
-    def commands(self) -> tuple[tuple[str, str], ...]:
-        found = (("To confirm", self.confirm), ("Functions that changed", self.explain))
-        return tuple((why, command) for why, command in found if command)
+        """Whether the comparability keys are the same; None where a side has no environment."""
+        keys = {side.comparability for side in self.sides}
+        return len(keys) == 1 if all(keys) else None
 
     def rows_of(self, metric: str) -> tuple[ComparedRow, ...]:
         return tuple(row for row in self.rows if row.metric == metric)
@@ -189,47 +325,46 @@ class Comparison(Struct, frozen=True):
         return tuple(change for change in self.changes if change.kind is kind)
 
 
-class Tones(NamedTuple):
-    """Tones of a verdict."""
-
-    worse: Tone
-    better: Tone
-    """Where the new figure is not worse."""
-
-
-TONES = {
-    Verdict.REGRESSED: Tones("worse", "worse"),
-    Verdict.DIFFERENT: Tones("worse", "worse"),
-    Verdict.MISSING: Tones("worse", "worse"),
-    Verdict.IMPROVED: Tones("better", "better"),
-    Verdict.SUSPECT: Tones("worse", "better"),
-    Verdict.AMBIGUOUS: Tones("open", "open"),
-    Verdict.INVALID: Tones("open", "open"),
+TONES: dict[Verdict, Tone] = {
+    Verdict.REGRESSED: "worse",
+    Verdict.DIFFERENT: "worse",
+    Verdict.MISSING: "worse",
+    Verdict.IMPROVED: "better",
+    Verdict.SUSPECT: "worse",
+    Verdict.AMBIGUOUS: "open",
+    Verdict.INVALID: "open",
 }
 """Tones of verdicts, for a reader who only skims; others have none."""
 
 
 def tone_of(verdict: Verdict, is_worse: bool = True) -> Tone:
     """Returns the tone of a verdict; `is_worse` is of the figure of a suspect one."""
-    tones = TONES.get(verdict, Tones("", ""))
-    return tones.worse if is_worse else tones.better
+    if verdict is Verdict.SUSPECT and not is_worse:
+        return "better"
+    return TONES.get(verdict, "")
+
+
+PLAIN_RATIOS = (0.001, 1000.0)
+"""Ratios that are written with three decimals; others with an exponent."""
+
+
+def _digits(ratio: float, decimals: int = 3) -> str:
+    is_plain = PLAIN_RATIOS[0] <= ratio < PLAIN_RATIOS[1]
+    return f"{ratio:.{decimals}f}" if is_plain else f"{ratio:.1e}"
 
 
 def ratio_text(ratio: float | None, is_exact: bool = False) -> str:
     """Returns a ratio as text, with a digit more of a metric that is the same on every run; empty
     without one."""
-    return "" if ratio is None or not ratio > 0 else f"{ratio:.{4 if is_exact else 3}f}"
-
-
-EXACT = "exact"
-"""The interval of a figure that is the same on every run."""
+    return "" if ratio is None or not ratio > 0 else _digits(ratio, 4 if is_exact else 3)
 
 
 def interval_text(low: float | None, high: float | None) -> str:
-    """Returns the interval of a ratio as text; empty without one."""
-    if low is None or high is None or low != low or high != high:
+    """Returns the interval of a ratio as text: `exact` of a figure that is the same on every run,
+    and empty without one."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return ""
-    return EXACT if low == high else f"{low:.3f} to {high:.3f}"
+    return "exact" if low == high else f"{_digits(low)} to {_digits(high)}"
 
 
 def count_verdicts(rows: Iterable[ComparedRow]) -> dict[Verdict, int]:

@@ -80,13 +80,6 @@ def row_fields(verdict: Verdict, check: Check | None, is_worse: bool = True) -> 
     return {"verdict": verdict, "results": check.outcome, "difference": check.line}
 
 
-def verdict_text(verdict: Verdict, results: str) -> str:
-    """Returns a verdict in words, with that results differ where it does not say so."""
-    if results != DIFFERENT or verdict is Verdict.DIFFERENT:
-        return verdict.value
-    return f"{verdict.value}, {DIFFERENT}"
-
-
 def looked_for(asked: Sequence[str] | None, are_compared: bool, why_not: str) -> tuple[str, ...]:
     """Returns the findings to fail on: those asked for, or `FAIL_ON`, without results where these
     are not compared. Raises `UsageError` if they are asked for then; `why_not` is its reason."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from opperf.errors import INCONCLUSIVE, UsageError
 
 if TYPE_CHECKING:
-    from opperf.comparison.ab.report import Report as ArmReport
     from opperf.comparison.ab.session import Session
     from opperf.comparison.compared import Comparison
     from opperf.comparison.files.judging import Question
@@ -27,29 +26,34 @@ Words = tuple[str, ...]
 class Judged:
     """The findings of a comparison, and the exit code of its command."""
 
-    content: Comparison | Mapping[tuple[str, str], ArmReport]
-    """Of two files or of counts; or of each two arms of a session, by their names."""
+    comparisons: Mapping[tuple[str, str], Comparison]
+    """By the names of the two sides: several of a session of several arms."""
     report: Report
     code: int
     """Exit code."""
     reason: str
     """Why it is not 0, in one line."""
 
+    @property
+    def comparison(self) -> Comparison:
+        """The first of them."""
+        return next(iter(self.comparisons.values()))
+
 
 def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
     """Compares two sides. Raises `RunFileError` or `UsageError` if nothing is compared."""
     from opperf.comparison.files.judging import compare
     from opperf.comparison.files.outcome import outcome
-    from opperf.comparison.files.reports import report_of
+    from opperf.comparison.files.telling import telling_of
+    from opperf.comparison.report import report_of
 
     found = compare(base, new, question)
-    return Judged(found, report_of(found), *outcome(found))
+    return Judged({found.labels: found}, report_of(found, telling_of(found)), *outcome(found))
 
 
 def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None) -> Judged:
     """Compares the arms of a session of counts."""
     from opperf.comparison.ab.session_file import read_arms
-    from opperf.comparison.compared import Comparison
     from opperf.comparison.files.judging import Question
     from opperf.comparison.files.outcome import LOOKED_FOR, SOUND
     from opperf.comparison.statistics.data import Verdict
@@ -62,12 +66,11 @@ def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None)
         weight=weight,
     )
     found = judge_files(*read_arms(path), question)
-    assert isinstance(found.content, Comparison)
     # Counts without a verdict count if that is asked for, or if all are.
-    decided = [row.verdict in SOUND for row in found.content.rows]
+    decided = [row.verdict in SOUND for row in found.comparison.rows]
     is_open = not all(decided) if Verdict.AMBIGUOUS.value in fail_on else not any(decided)
     code = found.code or (INCONCLUSIVE if is_open else 0)
-    return Judged(found.content, found.report, code, found.reason)
+    return Judged(found.comparisons, found.report, code, found.reason)
 
 
 def judge_session(
@@ -81,10 +84,9 @@ def judge_session(
     """Returns the verdicts of a session, of the file `path`, which fails on the findings that are
     asked for, or the usual ones; commands read it by `name`, by default its own. Raises
     `UsageError` for a finding that it does not have."""
-    from opperf.comparison.ab.outcome import EXIT_CODES, outcome
-    from opperf.comparison.ab.report import reports_of
-    from opperf.comparison.ab.reports import report_for
-    from opperf.comparison.ab.reports.changes import measured_of
+    from opperf.comparison.ab.judging import EXIT_CODES, judge, outcome
+    from opperf.comparison.ab.telling import telling_among, telling_of
+    from opperf.comparison.report import report_of, report_of_several
     from opperf.comparison.results import looked_for
     from opperf.results.kept import display
 
@@ -95,6 +97,11 @@ def judge_session(
     fail_on = looked_for(asked, are_compared, "the session was made with --no-check")
     if session.plan.kind == "counts":
         return judge_counts(path, fail_on, limits, weight)
-    found = reports_of(session, fail_on, weight)
-    report = report_for(found, measured_of(session, display(path) if name is None else name))
+    found = judge(session, fail_on, weight, display(path) if name is None else name)
+    every = list(found.values())
+    report = (
+        report_of(every[0], telling_of(every[0]))
+        if len(every) == 1
+        else report_of_several([(one, telling_among(one)) for one in every])
+    )
     return Judged(found, report, *outcome(found))

@@ -55,7 +55,7 @@ def test_verdicts_and_records(tmp_path):
     found = opperf.ab("negative", framework="numpy", output=path, **arms, **FEW)
     (row,) = found.rows
     assert (row.operator, row.metric) == ("negative", "forward") and row.ratio > 0
-    assert str(found).startswith("numpy ") and "A: env:X=1" in str(found)
+    assert str(found).startswith("numpy ") and "A  env:X=1" in str(found)
     # A busy machine may make the session invalid, which has a sentence and no table of verdicts.
     shown = found._repr_html_()
     assert ("Invalid: " if row.verdict is Verdict.INVALID else "<table") in shown

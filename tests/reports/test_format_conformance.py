@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from opperf.commands import COMMANDS
-from opperf.comparison.ab.reports import report_for
+from opperf.comparison.ab.telling import telling_of as of_session
+from opperf.comparison.compared import Side
 from opperf.comparison.explaining.difference import (
     ChangedFunction,
     Counts,
@@ -22,9 +23,10 @@ from opperf.comparison.explaining.difference import (
 )
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
-from opperf.comparison.files.reports import report_of as of_files
+from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
 from opperf.comparison.nodes.report import report_of as of_nodes
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.stragglers import find_stragglers
 from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
@@ -111,7 +113,9 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
     """Reports of every command, among them such of names that are markup."""
     first, *others = session.rows
     rows = (msgspec.structs.replace(first, operator=NASTY, inputs=NASTY, note=NASTY), *others)
-    odd = msgspec.structs.replace(session, rows=rows, a=NASTY, lost={NASTY: NASTY})
+    odd = msgspec.structs.replace(
+        session, rows=rows, sides=(Side(NASTY), Side(NASTY)), reasons={NASTY: {NASTY: NASTY}}
+    )
     side = DumpTotals(NASTY, 1, {"Ir": 5.0}, None)
     changed = ChangedFunction(Function(NASTY, NASTY), "", Counts(5.0, 5.0), Counts(7.0, 7.0))
     functions = DumpDifference(side, side, "Ir", "exclusive", (changed,))
@@ -122,7 +126,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         cases=1,
     )
     listing = Listing(NASTY, NASTY, 1, (listed,))
-    case, names = odd_run.records[1].case, ("A", "B")
+    case = odd_run.records[1].case
     return {
         "list": [
             plan_report(odd_run.cases, [NASTY]),
@@ -131,8 +135,8 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         ],
         "show": [of_operator(listed, [case], [f"print({NASTY!r})"])],
         "coverage": [of_coverage(coverage(listing, odd_run.records))],
-        "compare": [of_files(everything), of_files(hostile)],
-        "ab": [report_for({names: session}), report_for({names: odd})],
+        "compare": [report_of(one, of_files(one)) for one in (everything, hostile)],
+        "ab": [report_of(one, of_session(one)) for one in (session, odd)],
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),

@@ -262,7 +262,7 @@ CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 def explaining_command(found: Comparison) -> str:
     """Returns the command for the largest change of a count; empty without a profile."""
     rows = [row for row in found.rows if row.metric in PASS_OF and row.verdict in CHANGED]
-    rows.sort(key=lambda row: (not row.is_worse, -abs(row.new - row.base)))
+    rows.sort(key=lambda row: (not row.is_worse, -abs(row.change)))
     for row in rows:
         passed = PASS_OF[row.metric]
         dumps = [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -82,10 +83,9 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         for row in sort_rows(_rows(pairs, metric, question, averages, checks))
     )
     found = Comparison(
-        base=_side(base),
-        new=_side(new),
+        command="compare",
+        sides=(_side(base), _side(new)),
         threshold=question.thresholds.threshold,
-        metrics=metrics,
         differences=differences(base, new, pairs),
         incomparable=_incomparable(base, new),
         rows=rows,
@@ -109,10 +109,22 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         if question.weight
         else None,
         samples=dict(_samples(pairs, metrics)),
+        again={row.id: tuple(_again(base, new, row)) for row in rows if row.id},
     )
     return msgspec.structs.replace(
         found, confirm=confirming_command(found, base, new), explain=explaining_command(found)
     )
+
+
+def _again(base: Measured, new: Measured, row: ComparedRow) -> Iterator[tuple[str, str]]:
+    """Yields the command that measures a case, that of each side where they differ. Results by
+    operator have no cases to measure."""
+    calls = {row.id: base.side}
+    if row.other_id or base.side.averages:
+        calls[row.other_id or row.id] = new.side
+    for id, side in calls.items():
+        if not side.averages:
+            yield "Measure it again", f"opperf run {shlex.quote(side.path)} --id {id}"
 
 
 def _same(pairs: Sequence[joining.Pair], checks: Mapping[int | None, Check]) -> list[joining.Pair]:

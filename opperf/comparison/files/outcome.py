@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from opperf.comparison.compared import MISSING, Change, ComparedRow, Comparison
+from opperf.comparison.compared import Comparison
 from opperf.comparison.results import count_different
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FOUND, INCONCLUSIVE
@@ -36,31 +34,8 @@ SUGGESTED = {
 }
 """Advice where it is not decided."""
 
-FAILING: dict[str, Callable[[ComparedRow], bool]] = {
-    "regressed": lambda row: row.verdict is Verdict.REGRESSED,
-    "improved": lambda row: row.verdict is Verdict.IMPROVED,
-    "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.is_worse,
-}
-"""Predicates of the rows that are a finding: a case that may have become faster is none."""
-
-LOOKED_FOR = (*FAILING, "missing", DIFFERENT)
+LOOKED_FOR = (*ANSWERS, "missing", DIFFERENT)
 """Findings that `--fail-on` takes."""
-
-
-def findings(comparison: Comparison, row: ComparedRow) -> list[str]:
-    """Returns what a row is a finding of, among what to fail on."""
-    return [word for word in comparison.fail_on if _is_found(word, row)]
-
-
-def _is_found(word: str, row: ComparedRow) -> bool:
-    if word == DIFFERENT:
-        return row.results == DIFFERENT
-    return word in FAILING and FAILING[word](row)
-
-
-def is_missing(comparison: Comparison, change: Change) -> bool:
-    """Whether a change is a finding to fail on."""
-    return "missing" in comparison.fail_on and change.kind in MISSING
 
 
 def outcome(comparison: Comparison) -> tuple[int, str]:
@@ -83,9 +58,9 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
 def _count(comparison: Comparison, word: str) -> int:
     if word == DIFFERENT:
         return count_different(comparison.results)
-    if word in FAILING:
-        return sum(FAILING[word](row) for row in comparison.rows)
-    return sum(is_missing(comparison, change) for change in comparison.changes)
+    if word in ANSWERS:
+        return sum(bool(row.findings((word,))) for row in comparison.rows)
+    return sum(change.kind in comparison.missing for change in comparison.changes)
 
 
 def _advice(comparison: Comparison, word: str) -> str:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from opperf.comparison.ab.judging import comparison_of
 from opperf.comparison.ab.pairs import Pair, usual_id
-from opperf.comparison.ab.report import report_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_arms, session_of
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
+from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.exporting import seconds_of
@@ -161,6 +162,10 @@ Judged = Iterator[tuple[str, str, dict[str, Any]]]
 """Of each verdict the pair, the metric, and the figures."""
 
 
+ALL_THREADS = {Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster"}
+"""What verdicts of all threads are called."""
+
+
 def _timed(path: Path, session: Session) -> Judged:
     """Yields the verdicts of a session of times. Raises `RunFileError` if it has none."""
     analysis = analyse(session.replicates, session.plan.thresholds)
@@ -168,13 +173,13 @@ def _timed(path: Path, session: Session) -> Judged:
         raise RunFileError(
             f"{path}: {NO_VERDICT}{f': {analysis.reason}' if analysis.reason else ''}"
         )
-    report = report_of(session, analysis)
-    coarse = (
-        {}
-        if report.coarse is None
-        else {(row.id, row.metric): row.changed or NO_CHANGE for row in report.coarse.rows}
-    )
-    for row in report.rows:
+    found = comparison_of(session, analysis)
+    look = found.session and found.session.coarse
+    coarse = {
+        (row.id, row.metric): ALL_THREADS.get(row.verdict, NO_CHANGE)
+        for row in (look.rows if look else ())
+    }
+    for row in found.rows:
         yield (
             row.id,
             row.metric,
@@ -183,7 +188,7 @@ def _timed(path: Path, session: Session) -> Judged:
                 "ratio": _number(row.ratio),
                 "low": _number(row.low),
                 "high": _number(row.high),
-                "blocks": row.blocks,
+                "blocks": row.blocks or 0,
                 "all_threads": coarse.get((row.id, row.metric), ""),
             },
         )

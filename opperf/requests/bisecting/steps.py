@@ -17,7 +17,7 @@ from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import session_of
 from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
-from opperf.comparison.compared import MISSING, Comparison
+from opperf.comparison.compared import MISSING
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
@@ -251,8 +251,7 @@ def _counted(session: Session, request: ResolvedAb) -> Step:
     """Returns the figures of a session of counts."""
     group_of = {case: group.id for group in session.plan.groups for case in group.cases}
     pairs = {pair.id: pair for pair in session.pairs}
-    compared = judge_counts(request.report, (), request.limits, None).content
-    assert isinstance(compared, Comparison)
+    compared = judge_counts(request.report, (), request.limits, None).comparison
     metrics = {name for pair in session.pairs for name in expected_metrics(pair.a)}
 
     def figures() -> Iterator[Figure]:

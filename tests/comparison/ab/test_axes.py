@@ -79,7 +79,7 @@ def test_every_case_that_is_announced_has_a_row_in_every_output(here, tmp_path):
     assert "4 cases, 2 cases given twice and compared once\n" in err
     report = json.loads(out)
     rows = report["rows"]
-    assert len(rows) == len({row["id"] for row in rows}) == report["cases"] == 4
+    assert len(rows) == len({row["id"] for row in rows}) == report["session"]["cases"] == 4
     assert {(row["operator"], row["results"]) for row in rows} == {
         ("base | fused", "same"),
         ("base | wrong", "different"),

@@ -48,7 +48,7 @@ def test_a_difference_is_found_in_every_format(check, here, tmp_path):
     _, err, files = check(("old", "same"), ("old", "tired"), ("old", "fails"), code=1, **formats)
     assert "1 different, 1 missing" in err
     data = json.loads(files["json"])
-    assert data["kind"] == "checks" and data["processes"] == 0
+    assert data["session"]["kind"] == "checks" and data["session"]["processes"] == 0
     rows = list(csv.DictReader(io.StringIO(files["csv"])))
     assert {row["operator"]: row["verdict"] for row in rows} == {
         "old | same": "same",

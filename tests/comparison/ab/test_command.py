@@ -127,7 +127,8 @@ def test_what_differs_is_found_and_nothing_else(session, capsys):
     folder, _ = session
     out, code = again(folder, "json", capsys)
     report = json.loads(out)
-    assert code == 1 and report["valid"] and report["complete"] and report["differences"] == []
+    assert code == 1 and report["environment"] == []
+    assert report["session"]["valid"] and report["session"]["complete"]
     said = {}
     for row in report["rows"]:
         said.setdefault(row["operator"], []).append((row["metric"], row["verdict"]))
@@ -253,7 +254,7 @@ def test_undecided_figures_are_measured_further_and_no_others(session, here, tmp
     assert all(one.values.keys() == {figure} for one in after.replicates[before:])
     report = json.loads(again(tmp_path, "json", capsys)[0])
     blocks = {(row["operator"], row["metric"]): row["blocks"] for row in report["rows"]}
-    assert blocks["add", "backward"] == report["blocks"] == 6
+    assert blocks["add", "backward"] == report["session"]["blocks"] == 6
     assert blocks["add", "forward"] == blocks["relu", "forward"] == 4
 
 
@@ -271,13 +272,13 @@ def test_the_coarse_look_finds_what_takes_longer_with_all_threads(session, here,
     assert {one.line.place.phase for one in added} == {"coarse"} and len(added) == 8
     assert not any(one.reference for one in added)
     report = json.loads(again(tmp_path, "json", capsys)[0])
-    found = {(row["operator"], row["changed"]) for row in report["coarse"]["rows"]}
-    assert {one for one in found if one[1]} == {("add", "slower")}
+    found = {(row["operator"], row["verdict"]) for row in report["session"]["coarse"]["rows"]}
+    assert {one for one in found if one[1] != "no clear change"} == {("add", "regressed")}
     assert "With all threads (2 blocks of 4): 2 figures changed by more than 20%" in out
     assert report["rows"] == verdicts
     drop_last(path, 2)
     unfinished = json.loads(again(tmp_path, "json", capsys)[0])
-    assert unfinished["coarse"] is None and unfinished["rows"] == report["rows"]
+    assert unfinished["session"]["coarse"] is None and unfinished["rows"] == report["rows"]
 
 
 def test_an_unfinished_session_has_the_verdicts_of_its_latest_look(session, capsys, tmp_path):

@@ -3,10 +3,10 @@
 import pytest
 
 from opperf.comparison.ab.gate import needs_no_times
-from opperf.comparison.ab.outcome import outcome_of
-from opperf.comparison.ab.report import report_of
-from opperf.comparison.ab.reports import report_for
+from opperf.comparison.ab.judging import comparison_of, outcome_of
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
+from opperf.comparison.ab.telling import telling_of
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Closing
 from tests.comparison.ab.sessions import case, session_of
@@ -20,10 +20,10 @@ def test_what_single_calls_decided_is_a_row_without_blocks(b, verdict, code):
     session.closing = Closing("", 0.0, {}, {})
     assert needs_no_times(session)
     analysis = analyse(session.replicates, session.plan.thresholds)
-    found = report_of(session, analysis, fail_on=("regressed",))
+    found = comparison_of(session, analysis, fail_on=("regressed",))
     (row,) = found.rows
     assert (row.verdict.value, row.blocks) == (verdict, 0)
     assert row.ratio == pytest.approx(b / 0.1) and row.low < row.ratio < row.high
     assert row.note.startswith("decided by single calls: 100.0 ms in A, ")
     assert outcome_of(found)[0] == code
-    assert "decided by single calls" in str(report_for({("A", "B"): found}).sections)
+    assert "decided by single calls" in str(report_of(found, telling_of(found)).sections)

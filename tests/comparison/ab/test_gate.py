@@ -24,12 +24,12 @@ from opperf.comparison.ab.gate import (
     timed_figures,
     why_not_counted,
 )
-from opperf.comparison.ab.outcome import outcome_of
+from opperf.comparison.ab.judging import comparison_of, outcome_of
 from opperf.comparison.ab.process import key
-from opperf.comparison.ab.report import report_of
-from opperf.comparison.ab.reports import report_for
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.ab.session_file import read_session
+from opperf.comparison.ab.telling import telling_of
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.data import Replicate, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
@@ -168,16 +168,16 @@ def test_a_share_of_the_same_is_timed_by_the_seed(sample, number):
 def test_nothing_to_time_fails_nothing_and_is_called_same_by_no_report():
     session = with_counts(RELU, ADD)
     analysis = analyse([], session.plan.thresholds)
-    unfinished = report_of(session, analysis, ("regressed",))
+    unfinished = comparison_of(session, analysis, ("regressed",))
     assert outcome_of(unfinished)[0] == 3
     session.closing = Closing("", 0.0, {})
-    assert outcome_of(report_of(session, analysis, ("regressed", "ambiguous"))) == (0, "")
-    report = report_of(session, analysis)
-    assert report.counts == {"instructions same": 4} and report.gate.timed == 0
+    assert outcome_of(comparison_of(session, analysis, ("regressed", "ambiguous"))) == (0, "")
+    report = comparison_of(session, analysis)
+    assert report.counts == {Verdict.INSTRUCTIONS_SAME: 4} and report.session.gate.timed == 0
     assert {(row.verdict, row.basis, row.ratio) for row in report.rows} == {
         (Verdict.INSTRUCTIONS_SAME, "instructions identical", None)
     }
-    assert {test.result for test in report_for({("A", "B"): report}).tests} == {"skipped"}
+    assert {test.result for test in report_of(report, telling_of(report)).tests} == {"skipped"}
 
 
 def test_different_results_fail_a_session_that_times_nothing():
@@ -185,7 +185,7 @@ def test_different_results_fail_a_session_that_times_nothing():
     session = with_counts(RELU, ADD, checks=checks)
     session.closing = Closing("", 0.0, {})
     analysis = analyse([], session.plan.thresholds)
-    assert outcome_of(report_of(session, analysis, (DIFFERENT,))) == (1, "1 different")
+    assert outcome_of(comparison_of(session, analysis, (DIFFERENT,))) == (1, "1 different")
 
 
 def test_the_report_says_on_what_each_verdict_rests():
@@ -208,13 +208,13 @@ def test_the_report_says_on_what_each_verdict_rests():
     add_replicates(session, replicates)
     session.closing = Closing("", 0.0, {})
     analysis = analyse(session.replicates, session.plan.thresholds)
-    report = report_of(session, analysis, ("regressed",))
+    report = comparison_of(session, analysis, ("regressed",))
     assert [(row.verdict.value, row.basis) for row in report.rows] == [
         *2 * [("regressed", "instructions moved by +2.00%, and timed")],
         *2 * [("instructions same", "instructions identical")],
     ]
     assert outcome_of(report) == (1, "2 regressed")
-    text = format_named("text", REPORT).write_report(report_for({("A", "B"): report}), None)
+    text = format_named("text", REPORT).write_report(report_of(report, telling_of(report)), None)
     assert "Instructions of both arms: 2 identical, 2 moved; 2 timed." in text
     assert "Rests on" in text
 

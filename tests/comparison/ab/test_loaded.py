@@ -105,7 +105,10 @@ def test_the_change_of_an_environment_is_found_inside_the_repository(job):
     assert code == 1, said
     found = json.loads(Path("verdict.json").read_text())
     assert found["rows"][0]["ratio"] > 5
-    files = {arm: own[-1]["file"] for arm, own in found["loaded"].items()}
+    files = {
+        arm: side["loaded"][-1]["file"]
+        for arm, side in zip(found["labels"], found["sides"], strict=True)
+    }
     own = {"A": packages("base"), "B": packages("head")}
     assert files == {arm: str(folder / "my_package/kernels.py") for arm, folder in own.items()}
     assert files["B"] in Path("verdict.md").read_text()

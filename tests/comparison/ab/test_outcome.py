@@ -9,9 +9,15 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.outcome import EXIT_CODES, outcome_of
+from opperf.comparison.ab.judging import (
+    EXIT_CODES,
+    NOT_IN_BOTH,
+    NOT_IN_SOME,
+    comparison_of,
+    outcome_of,
+)
 from opperf.comparison.ab.process import key
-from opperf.comparison.ab.report import ResultsRow, report_of
+from opperf.comparison.results import ResultsRow
 from opperf.comparison.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.defaults import FAIL_ON
@@ -43,15 +49,15 @@ def analysed(*verdicts, shift=SAME, valid=True, checks=(), absences=(), fail_on=
     )
     common = None if shift is None else Shift(shift, 0.1, 0.0, 0.2, 0.01, 4)
     analysis = Analysis(valid, Thresholds(), common, figures, reason="" if valid else "noise")
-    return report_of(session, analysis, fail_on)
+    return comparison_of(session, analysis, fail_on)
 
 
 def test_what_has_no_case_is_named_beside_what_neither_arm_measures():
     session = session_of(case("op", ("forward",)), absences=[GONE])
     why = {"gelu": "no inputs in inputs.py:INPUTS"}
     session.header = msgspec.structs.replace(session.header, excluded={**why, GONE.case: "B: none"})
-    report = report_of(session, Analysis(True, Thresholds(), None, ()), FAIL_ON)
-    assert report.absent == why
+    report = comparison_of(session, Analysis(True, Thresholds(), None, ()), FAIL_ON)
+    assert report.reasons[NOT_IN_BOTH] == why
 
 
 @pytest.mark.parametrize(
@@ -117,10 +123,11 @@ def test_in_every_format_the_row_has_the_difference(name, verdict):
 
 def test_results_that_differ_have_no_part_in_gains_of_all():
     wrong = analysed(IMPROVED, IMPROVED, IMPROVED, shift=IMPROVED, checks=[WRONG, WRONG])
-    assert wrong.shift is None and wrong.counts == {"different": 2, "improved": 1}
-    assert analysed(IMPROVED, IMPROVED, IMPROVED, shift=IMPROVED, checks=[WRONG]).shift is not None
+    assert wrong.session.shift is None
+    assert wrong.counts == {Verdict.DIFFERENT: 2, IMPROVED: 1}
+    assert analysed(IMPROVED, IMPROVED, IMPROVED, shift=IMPROVED, checks=[WRONG]).session.shift
     worse = analysed(SAME, SAME, shift=REGRESSED, checks=[WRONG, WRONG])
-    assert worse.shift is not None
+    assert worse.session.shift is not None
 
 
 GONE = Absence("1d", "softmax", "x: (2, 2)", ("forward", "backward"), {"B": "failed: boom"}, True)
@@ -141,7 +148,7 @@ def test_what_a_can_and_b_cannot_is_a_finding_in_every_format(name):
 
 def test_nothing_but_what_is_missing_is_a_finding_of_a_valid_session():
     report = analysed(absences=[GONE], shift=None)
-    assert outcome_of(report) == (1, "2 missing") and report.cases == 1
+    assert outcome_of(report) == (1, "2 missing") and report.session.cases == 1
     noisy = analysed(Verdict.INVALID, absences=[GONE], valid=False)
     assert outcome_of(noisy)[0] == 1
     (suite,) = ET.fromstring(judged(noisy, "junit"))
@@ -156,8 +163,8 @@ def test_nothing_but_what_is_missing_is_a_finding_of_a_valid_session():
 def test_what_a_cannot_is_listed_and_no_finding(reasons, is_missing):
     absence = msgspec.structs.replace(GONE, reasons=reasons, is_missing=is_missing)
     report = analysed(SAME, absences=[absence])
-    assert outcome_of(report) == (0, "") and report.counts == {"same": 1}
-    assert report.absent == {"softmax (x: (2, 2))": absence.reason}
+    assert outcome_of(report) == (0, "") and report.counts == {SAME: 1}
+    assert report.reasons[NOT_IN_BOTH] == {"softmax (x: (2, 2))": absence.reason}
 
 
 RELU, EXP = case("relu"), case("exp")
@@ -174,7 +181,7 @@ def measured(does):
                 records = [at(does(one, place), place) for one in session.cases_of(arm).values()]
                 session.add(ProcessLine(place, "", 1.0), records)
     session.closing = Closing("", 1.0, {})
-    return session, report_of(session, analyse(session.replicates, Thresholds()), FAIL_ON)
+    return session, comparison_of(session, analyse(session.replicates, Thresholds()), FAIL_ON)
 
 
 def failing(*arms, phase="comparison", block=2, make=crashed):
@@ -201,7 +208,7 @@ def test_a_case_that_fails_in_b_alone_on_the_way_is_missing(does, missing):
     assert found == (dict.fromkeys(EXP.passes, missing) if missing else {})
     assert outcome_of(report)[0] == bool(missing)
     assert all(row.operator == "exp" or row.verdict is SAME for row in report.rows)
-    assert bool(report.lost) == (not missing and bool(session.lost))
+    assert bool(report.reasons[NOT_IN_SOME]) == (not missing and bool(session.lost))
 
 
 def test_a_pass_that_b_has_in_no_process_is_missing_and_one_that_it_has_in_some_is_judged():

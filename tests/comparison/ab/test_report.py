@@ -11,17 +11,19 @@ from collections import Counter
 import msgspec
 import pytest
 
+from opperf.comparison.ab.judging import INTERVAL, NOT_IN_BOTH, NOT_IN_SOME, comparison_of
 from opperf.comparison.ab.process import key
-from opperf.comparison.ab.report import (
-    CoarseReport,
-    CoarseRow,
-    Report,
-    ResultsRow,
-    Row,
-    report_of,
-)
-from opperf.comparison.ab.reports import INTERVAL, MAX_ROWS, MAX_SAME
+from opperf.comparison.ab.telling import MAX_SAME
 from opperf.comparison.ab.totals import weigh_session
+from opperf.comparison.compared import (
+    CoarseReport,
+    ComparedRow,
+    Comparison,
+    SessionFacts,
+    Side,
+)
+from opperf.comparison.results import MOST as MAX_ROWS
+from opperf.comparison.results import ResultsRow
 from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Difference, Note, NoteCode, Place, ProcessLine
@@ -32,15 +34,25 @@ from tests.writing import judged
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
 
 
+def changed(comparison, **fields):
+    """A comparison with other fields, those of its session among them."""
+    own = {name: fields.pop(name) for name in SessionFacts.__struct_fields__ if name in fields}
+    if lost := fields.pop("lost", None):
+        fields["reasons"] = {**comparison.reasons, NOT_IN_SOME: lost}
+    session = msgspec.structs.replace(comparison.session, **own)
+    return msgspec.structs.replace(comparison, session=session, **fields)
+
+
 @pytest.fixture
 def report():
     rows = tuple(
-        Row(
+        ComparedRow(
             id=str(number),
             operator="broadcast_add",
             inputs="lhs: (64, 64), rhs: (64, 64)",
             metric="forward",
             verdict=verdict,
+            unit="ns",
             ratio=1.0 + number / 10,
             low=1.0,
             high=1.5,
@@ -49,31 +61,27 @@ def report():
         )
         for number, verdict in enumerate((Verdict.REGRESSED, Verdict.REGRESSED, Verdict.AMBIGUOUS))
     )
-    return Report(
-        framework="mxnet 1.9.1",
-        a="ops:nd.add",
-        b="ops:np.add",
-        started="2025-01-02T03:04:05+00:00",
-        complete=True,
-        valid=True,
-        reason="",
-        cases=3,
-        processes=32,
-        blocks=6,
-        block_cap=12,
-        first_look=4,
+    return Comparison(
+        command="ab",
+        sides=(Side("ops:nd.add"), Side("ops:np.add")),
+        labels=("A", "B"),
         threshold=0.02,
         same_within=0.04,
         detectable=0.06,
-        detectable_with_four_times=0.04,
-        explained=0.92,
-        note="",
-        counts={"regressed": 2, "ambiguous": 1},
-        shift=Shift(Verdict.AMBIGUOUS, 0.01, -0.01, 0.03, 0.2, 4),
+        interval=INTERVAL,
         rows=rows,
-        differences=(),
-        absent={"relu (data: (2, 2))": LONG},
-        lost={},
+        reasons={NOT_IN_BOTH: {"relu (data: (2, 2))": LONG}, NOT_IN_SOME: {}},
+        session=SessionFacts(
+            framework="mxnet 1.9.1",
+            cases=3,
+            processes=32,
+            blocks=6,
+            block_cap=12,
+            first_look=4,
+            detectable_with_four_times=0.04,
+            explained=0.92,
+            shift=Shift(Verdict.AMBIGUOUS, 0.01, -0.01, 0.03, 0.2, 4),
+        ),
     )
 
 
@@ -105,27 +113,27 @@ def with_coarse(report):
 
     def made(*changes):
         rows = tuple(
-            CoarseRow(
+            ComparedRow(
                 id=str(number),
                 operator="batch_norm",
                 inputs="data: (64, 64, 56, 56), gamma: (64,), beta: (64,)",
                 metric="backward",
-                changed=changed,
-                ratio=2.0 + number if changed == "slower" else 0.25,
+                verdict=change or Verdict.NO_CLEAR_CHANGE,
+                ratio=2.0 + number if change is Verdict.REGRESSED else 0.25,
                 low=1.25,
                 high=3.25,
                 blocks=4,
             )
-            for number, changed in enumerate(changes)
+            for number, change in enumerate(changes)
         )
-        return msgspec.structs.replace(report, coarse=CoarseReport(4, 0.2, rows))
+        return changed(report, coarse=CoarseReport(4, 0.2, rows))
 
     return made
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
-    text = judged(with_coarse("slower", None, "faster"), width=width)
+    text = judged(with_coarse(Verdict.REGRESSED, None, Verdict.IMPROVED), width=width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     assert (
@@ -134,7 +142,7 @@ def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
     ) in words
     table = text[text.index("\n\nChanged by more than 20% with all threads\n\n") :]
     table = table[: table.index("Not measured in both")]
-    assert table.index("faster") < table.index("slower") and "1.250 to 3.250" in table
+    assert table.index("improved") < table.index("regressed") and "1.250 to 3.250" in table
     assert table.count("batch_norm") == 2 and text.count("batch_norm") == 2
     assert text.index("Ambiguous") < text.index("Changed by more than 20% with all threads")
 
@@ -147,10 +155,10 @@ def test_without_a_change_with_all_threads_there_is_one_line(with_coarse):
 
 
 def test_a_page_and_json_have_the_coarse_look(with_coarse):
-    report = with_coarse("slower", None)
+    report = with_coarse(Verdict.REGRESSED, None)
     assert "## Changed by more than 20% with all threads\n\n| Operator" in judged(report, "md")
-    rows = json.loads(judged(report, "json"))["coarse"]["rows"]
-    assert [row["changed"] for row in rows] == ["slower", None]
+    rows = json.loads(judged(report, "json"))["session"]["coarse"]["rows"]
+    assert [row["verdict"] for row in rows] == ["regressed", "no clear change"]
 
 
 def test_without_a_coarse_look_nothing_is_written_of_it(report):
@@ -174,7 +182,7 @@ def test_the_interval_is_named_for_its_level():
 
 def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report):
     same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
-    many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
+    many = changed(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
     words = (("Ambiguous", "Same"), ("Not clear (", "No change ("))
     for text, (ambiguous, unchanged) in zip((judged(many), judged(many, "md")), words, strict=True):
         assert text.index(ambiguous) < text.index(unchanged) < text.index("copy")
@@ -189,27 +197,27 @@ def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report
     ],
 )
 def test_an_unfinished_session_names_its_latest_look(report, blocks, words):
-    unfinished = msgspec.structs.replace(report, complete=False, blocks=blocks)
+    unfinished = changed(report, complete=False, blocks=blocks)
     assert words in judged(unfinished)
-    invalid = msgspec.structs.replace(unfinished, valid=False, reason="A differs from itself")
+    invalid = changed(unfinished, valid=False, reason="A differs from itself")
     assert "Unfinished" not in judged(invalid) and "Invalid: A differs" in judged(invalid)
 
 
 def test_without_an_estimate_nothing_could_be_found(report):
-    none = msgspec.structs.replace(report, detectable=None, detectable_with_four_times=None)
+    none = changed(report, detectable=None, detectable_with_four_times=None)
     assert "could have been found" not in judged(none)
 
 
 def test_no_percentage_is_above_100(report):
     rows = [msgspec.structs.replace(row, detectable=1.01, note="") for row in report.rows]
-    wide = msgspec.structs.replace(report, detectable=2.5, rows=tuple(rows))
+    wide = changed(report, detectable=2.5, rows=tuple(rows))
     text = " ".join(judged(wide).split())
     assert "median figure is over 100%;" in text and "101.0%" not in text and "250.0%" not in text
     unclear = msgspec.structs.replace(wide.rows[0], verdict=Verdict.AMBIGUOUS)
-    page = judged(msgspec.structs.replace(wide, rows=(unclear,)), "html")
+    page = judged(changed(wide, rows=(unclear,)), "html")
     assert "<strong>over 100%</strong>" in page and "that shows is over 100%)" in page
     assert "250" not in page.partition("<main")[0]
-    exact = msgspec.structs.replace(report, detectable=1.0)
+    exact = changed(report, detectable=1.0)
     assert "median figure is 100.0%;" in " ".join(judged(exact).split())
 
 
@@ -240,7 +248,7 @@ def test_csv_has_every_figure_and_empty_cells_for_what_is_missing(report):
     ],
 )
 def test_junit_fails_on_what_is_looked_for(report, fail_on, failing, skipped):
-    suite = suite_of(msgspec.structs.replace(report, fail_on=fail_on))
+    suite = suite_of(changed(report, fail_on=fail_on))
     found = Counter(one.get("type") for one in suite.findall("testcase/failure"))
     assert found == failing
     assert suite.get("failures") == str(sum(failing.values()))
@@ -250,25 +258,25 @@ def test_junit_fails_on_what_is_looked_for(report, fail_on, failing, skipped):
 
 
 def test_junit_of_an_invalid_session_is_one_error(report):
-    suite = suite_of(msgspec.structs.replace(report, valid=False, reason="A differs from A"))
+    suite = suite_of(changed(report, valid=False, reason="A differs from A"))
     (error,) = suite.findall("testcase/error")
     assert error.get("message") == "A differs from A"
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
-def test_html_escapes_and_says_how_many_rows_it_lacks(report):
+def test_html_escapes_and_has_all_rows_where_others_say_how_many_they_lack(report):
     (row, *_) = report.rows
     many = [msgspec.structs.replace(row, id=str(i), operator="<b>") for i in range(MAX_ROWS + 1)]
-    page = judged(msgspec.structs.replace(report, rows=tuple(many)), "html-fragment")
-    assert "&lt;b&gt;" in page and "<b>" not in page
-    assert "and 1 more; --format json has all" in page
+    page = judged(changed(report, rows=tuple(many)), "html-fragment")
+    assert page.count("&lt;b&gt;") == MAX_ROWS + 1 and "<b>" not in page
+    assert "and 1 more; --format json has all" in judged(changed(report, rows=tuple(many)), "md")
 
 
 @pytest.mark.parametrize("width, is_whole", [(80, False), (120, False), (200, True)])
 def test_inputs_use_the_width_that_there_is(report, width, is_whole):
     inputs = ", ".join(f"argument_{number}: (1024, 1024)" for number in range(4))
     (row, *_) = report.rows
-    alone = msgspec.structs.replace(report, rows=(msgspec.structs.replace(row, inputs=inputs),))
+    alone = changed(report, rows=(msgspec.structs.replace(row, inputs=inputs),))
     lines = judged(alone, width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert any(inputs in line for line in lines) == is_whole
@@ -304,7 +312,7 @@ def with_results(report):
         )
         for row in rows
     )
-    return msgspec.structs.replace(report, rows=rows, results=results)
+    return changed(report, rows=rows, results=results)
 
 
 @pytest.mark.parametrize("output_format", formats_of(REPORT))
@@ -325,7 +333,7 @@ def test_a_faster_wrong_answer_is_not_improved_without_a_word(with_results, outp
 
 
 def test_junit_fails_on_results_that_differ(with_results):
-    suite = suite_of(msgspec.structs.replace(with_results, fail_on=("different",)))
+    suite = suite_of(changed(with_results, fail_on=("different",)))
     (failure,) = suite.findall("testcase/failure")
     assert failure.get("type") == "different" and WRONG in failure.get("message")
 
@@ -345,11 +353,12 @@ def test_a_comment_says_first_what_was_found_and_what_to_do(report):
     assert (
         page.index("### Slower") < page.index("<summary>Not clear (1)") < page.index("How it was")
     )
-    quiet = msgspec.structs.replace(report, counts={"same": 1}, rows=())
+    same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME)
+    quiet = changed(report, rows=(same,))
     assert judged(quiet, "md").startswith(
         "## Of 1 figure: 1 without change\n\nNothing to do: no figure is slower.\n"
     )
-    noisy = msgspec.structs.replace(report, valid=False, reason="A differs from A")
+    noisy = changed(report, valid=False, reason="A differs from A")
     title, _, advice, *_ = judged(noisy, "md").splitlines()
     assert title == "## No result: A differs from itself, so the machine was too noisy"
     assert advice.startswith("**What to do:** A differs from A.")
@@ -387,8 +396,8 @@ def test_only_a_valid_session_has_totals(session):
     (one,) = cases = (case("relu", count=10),)
     name = key(one.id, "forward")
     sound, analysis = session({name: (1000.0, 2000.0)}, cases)
-    assert report_of(sound, analysis, weight="count").weighted.new_ns == pytest.approx(20_000)
-    assert report_of(sound, analysis).weighted is None
+    assert comparison_of(sound, analysis, weight="count").weighted.new_ns == pytest.approx(20_000)
+    assert comparison_of(sound, analysis).weighted is None
 
 
 def test_a_session_without_a_look_has_empty_totals(session):
@@ -406,5 +415,5 @@ def test_work_that_a_compiler_removed_is_told_of_each_arm():
             place = Place(phase, 0, position, arm, "ABBA"[position])
             record = ok(planned, notes=notes if arm == "B" else ())
             session.add(ProcessLine(place, "", 1.0), [at(record, place)])
-    (row,) = report_of(session, analyse(session.replicates, session.plan.thresholds)).rows
+    (row,) = comparison_of(session, analyse(session.replicates, session.plan.thresholds)).rows
     assert row.note.endswith("B: 97% is gone") and "A: 97%" not in row.note

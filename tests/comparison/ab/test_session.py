@@ -8,10 +8,12 @@ import pytest
 
 from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import with_all_threads
+from opperf.comparison.ab.judging import comparison_of
 from opperf.comparison.ab.process import Lost
-from opperf.comparison.ab.reports.changes import measured_of
 from opperf.comparison.ab.session_file import SessionWriter, read_session
-from opperf.comparison.statistics.data import Thresholds
+from opperf.comparison.ab.telling import telling_of
+from opperf.comparison.report import changes_of
+from opperf.comparison.statistics.data import Analysis, CaseVerdict, Thresholds, Verdict
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Check, Closing, Difference, Place, ProcessLine, Settings, Status, Tolerance
 from opperf.results.runfile import read_run, read_visits
@@ -71,14 +73,18 @@ def test_round_trip(session, written):
 
 def test_a_page_has_the_medians_of_the_processes_of_both_arms(session, written):
     found, _ = read_session(written)
-    measured = measured_of(found, "my session.jsonl")
-    a, b = measured.samples[f"{RELU.id} forward"]
+    analysis = Analysis(
+        True, Thresholds(), None, (CaseVerdict(f"{RELU.id} forward", Verdict.SAME),)
+    )
+    compared = comparison_of(found, analysis, name="my session.jsonl")
+    row, *_ = changes_of(compared, telling_of(compared)).rows
+    a, b = row.samples
     assert (a.side, a.values, a.median) == ("A", pytest.approx([10.0, 30.0]), pytest.approx(20.0))
     assert (b.side, b.values) == ("B", pytest.approx([20.0]))
-    commands = [command for _, command in measured.commands[RELU.id]]
+    commands = [command for _, command in row.commands]
     ids = [found.cases_of(arm)[RELU.id].id for arm in "AB"]
     assert commands == [f"opperf run 'my session.jsonl' --id {id}" for id in ids]
-    assert measured_of(found, "").commands == {}, "a session that is not kept has no file"
+    assert comparison_of(found, analysis).again == {}, "a session that is not kept has no file"
 
 
 def test_the_time_of_a_wrong_result_is_lost(session, tmp_path):

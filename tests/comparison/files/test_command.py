@@ -95,7 +95,7 @@ def test_base_is_second_turns_the_comparison(files, compared):
     one = compared(base, new, "--metric", "memory")
     other = compared(new, base, "--base-is", "second", "--metric", "memory")
     assert one == other
-    assert one["base"]["path"] == str(base)
+    assert one["sides"][0]["path"] == str(base)
 
 
 def test_the_same_file_twice_is_warned_of(files, outcome):
@@ -192,7 +192,7 @@ def test_a_run_that_was_cut_short_is_compared_as_far_as_it_goes(run, record, sav
     assert f"{new}: the last line was cut short" in told
     assert f"{new}: the run was not finished, 1 case are missing" not in told
     assert "1 case has no record" in told
-    assert "Not in the new file: 1 case: exp" in printed
+    assert "In base only: 1 case: exp" in printed
 
 
 def test_figures_that_are_no_numbers_are_told_of(run, record, saved, outcome):

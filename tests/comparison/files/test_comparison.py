@@ -108,18 +108,17 @@ def test_a_time_is_worse_if_it_is_larger(new, is_worse):
 def test_rows_and_changes_are_told_apart():
     changes = [Change(kind, "", kind.value, "") for kind in (*ChangeKind, ChangeKind.BROKEN)]
     found = Comparison(
-        Side("a"),
-        Side("b"),
+        "compare",
+        (Side("a"), Side("b")),
         0.02,
-        ("memory", "forward"),
         rows=(row("x"), row("y", metric="forward"), row("z")),
         changes=tuple(changes),
     )
     assert [one.operator for one in found.rows_of("memory")] == ["x", "z"]
     assert found.changes_of(ChangeKind.BROKEN) == (changes[0], changes[-1])
-    assert found.changes_of(ChangeKind.FIXED) == (changes[2],)
+    assert found.changes_of(ChangeKind.FIXED) == (changes[3],)
 
 
 def test_a_side_of_which_nothing_is_known_is_a_run_without_cases():
     assert (Side("a").cases, Side("a").averages) == (0, False)
-    assert Comparison(Side("a"), Side("b"), 0.02, ()).unmeasured == 0
+    assert Comparison("compare", (Side("a"), Side("b")), 0.02).unmeasured == 0

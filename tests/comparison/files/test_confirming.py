@@ -84,7 +84,7 @@ def test_the_confirming_command_names_the_largest_changes(run, record, asked):
 
 def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, metric="forward"):
     unit = "ns" if metric == "forward" else "B"
-    return ComparedRow("", operator, "", "", metric, unit, 1.0, 1.0, verdict, ratio)
+    return ComparedRow("", operator, "", metric, verdict, unit=unit, base=1.0, new=1.0, ratio=ratio)
 
 
 @pytest.fixture
@@ -92,8 +92,9 @@ def command(measured):
     """The command for these rows and differences, of files of which nothing else is known."""
 
     def told(*rows, differences=(), base=None, new=None):
+        sides = (Side("a"), Side("b"))
         found = Comparison(
-            Side("a"), Side("b"), 0.02, ("forward",), tuple(differences), rows or (row(),)
+            "compare", sides, 0.02, rows=rows or (row(),), differences=tuple(differences)
         )
         return confirming_command(found, base or measured(), new or measured())
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from opperf.comparison.files.judging import Question, compare
-from opperf.comparison.files.reports.changes import changes_of
+from opperf.comparison.files.telling import telling_of
+from opperf.comparison.report import changes_of
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
@@ -28,7 +29,7 @@ def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_agai
 ):
     base, new = record(factor=1.0), record(factor=5.0)
     found = asked(run(base), run(new))
-    rows = {row.metric: row for row in changes_of(found).rows}
+    rows = {row.metric: row for row in changes_of(found, telling_of(found)).rows}
     assert [one.side for one in rows["forward"].samples] == ["Base", "New"]
     assert [one.values for one in rows["forward"].samples] == [
         base.samples["forward"],
@@ -37,17 +38,17 @@ def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_agai
     assert rows["memory"].samples == (), "memory is the same on every run"
     ((_, command),) = rows["memory"].commands
     assert command == f"opperf run {found.base.path} --id {base.id}"
-    other = msgspec.structs.replace(found.rows[0], other_id="other")
-    (changed,) = changes_of(msgspec.structs.replace(found, rows=(other,))).rows
-    assert [command.split()[2:] for _, command in changed.commands] == [
-        [found.base.path, "--id", base.id],
-        [found.new.path, "--id", "other"],
+    other = record("exp")
+    changed = asked(run(base), run(other), in_order=True)
+    assert [command.split()[2:] for _, command in changed.again[base.id]] == [
+        [changed.base.path, "--id", base.id],
+        [changed.new.path, "--id", other.id],
     ]
 
 
 def test_results_by_operator_have_neither_samples_nor_cases_to_measure(run, record, asked):
     found = asked(run(record()), run(record(factor=2.0)), ("json", "json"))
-    for row in changes_of(found).rows:
+    for row in changes_of(found, telling_of(found)).rows:
         assert row.ratio is not None and row.samples == row.commands == ()
 
 
@@ -100,7 +101,7 @@ def test_the_functions_of_the_largest_increase_are_asked_for(run, record, asked,
     found = asked(base, new)
     exp = base.records[1].id
     assert found.explain == f"opperf explain {tmp_path}/base.jsonl {tmp_path}/new.jsonl {exp}"
-    assert found.commands == (("Functions that changed", found.explain),)
+    assert telling_of(found).commands == [("Functions that changed", found.explain)]
     assert asked(base, base).explain == ""
 
 

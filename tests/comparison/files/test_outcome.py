@@ -6,19 +6,21 @@ import msgspec
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind, ComparedRow, Comparison, Side
-from opperf.comparison.files.outcome import findings, is_missing, outcome
+from opperf.comparison.files.outcome import outcome
+from opperf.comparison.report import ci_tests
 from opperf.comparison.statistics.data import Verdict
 
 WORDS = ("regressed", "improved", "suspect", "missing")
 
 
 def row(verdict, new=2.0, metric="forward", unit="ns"):
-    return ComparedRow("", "relu", "", "", metric, unit, 1.0, new, verdict)
+    return ComparedRow("", "relu", "", metric, verdict, unit=unit, base=1.0, new=new)
 
 
 def found(*rows, fail_on=(), gone=()):
     changes = tuple(Change(kind, "", "relu", "") for kind in gone)
-    return Comparison(Side("a"), Side("b"), 0.02, (), (), rows, (), changes, fail_on=fail_on)
+    sides = (Side("a"), Side("b"))
+    return Comparison("compare", sides, 0.02, rows=rows, changes=changes, fail_on=fail_on)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +39,9 @@ def found(*rows, fail_on=(), gone=()):
 def test_rows_that_are_looked_for(verdict, new, failing):
     one = row(Verdict(verdict), new)
     for word in WORDS:
-        assert findings(found(one, fail_on=(word,)), one) == [*failing & {word}]
-    assert findings(found(one, fail_on=WORDS), one) == [*failing]
-    assert not findings(found(one), one)
+        assert one.findings((word,)) == [*failing & {word}]
+    assert one.findings(WORDS) == [*failing]
+    assert not one.findings(())
 
 
 @pytest.mark.parametrize(
@@ -47,9 +49,11 @@ def test_rows_that_are_looked_for(verdict, new, failing):
     [("broken", True), ("disappeared", True), ("fixed", False), ("appeared", False)],
 )
 def test_what_is_missing_had_figures(kind, missing):
-    one = Change(ChangeKind(kind), "", "relu", "")
-    assert is_missing(found(fail_on=("missing",)), one) is missing
-    assert not is_missing(found(fail_on=("regressed", "suspect")), one)
+    gone = [ChangeKind(kind)]
+    (one,) = ci_tests(found(fail_on=("missing",), gone=gone))
+    assert (one.result, one.kind) == (("failure", "missing") if missing else ("skipped", ""))
+    (unasked,) = ci_tests(found(fail_on=("regressed", "suspect"), gone=gone))
+    assert unasked.result == "skipped"
 
 
 REGRESSED, SUSPECT, FASTER, OPEN, QUIET, SAME = (
@@ -97,7 +101,9 @@ def test_the_exit_code_and_why(rows, gone, fail_on, code, words):
 
 def test_averages_are_compared_by_their_samples():
     averages = Side("a.json", averages=True)
-    of_averages = msgspec.structs.replace(found(UNSURE, fail_on=("regressed",)), base=averages)
+    of_averages = msgspec.structs.replace(
+        found(UNSURE, fail_on=("regressed",)), sides=(averages, Side("b"))
+    )
     code, why = outcome(of_averages)
     assert code == 3 and why.endswith("averages have no spread; compare run files (-f jsonl)")
 

@@ -114,7 +114,7 @@ def test_a_session_is_interrupted_and_resumed_on_another_node(run, at_processes,
     assert code == 1, err
     assert path.read_bytes().startswith(before)
     report = json.loads((tmp_path / "v.json").read_text())
-    assert report["complete"]
+    assert report["session"]["complete"]
     assert {row["verdict"] for row in report["rows"]} == {"regressed"}
     session, _ = read_session(path)
     blocks = nodes_of_blocks(session)

@@ -89,9 +89,9 @@ def test_what_an_arm_changes_has_verdicts_and_its_functions(command_here, folder
     assert [record.status for record in run.records] == [Status.OK] * 4
 
     found = json.loads(out)
-    verdicts = {row["operator"]: row["verdict"] for row in found["cases"]}
+    verdicts = {row["operator"]: row["verdict"] for row in found["rows"]}
     assert verdicts == {"loop": "regressed", "other": "same"}
-    (loop,) = (row for row in found["cases"] if row["operator"] == "loop")
+    (loop,) = (row for row in found["rows"] if row["operator"] == "loop")
     # Integers below 257 are there already.
     assert 1.5 < loop["ratio"] < 2.5
     assert "opperf: 1 regressed" in err
@@ -100,7 +100,7 @@ def test_what_an_arm_changes_has_verdicts_and_its_functions(command_here, folder
     # An integer for each turn.
     assert "PyLong_From" in out or "rangeiter_next" in out
     again, _ = command_here("compare", "s.jsonl", "-f", "json", code=1)
-    assert json.loads(again)["cases"] == found["cases"]
+    assert json.loads(again)["rows"] == found["rows"]
     _, err = command_here("ab", *NAMES, *arms, *COUNTS, "s.jsonl", code=2)
     assert "s.jsonl exists; add --overwrite to replace it, or --resume to finish it" in err
 
@@ -109,7 +109,7 @@ def test_operators_are_compared_with_each_other(command_here, folder):
     arms = ("--a", "ops:./kernels.py:other", "--b", "ops:./kernels.py:longer")
     fail = ("--fail-on", "improved,ambiguous,different")
     out, err = finish(command_here.start("ab", *arms, *COUNTS, "s.jsonl", *fail, "-f", "json"), 1)
-    (row,) = json.loads(out)["cases"]
+    (row,) = json.loads(out)["rows"]
     assert (row["results"], row["difference"][:7]) == ("different", "output:")
     assert "opperf: 1 different" in err
     both = ("compare", "s.jsonl", "--fail-on")

@@ -46,12 +46,12 @@ def _row(operator="relu", verdict=Verdict.SUSPECT, ratio=1.5, metric="forward", 
 
 
 def _comparison(*rows, **changed):
-    metrics = tuple(dict.fromkeys(one.metric for one in rows))
+    base = changed.pop("base", Side("base.jsonl", "2025-01-02T03:04:05+00:00", 4))
+    new = changed.pop("new", Side("new.jsonl", "2025-01-03T03:04:05+00:00", 4))
     found = Comparison(
-        base=Side("base.jsonl", "2025-01-02T03:04:05+00:00", 4),
-        new=Side("new.jsonl", "2025-01-03T03:04:05+00:00", 4),
+        "compare",
+        (base, new),
         threshold=0.02,
-        metrics=metrics,
         rows=rows,
         groups=geometric_means(rows),
     )

@@ -5,28 +5,28 @@ import re
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind, interval_text, ratio_text
-from opperf.comparison.files.reports.sentences import (
+from opperf.comparison.files.telling import (
     SHOWN_QUIET,
     SHOWN_ROWS,
-    change_text,
-    closing_sentences,
-    difference_rows,
-    figure_texts,
-    mean_rows,
-    operators_text,
     reasons,
-    remarks,
     select_rows,
     summary_text,
-    unit_of,
+    telling_of,
 )
+from opperf.comparison.sections import change_text, operators_text, sections_of
 from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
 from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.markdown import plain
 from opperf.results.text import wrap
-from opperf.results.units import MARK_LEGEND
+from opperf.results.units import MARK_LEGEND, choose_unit, format_figure
 from tests.writing import compared
+
+
+def figure_texts(row):
+    """The figures of both sides, in one unit."""
+    unit = choose_unit(row.unit, row.figures)
+    return [f"{format_figure(figure, unit)} {unit.name}" for figure in row.figures]
 
 
 @pytest.mark.parametrize("name", ["text", "md"])
@@ -72,13 +72,12 @@ def test_a_comparison_without_rows_has_a_report(name, everything, comparison):
 )
 def test_a_figure_has_the_unit_that_fits_it(row, value, unit, text, shown):
     one = row(unit=unit, base=value, new=value)
-    found = unit_of([one])
-    assert (found.name, *figure_texts(one, found)) == (shown, text, text)
+    assert figure_texts(one) == [f"{text} {shown}", f"{text} {shown}"]
 
 
 def test_both_files_have_one_unit_and_each_its_half_width(row):
     one = row(base=32_700.0, new=1.5e6, base_half_width=392.0, new_half_width=3e5)
-    assert figure_texts(one, unit_of([one])) == ("32.7 ±1.2 %", "1500 ±20 % ?")
+    assert figure_texts(one) == ["32.7 ±1.2 % us", "1500 ±20 % ? us"]
 
 
 @pytest.mark.parametrize("name", ["text", "md", "html-fragment"])
@@ -164,8 +163,8 @@ def test_reasons_are_those_of_rows_without_an_answer(row):
 
 
 def test_remarks_are_the_note_and_the_caveat(row):
-    assert remarks(row(note="a", caveat="b")) == "a; b"
-    assert (remarks(row(note="a")), remarks(row(caveat="b")), remarks(row())) == ("a", "b", "")
+    assert row(note="a", caveat="b").remarks == "a; b"
+    assert (row(note="a").remarks, row(caveat="b").remarks, row().remarks) == ("a", "b", "")
 
 
 @pytest.mark.parametrize(
@@ -202,27 +201,32 @@ def test_means_are_a_row_for_each_category_and_a_column_for_each_metric(comparis
         row("b", ratio=8.0, category="basic", metric="memory"),
         row("c", ratio=2.0, category="basic", metric="memory"),
     )
-    assert mean_rows(found) == [
-        ["basic", "---", "4.000 (2)"],
-        ["zoo", "2.000 (1)", "---"],
-        ["all", "2.000 (1)", "4.000 (2)"],
+    *_, means, _ = sections_of(found, telling_of(found))
+    assert [(column.title, column.whole()) for column in means.table.columns] == [
+        ("Category", ["basic", "zoo", "all"]),
+        ("forward", ["", "2.000 (1)", "2.000 (1)"]),
+        ("memory", ["4.000 (2)", "", "4.000 (2)"]),
     ]
 
 
 def test_differences_beyond_the_limit_are_counted(comparison):
     some = tuple(Difference(f"{n}", n, None) for n in range(28))
-    rows, shown, more = difference_rows(comparison(differences=some))
-    assert (len(rows), shown, more) == (28, tuple(range(25)), "3 more differences; json has all")
-    assert rows[0] == ["0", "0", "not set"]
-    assert difference_rows(comparison(differences=some[:25]))[2] == ""
+    for number, shown, more in (
+        (28, tuple(range(25)), "3 more differences; json has all"),
+        (25, None, ""),
+    ):
+        found = comparison(differences=some[:number])
+        table = sections_of(found, telling_of(found))[1].table
+        assert (table.height, table.shown, table.more) == (number, shown, more)
+        assert [column.whole()[0] for column in table.columns] == ["0", "0", "not set"]
 
 
 def test_what_a_reader_has_to_know_comes_last(comparison):
-    assert closing_sentences(comparison()) == []
-    assert closing_sentences(comparison(notes=("A.", "B."), unmeasured=1)) == [
-        *("A.", "B."),
-        "1 case measured in neither run.",
-    ]
+    def closing(found):
+        return list(sections_of(found, telling_of(found))[-1].prose)
+
+    said = closing(comparison(notes=("A.", "B."), unmeasured=1))
+    assert said == ["A.", "B.", "1 case measured in neither run."]
 
 
 def test_a_paragraph_is_wrapped_between_words():

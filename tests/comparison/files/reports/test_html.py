@@ -87,7 +87,7 @@ def test_a_verdict_has_a_shade(comparison, row, verdict, ratio, shade):
 def test_the_html_fragment_tells_what_there_is(everything, comparison, row):
     text = html_report(everything)
     assert "<tr><td>versions.mxnet</td><td>1.9.1</td><td>2.0.0</td></tr>" in text
-    assert "<summary>Not in the new file: 2 cases</summary>" in text
+    assert "<summary>In base only: 2 cases</summary>" in text
     assert "<li>dot (lhs: (2, 2))</li>\n<li>dot (lhs: (3, 3))</li>\n</ul>" in text
     assert "Measured now" not in text
     assert f"<pre>{everything.confirm}</pre>" in text

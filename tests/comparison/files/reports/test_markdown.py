@@ -24,7 +24,7 @@ def test_markdown(everything, row, comparison):
     assert any(line.startswith("### memory: 2 cases in common: 1 regressed") for line in lines)
     assert "- svd (A: (4, 4)): crashed: signal 11" in lines
     assert text.count("<details>") == text.count("</details>") == 3
-    assert "### Measured before, not now: 1 case\n" in text
+    assert "### Measured in base, not in new: 1 case\n" in text
     # The answer comes first.
     assert lines[2].startswith("**1 figure (memory) got worse.** Find the cause")
     assert "**1 figure (forward) may have got worse.**" in lines[2]
@@ -99,14 +99,14 @@ def test_twenty_cases_that_broke_are_named(comparison, row, number, more):
         Change(ChangeKind.BROKEN, "", f"op{n}", "", reason="crashed") for n in range(number)
     )
     told = compared(comparison(row(), changes=changes), "md")
-    assert f"not now: {number} cases\n" in told
+    assert f"not in new: {number} cases\n" in told
     assert f"- op19: crashed\n{more}\n" in told
 
 
 def test_changes_without_reasons_are_on_one_line(comparison, row):
     changes = tuple(Change(ChangeKind.APPEARED, "", "gelu", f"{n}") for n in range(2))
     told = compared(comparison(row(), changes=changes), "md")
-    assert "Not in the base: 2 cases</summary>\n\ngelu (2)\n\n</details>" in told
+    assert "In new only: 2 cases</summary>\n\ngelu (2)\n\n</details>" in told
     some = (*changes, Change(ChangeKind.APPEARED, "", "new", "", reason="failed: no"))
     assert "- gelu (0)\n- gelu (1)\n- new: failed: no\n" in compared(
         comparison(row(), changes=some), "md"

@@ -1,0 +1,178 @@
+"""What a comparison of two files says besides its rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from opperf.comparison.compared import (
+    ALL,
+    ComparedRow,
+    Comparison,
+    count_verdicts,
+    ratio_text,
+)
+from opperf.comparison.results import count_different, sentence
+from opperf.comparison.sections import RowGroup, Telling
+from opperf.comparison.statistics.data import Verdict
+from opperf.plurals import pluralize
+from opperf.reports.markdown import code
+from opperf.reports.model import Section
+from opperf.shares import share_text
+
+SHOWN_ROWS = 40
+"""Most rows of one metric in a report for readers: two screens. CSV and JSON have all."""
+
+SHOWN_QUIET = 10
+"""Rows of a metric with more than `SHOWN_ROWS` and no finding: the largest changes."""
+
+SHOWN_REASONS = 3
+"""Most reasons for ambiguous rows: numbers of samples come in many combinations."""
+
+QUIET = (Verdict.SAME, Verdict.NO_CLEAR_CHANGE, Verdict.AMBIGUOUS)
+"""Verdicts that are not findings."""
+
+FOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SUSPECT})
+"""Verdicts of findings."""
+
+
+def telling_of(found: Comparison) -> Telling:
+    """Returns what it says."""
+    commands = (("To confirm", found.confirm), ("Functions that changed", found.explain))
+    equal = [] if found.differences else ["No difference between the environments in the files."]
+    return Telling(
+        headline=f"Operators: {code(found.new.name)} against {code(found.base.name)}",
+        answer=(answer(found),),
+        groups=[_group(found, metric) for metric in found.metrics],
+        how=Section(prose=equal),
+        closing=list(_closing(found)),
+        commands=[(why, command) for why, command in commands if command],
+    )
+
+
+def _group(found: Comparison, metric: str) -> RowGroup:
+    rows = found.rows_of(metric)
+    shown, more = select_rows(rows)
+    return RowGroup(
+        title=f"{metric}: {summary_text(found, metric)}",
+        rows=rows,
+        without=("Metric", "Note"),
+        shown=shown,
+        more=more,
+        below=reasons(rows),
+        is_folded=not any(rows[index].verdict in FOUND for index in shown),
+        tip=rows[0].described.description,
+    )
+
+
+def answer(comparison: Comparison) -> str:
+    """Returns what a reader has to know first, and what to do."""
+    rows = comparison.rows
+    worse = [row for row in rows if row.verdict is Verdict.REGRESSED]
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.is_worse]
+    gone = [change for change in comparison.changes if change.kind in comparison.missing]
+    found = []
+    if number := count_different(comparison.results):
+        found.append(
+            f"**Different results in {pluralize(number, 'case')}.** See which is right "
+            "first: a wrong result is not better."
+        )
+    if worse:
+        found.append(
+            f"**{_figures(worse)} got worse.** Find the cause, or say why it is acceptable."
+        )
+    if suspect:
+        tool = "the command at the end" if comparison.confirm else "`opperf ab`"
+        found.append(
+            f"**{_figures(suspect)} may have got worse.** Two separate runs cannot tell that from "
+            f"chance; {tool} can."
+        )
+    if gone:
+        found.append(f"**{pluralize(len(gone), 'case')} no longer measured**, listed below.")
+    return " ".join(found) or "**Nothing got worse**, as far as these files can tell."
+
+
+def _figures(rows: Sequence[ComparedRow]) -> str:
+    """Returns the number of rows of each metric: `2 figures (forward)`."""
+    metrics = ", ".join(dict.fromkeys(row.metric for row in rows))
+    return f"{pluralize(len(rows), 'figure')} ({metrics})"
+
+
+def select_rows(rows: Sequence[ComparedRow]) -> tuple[tuple[int, ...], str]:
+    """Returns the indices of the rows to show, findings if there are some, and a sentence."""
+    if len(rows) <= SHOWN_ROWS:
+        return tuple(range(len(rows))), ""
+    # Findings before the rest, large changes before small ones.
+    ranks = [(row.verdict in QUIET, -abs(math.log(row.ratio or 1.0))) for row in rows]
+    ranked = sorted(range(len(rows)), key=ranks.__getitem__)
+    found = sum(row.verdict not in QUIET for row in rows)
+    number = min(found, SHOWN_ROWS) if found else SHOWN_QUIET
+    left = count_verdicts(rows[index] for index in ranked[number:])
+    others = ", ".join(f"{number} {verdict.value}" for verdict, number in left.items())
+    return tuple(sorted(ranked[:number])), f"{others} not shown; csv and json have all"
+
+
+def summary_text(comparison: Comparison, metric: str) -> str:
+    """The verdicts of a metric in a sentence: `12 cases: 1 regressed, 11 same`."""
+    rows = comparison.rows_of(metric)
+    counts = count_verdicts(rows).items()
+    verdicts = ", ".join(_verdict_text(rows, verdict, number) for verdict, number in counts)
+    means = [m for m in comparison.groups if m.category == ALL and m.metric == metric]
+    mean = f"; geometric mean of the ratios {ratio_text(means[0].ratio)}" if means else ""
+    return f"{pluralize(len(rows), 'case')} in common: {verdicts}{mean}"
+
+
+def _directions(row: ComparedRow) -> tuple[str, str]:
+    if row.described.is_time:
+        return "slower", "faster"
+    return ("more", "less") if row.described.lower_is_better else ("less", "more")
+
+
+def _verdict_text(rows: Iterable[ComparedRow], verdict: Verdict, number: int) -> str:
+    if verdict is not Verdict.SUSPECT:
+        return f"{number} {verdict.value}"
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
+    worse, better = _directions(suspect[0])
+    count = sum(row.is_worse for row in suspect)
+    parts = ((count, worse), (number - count, better))
+    return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
+
+
+def reasons(rows: Iterable[ComparedRow]) -> list[str]:
+    """Why rows are ambiguous, the most frequent reasons first."""
+    found = Counter(row.note for row in rows if row.verdict is Verdict.AMBIGUOUS)
+    shown = found.most_common(SHOWN_REASONS)
+    more = found.total() - sum(number for _, number in shown)
+    return [
+        *(f"{number} ambiguous: {reason}" for reason, number in shown),
+        *([f"{more} ambiguous for other reasons"] if more else []),
+    ]
+
+
+def _closing(found: Comparison) -> Iterator[str]:
+    """Yields the sentence on the results, limits, and the number of cases without figures."""
+    if found.results:
+        yield sentence(found.results)
+    yield from _limits(found)
+    if found.unmeasured:
+        yield f"{pluralize(found.unmeasured, 'case')} measured in neither run."
+
+
+def _limits(comparison: Comparison) -> list[str]:
+    """Returns how large a change counts as none, by metric, the limit of most cases first."""
+    found = []
+    for metric in comparison.metrics:
+        operators: dict[str, list[str]] = {}
+        for row in comparison.rows_of(metric):
+            limit = row.tolerance or share_text(comparison.threshold)
+            operators.setdefault(limit, []).append(row.operator)
+        if not operators:
+            continue
+        first, *others = sorted(operators, key=lambda limit: -len(operators[limit]))
+        apart = "; ".join(
+            f"{', '.join(dict.fromkeys(operators[limit]))} {limit}" for limit in others
+        )
+        found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
+    source = f", by {comparison.limits_file}" if comparison.limits_file else ""
+    return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []

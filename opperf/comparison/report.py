@@ -1,0 +1,325 @@
+"""The report of a comparison, of every command that compares: a page of its rows, and values, rows
+and tests for programs, beside its sections."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from opperf.comparison.compared import (
+    Change,
+    ComparedRow,
+    Comparison,
+    SessionFacts,
+    interval_text,
+    ratio_text,
+)
+from opperf.comparison.results import TITLE
+from opperf.comparison.sections import Telling, missing_text, sections_of
+from opperf.comparison.statistics.data import Verdict
+from opperf.model import DIFFERENT
+from opperf.reports.fields import NAME, NUMBER, TEXT, WORD, Field, objects_of, rows_of
+from opperf.reports.model import ChangeRow, Changes, Report, SideSamples, Test
+from opperf.results.units import choose_unit, format_figure
+
+
+def _finite(value: float | None) -> float | None:
+    """Returns a value; None for one that is not finite, which JSON cannot express."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+VALUES: tuple[Field[ComparedRow], ...] = (
+    Field("id", None, NAME, lambda row: row.id),
+    Field("operator", None, NAME, lambda row: row.operator),
+    Field("inputs", None, TEXT, lambda row: row.inputs),
+    Field("settings", None, TEXT, lambda row: row.settings),
+    Field("point", None, TEXT, lambda row: row.point),
+    Field("category", None, WORD, lambda row: row.category),
+    Field("metric", None, WORD, lambda row: row.metric),
+    Field("verdict", None, WORD, lambda row: row.verdict.value),
+    Field("ratio", None, NUMBER, lambda row: _finite(row.ratio)),
+    Field("low", None, NUMBER, lambda row: _finite(row.low)),
+    Field("high", None, NUMBER, lambda row: _finite(row.high)),
+    Field("p", None, NUMBER, lambda row: _finite(row.p)),
+    Field("detectable", None, NUMBER, lambda row: _finite(row.detectable)),
+    Field("blocks", None, NUMBER, lambda row: row.blocks),
+    Field("base", None, NUMBER, lambda row: _finite(row.base)),
+    Field("new", None, NUMBER, lambda row: _finite(row.new)),
+    Field("base_half_width", None, NUMBER, lambda row: row.base_half_width),
+    Field("new_half_width", None, NUMBER, lambda row: row.new_half_width),
+    Field("unit", None, WORD, lambda row: row.unit),
+    Field("allowed", None, NUMBER, lambda row: _finite(row.allowed)),
+    Field("basis", None, TEXT, lambda row: row.basis),
+    Field("note", None, TEXT, lambda row: row.note),
+    Field("caveat", None, TEXT, lambda row: row.caveat),
+    Field("results", None, WORD, lambda row: row.results),
+    Field("difference", None, TEXT, lambda row: row.difference),
+)
+"""Columns of a row in JSON, CSV and data frames; a missing value is null, or an empty cell."""
+
+
+def report_of(found: Comparison, told: Telling) -> Report:
+    """Returns the report of a comparison, for every format."""
+    header, rows = _rows([found])
+    return Report(
+        command=found.command,
+        title=told.title,
+        sections=sections_of(found, told),
+        data=values_of(found),
+        header=header,
+        rows=rows,
+        tests=list(ci_tests(found)),
+        headline=told.headline,
+        answer=told.answer,
+        comment=found.command,
+        changes=changes_of(found, told) if told.has_page else None,
+    )
+
+
+def report_of_several(listed: Sequence[tuple[Comparison, Telling]]) -> Report:
+    """Returns the report of comparisons of several sides with the first, each after the other."""
+    titles = [" against ".join(reversed(found.labels)) for found, _ in listed]
+    header, rows = _rows([found for found, _ in listed])
+    named = list(zip(titles, listed, strict=True))
+    return Report(
+        command=listed[0][0].command,
+        title=", ".join(titles),
+        sections=[
+            section._replace(title=": ".join(filter(None, (title, section.title))))
+            for title, (found, told) in named
+            for section in sections_of(found, told)
+        ],
+        data=[values_of(found) for found, _ in listed],
+        header=header,
+        rows=rows,
+        tests=[
+            test._replace(name=f"{title}: {test.name}")
+            for title, (found, _) in named
+            for test in ci_tests(found)
+        ],
+        headline="; ".join(f"{title}: {told.headline}" for title, (_, told) in named),
+        answer=[f"{title}: {' '.join(told.answer)}" for title, (_, told) in named],
+        comment=listed[0][0].command,
+    )
+
+
+def _rows(listed: Sequence[Comparison]) -> tuple[list[str], list[list[Any]]]:
+    """Returns the header of CSV and its rows, each with the sides, of what is missing too."""
+    header, _ = rows_of(VALUES, [])
+    made = []
+    for found in listed:
+        gone = [change for change in found.changes if change.kind in found.missing]
+        rows = [*found.rows, *(_missing_row(found, change) for change in gone)]
+        made += [[*found.labels, *values] for values in rows_of(VALUES, rows)[1]]
+    return ["a", "b", *header], made
+
+
+def _missing_row(found: Comparison, change: Change) -> ComparedRow:
+    return ComparedRow(
+        id=change.id,
+        operator=change.operator,
+        inputs=change.inputs,
+        metric=change.metric,
+        verdict=Verdict.MISSING,
+        category=change.category,
+        settings=change.settings,
+        changed_settings=change.changed_settings,
+        note=missing_text(found, change),
+    )
+
+
+def objects_of_rows(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
+    """Returns rows as JSON and data frames have them."""
+    return objects_of(VALUES, rows)
+
+
+def values_of(found: Comparison) -> dict[str, Any]:
+    """Returns a comparison as values of JSON, always with every key."""
+    session = found.session
+    return {
+        "command": found.command,
+        "labels": found.labels,
+        "sides": list(map(msgspec.structs.asdict, found.sides)),
+        "threshold": found.threshold,
+        "same_within": found.same_within,
+        "detectable": found.detectable,
+        "limits_file": found.limits_file,
+        "fail_on": found.fail_on,
+        "counts": {verdict.value: number for verdict, number in found.counts.items()},
+        "environment": [
+            {"field": name, "base": before, "new": after}
+            for name, before, after in found.differences
+        ],
+        "comparable": found.comparable,
+        "incomparable": found.incomparable,
+        "rows": objects_of_rows(found.rows),
+        "groups": list(map(msgspec.structs.asdict, found.groups)),
+        "changes": [
+            msgspec.structs.asdict(change)
+            | {"verdict": Verdict.MISSING.value if change.kind in found.missing else None}
+            for change in found.changes
+        ],
+        "reasons": found.reasons,
+        "results": found.results,
+        "weighted": found.weighted,
+        "unmeasured": found.unmeasured,
+        "notes": found.notes,
+        "confirm": found.confirm,
+        "explain": found.explain,
+        "session": session and _session_values(session),
+    }
+
+
+def _session_values(session: SessionFacts) -> dict[str, Any]:
+    coarse = session.coarse
+    rows = coarse and {
+        "blocks": coarse.blocks,
+        "threshold": coarse.threshold,
+        "rows": objects_of_rows(coarse.rows),
+    }
+    return msgspec.structs.asdict(session) | {"coarse": rows}
+
+
+def ci_tests(found: Comparison) -> Iterator[Test]:
+    """Yields a test for each row and change, of which findings of `--fail-on` are failures, and
+    cases that were not compared are skipped; of an invalid session one error, and what fails all
+    the same."""
+    made = [
+        *(_row_test(found, row) for row in found.rows),
+        *(_change_test(found, change) for change in found.changes),
+    ]
+    session = found.session
+    if session is not None and not session.valid:
+        yield Test(f"opperf {found.command}", "session", "", "error", session.reason, "invalid")
+        yield from (test for test in made if test.result == "failure")
+        return
+    yield from made
+    for title, reasons in found.reasons.items():
+        for case, reason in reasons.items():
+            yield Test(case, title, case, "skipped", reason)
+
+
+OPEN = frozenset({Verdict.AMBIGUOUS, Verdict.INSTRUCTIONS_SAME})
+"""Verdicts whose tests are skipped, unless they are a finding."""
+
+
+def _name(one: ComparedRow | Change) -> str:
+    """Returns the name of a test, with the settings that are not at their defaults, but not those
+    in which it differs from other rows, of which the next report may have others."""
+    details = "; ".join(filter(None, (one.inputs, one.changed_settings)))
+    case = f"{one.operator} ({details})" if details else one.operator
+    return " ".join(filter(None, (case, one.metric)))
+
+
+def _row_test(found: Comparison, row: ComparedRow) -> Test:
+    failed = row.findings(found.fail_on)
+    return Test(
+        operator=row.operator,
+        name=_name(row),
+        id=row.id,
+        result="failure" if failed else "skipped" if row.verdict in OPEN else "system-out",
+        message=_row_text(row),
+        kind=failed[0] if failed else "",
+    )
+
+
+def _row_text(row: ComparedRow) -> str:
+    figures = [figure for figure in row.figures if figure is not None]
+    unit = choose_unit(row.unit, figures)
+    texts = " to ".join(str(format_figure(figure, unit)) for figure in figures)
+    interval = interval_text(row.low, row.high)
+    parts = (
+        f"{row.words}: {texts} {unit.name}" if figures else row.words,
+        f"ratio {ratio_text(row.ratio)}" if row.ratio is not None else "",
+        f"interval {interval}" if interval else "",
+        row.basis,
+        row.remarks,
+        f"{TITLE}: {row.difference}" if row.results == DIFFERENT else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _change_test(found: Comparison, change: Change) -> Test:
+    is_found = change.kind in found.missing and Verdict.MISSING.value in found.fail_on
+    return Test(
+        operator=change.operator,
+        name=_name(change),
+        id=change.id,
+        result="failure" if is_found else "skipped",
+        message=missing_text(found, change),
+        kind=Verdict.MISSING.value if is_found else "",
+    )
+
+
+def changes_of(found: Comparison, told: Telling) -> Changes:
+    """Returns all rows, as a page draws them."""
+    base, new = (side.name for side in found.sides[:2])
+    gone = [change for change in found.changes if change.kind in found.missing]
+    rows = [*found.rows, *(_missing_row(found, change) for change in gone)]
+    facts = [
+        (label.capitalize(), ", ".join(filter(None, (side.name, side.started, side.machine))))
+        for label, side in zip(found.labels, found.sides, strict=False)
+    ]
+    return Changes(
+        sides=(base, new),
+        threshold=found.threshold,
+        same_within=found.same_within,
+        detectable=found.detectable,
+        rows=[_change_row(found, row) for row in rows],
+        interval=found.interval,
+        facts=(*facts, *told.facts.items()),
+        samples=told.samples,
+    )
+
+
+def _change_row(found: Comparison, row: ComparedRow) -> ChangeRow:
+    is_missing = row.verdict is Verdict.MISSING
+    differs = f"{TITLE}: {row.difference}" if row.results == DIFFERENT else ""
+    notes = (row.caveat,) if is_missing else (row.note, row.caveat)
+    return ChangeRow(
+        operator=row.operator,
+        inputs=", ".join(filter(None, (row.inputs, row.settings, row.point))),
+        metric=row.metric,
+        verdict=row.words,
+        tone=row.tone,
+        finding=row.note if is_missing else differs,
+        ratio=row.ratio,
+        low=row.low,
+        high=row.high,
+        detectable=row.detectable,
+        facts=tuple(_row_facts(found, row)),
+        notes=tuple(filter(None, notes)),
+        samples=tuple(_samples(found, row)),
+        commands=found.again.get(row.id, ()),
+    )
+
+
+def _row_facts(found: Comparison, row: ComparedRow) -> Iterator[tuple[str, str]]:
+    unit = choose_unit(row.unit, row.figures)
+    for label, figure in zip(found.labels, row.figures, strict=True):
+        if figure is not None:
+            value, share, mark = format_figure(figure, unit)
+            yield label.capitalize(), " ".join(filter(None, (value, unit.name, share, mark)))
+    facts = {
+        "Category": row.category,
+        "Settings": row.changed_settings,
+        "No difference up to": row.tolerance,
+        "Blocks": "" if row.blocks is None else str(row.blocks),
+        "Rests on": row.basis,
+        "P-value of a change": "" if row.p is None else f"{row.p:.2g}",
+        "Id": row.id,
+    }
+    yield from ((label, text) for label, text in facts.items() if text)
+
+
+def _samples(found: Comparison, row: ComparedRow) -> Iterator[SideSamples]:
+    for label, figure, values in zip(
+        found.labels, row.figures, found.samples.get((row.id, row.metric), ()), strict=False
+    ):
+        middle = statistics.median(values) if figure is None else figure.value
+        width = None if figure is None else figure.half_width
+        yield SideSamples(label.capitalize(), row.unit, values, middle, width)
