@@ -74,8 +74,7 @@ class Selection:
     def of(self, records: Iterable[ModelResult]) -> list[ModelResult]:
         """Returns the records that are meant, in their order. Raises `UsageError` for a wrong
         pattern."""
-        wanted = joined((*self.filter, *patterns_of(self.filter_by_tier)), "--filter")
-        unwanted = joined((*self.exclude, *patterns_of(self.exclude_by_tier)), "--exclude")
+        filter = Filter(self)
         test = TESTS[self.test] if self.test else None
         word = (self.accelerator or "").casefold()
         models: dict[str, bool] = {}
@@ -87,9 +86,7 @@ class Selection:
             name = record.model_name
             # Few names and accelerators have many records.
             if name not in models:
-                models[name] = bool(wanted is None or wanted.search(name)) and not (
-                    unwanted is not None and unwanted.search(name)
-                )
+                models[name] = filter.selects_name(name)
             machine = record.accelerator_model, record.accelerator
             if machine not in machines:
                 machines[machine] = matches(word, *machine)
@@ -300,7 +297,7 @@ def experiments(matrix: Matrix, axes: Axes) -> Iterator[Settled]:
 class Filter:
     """Selects models by name and tier. Raises `UsageError` for a malformed pattern."""
 
-    def __init__(self, matrix: Matrix) -> None:
+    def __init__(self, matrix: Matrix | Selection) -> None:
         self._tiers, self._without = matrix.filter_by_tier, matrix.exclude_by_tier
         self._wanted = joined((*matrix.filter, *patterns_of(self._tiers)), "--filter")
         self._unwanted = joined((*matrix.exclude, *patterns_of(self._without)), "--exclude")

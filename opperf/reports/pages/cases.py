@@ -52,49 +52,37 @@ def environments_of(runs: Sequence[RunOnPage]) -> dict[str, tuple[tuple[str, str
 
 def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
     """Returns the table of all planned or recorded cases of the runs; None without one."""
-    found = [(own, record) for own in runs for record in own.run.records]
-    missing = [(own, case) for own in runs for case in without_record(own.run)]
-    if not found and not missing:
+    found: list[tuple[RunOnPage, Case, Record | None]] = [
+        (own, record.case, record) for own in runs for record in own.run.records
+    ]
+    records = [record for _, _, record in found if record is not None]
+    found += [(own, case, None) for own in runs for case in without_record(own.run)]
+    if not found:
         return None
-    columns = select_columns([record for _, record in found])
-    columns = [own for own in columns if any(own.read(record) for _, record in found)]
-    cases = [*(record.case for _, record in found), *(case for _, case in missing)]
+    columns = select_columns(records)
+    columns = [column for column in columns if any(map(column.read, records))]
+    cases = [case for _, case, _ in found]
     shown = _optional(cases)
     calls = [COUNT] if any(case.count > 1 for case in cases) else []
-    environments = list(environments_of(runs))
-    most = most_samples(sum(len(_sampled(record)) for _, record in found))
+    places = {id: place for place, id in enumerate(environments_of(runs))}
+    most = most_samples(sum(len(_sampled(record)) for record in records))
     are_several = len(runs) > 1
-    rows = [
-        Row(
-            cells=(
-                *_texts(own, record.case, shown, are_several),
-                record.status.value,
-                *((record.case.count, None, 0) for _ in calls),
-                *(_cell(column.read(record)) for column in columns),
-            ),
-            facts=tuple(_facts(own, record)),
-            notes=tuple(_notes(record)),
-            code=tuple(_code(own, record.case, scripts)),
-            samples=tuple(_samples(figure, most) for figure in _sampled(record)),
-            environment=environments.index(record.environment)
-            if record.environment in environments
-            else None,
-        )
-        for own, record in found
-    ]
-    rows += [
+    rows = tuple(
         Row(
             cells=(
                 *_texts(own, case, shown, are_several),
-                unmeasured_status(own.run),
+                record.status.value if record else unmeasured_status(own.run),
                 *((case.count, None, 0) for _ in calls),
-                *(None for _ in columns),
+                *(_cell(column.read(record)) if record else None for column in columns),
             ),
-            facts=tuple(_case_facts(own, case)),
+            facts=tuple(_facts(own, case, record)),
+            notes=tuple(_notes(record)) if record else (),
             code=tuple(_code(own, case, scripts)),
+            samples=tuple(_samples(figure, most) for figure in _sampled(record)) if record else (),
+            environment=places.get(record.environment) if record else None,
         )
-        for own, case in missing
-    ]
+        for own, case, record in found
+    )
     headings = _headings(cases, columns, shown, calls, are_several)
     figures = [place for place, one in enumerate(headings) if one.kind == "figure"]
     # A time, if there is one, and else the number of calls.
@@ -103,9 +91,9 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
     return DataTable(
         "case",
         headings,
-        tuple(rows),
+        rows,
         None if order is None else (order, True),
-        legend=tuple(legend([record for _, record in found], columns)) if columns else (),
+        legend=tuple(legend(records, columns)) if columns else (),
     )
 
 
@@ -237,10 +225,12 @@ def _place_text(site: CallSite) -> str:
     return f"{where} ({pluralize(site.count, 'call')})"
 
 
-def _facts(own: RunOnPage, record: Record) -> Iterator[tuple[str, str]]:
-    if record.status is not Status.OK:
+def _facts(own: RunOnPage, case: Case, record: Record | None) -> Iterator[tuple[str, str]]:
+    if record is not None and record.status is not Status.OK:
         yield "Not measured", f"{record.status.value}: {record.reason}"
-    yield from _case_facts(own, record.case)
+    yield from _case_facts(own, case)
+    if record is None:
+        return
     for (text,) in zip(verifications.cells([record]), strict=True):
         if text:
             yield verifications.TITLE, text
