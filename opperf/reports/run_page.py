@@ -19,7 +19,7 @@ from opperf.results.figures import explain_unranked
 from opperf.results.opperf_json import OWN_TITLES, Source, has_own_keys, source_of
 from opperf.results.settings import differing_settings
 from opperf.results.text import duration
-from opperf.results.units import NOT_APPLICABLE, sort_by_operator
+from opperf.results.units import NOT_APPLICABLE, mark_legend, sort_by_operator
 
 FEATURES = "Runtime Features"
 """Title of the build features, as MXNet's utility has it."""
@@ -101,15 +101,12 @@ def _outliers(run: Run) -> Section:
     notes = [f"{unranked}."] if unranked else []
     if not found:
         return Section("Outliers", prose=["No operator has enough shapes to fit a line.", *notes])
-    columns = [
-        (texts if index < outliers.TEXT_COLUMNS else numbers)(title, list(map(read, found)))
-        for index, (title, read) in enumerate(outliers.COLUMNS)
-    ]
     commands = outliers.commands_for(run, found[0].record)
     return Section(
         "Outliers",
         prose=[outliers.EXPLANATION, *notes],
-        table=Table(tuple(columns)),
+        table=_whole(run_tables.outlier_table(found, run.records)),
+        below=mark_legend(entry.time.shown for entry in found),
         commands=[(outliers.AGAIN[name], command) for name, command in commands.items()],
     )
 

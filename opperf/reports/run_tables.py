@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.errors import one_line
+from opperf.instruments.times import FORWARD
 from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
 from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
@@ -14,6 +15,7 @@ from opperf.reports.text import WIDTH, render
 from opperf.results import verifications
 from opperf.results.columns import (
     BANDWIDTH,
+    MOVED,
     FigureColumn,
     bandwidth_figure,
     bandwidth_of,
@@ -21,6 +23,7 @@ from opperf.results.columns import (
     select_columns,
 )
 from opperf.results.figures import CaseFigures
+from opperf.results.outliers import Outlier
 from opperf.results.projection import Observation, describe, group, number_alike
 from opperf.results.settings import (
     alike_text,
@@ -118,6 +121,26 @@ def results_table(
             *(metric_column(column, records) for column in columns),
             *([words("Status", statuses)] if any(statuses) else []),
             *_verification_columns(records),
+        ),
+        is_split=True,
+    )
+
+
+def outlier_table(found: Sequence[Outlier], run: Iterable[Record]) -> Table:
+    """Returns the table of some of a run's outliers."""
+    records = [outlier.record for outlier in found]
+    outlier, shown, *_ = case_columns(records, run, (), "Outlier")
+    moved = [Figure(record.moved_bytes) for record in records]
+    return Table(
+        (
+            outlier,
+            words("Pass", [outlier.time.metric.name for outlier in found]),
+            shown,
+            words("Id", [record.id for record in records]),
+            figures(MOVED.title, moved, MOVED.unit),
+            figures("Median", [outlier.time.shown for outlier in found], FORWARD.unit),
+            figures("Line", [Figure(outlier.expected_ns) for outlier in found], FORWARD.unit),
+            numbers("Ratio", [f"{outlier.ratio:.2f}" for outlier in found]),
         ),
         is_split=True,
     )

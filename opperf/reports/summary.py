@@ -12,11 +12,11 @@ from opperf.instruments.times import FORWARD
 from opperf.model import PASSES, REMOVED, Note, NoteCode, Record, Run, Status, Waits
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
-from opperf.reports.model import Table, figures, numbers, words
-from opperf.reports.run_tables import case_columns, metric_column, wrap_all
+from opperf.reports.model import Table
+from opperf.reports.run_tables import case_columns, metric_column, outlier_table, wrap_all
 from opperf.reports.text import render
 from opperf.results import outliers, units, verifications
-from opperf.results.columns import MOVED, FigureColumn, column_of, count_uncertain
+from opperf.results.columns import FigureColumn, column_of, count_uncertain
 from opperf.results.figures import CaseFigures, explain_unranked
 from opperf.results.projection import group
 from opperf.results.settings import differing_settings, noun_of
@@ -226,26 +226,9 @@ def _outlier_table(run: Run, width: int | None) -> str:
     unranked = list(filter(None, [explain_unranked(run.records)]))
     if not found:
         return wrap_all(unranked, width)
-    records = [outlier.record for outlier in found]
-    medians = [CaseFigures(entry.record).figure(entry.metric) for entry in found]
-    outlier, shown, *_ = case_columns(records, run.records, (), "Outlier")
-    table = Table(
-        (
-            outlier,
-            words("Pass", [outlier.metric for outlier in found]),
-            shown,
-            words("Id", [record.id for record in records]),
-            figures(
-                MOVED.title, [units.Figure(record.moved_bytes) for record in records], MOVED.unit
-            ),
-            figures("Median", medians, FORWARD.unit),
-            figures("Line", [units.Figure(entry.expected_ns) for entry in found], FORWARD.unit),
-            numbers("Ratio", [f"{entry.ratio:.2f}" for entry in found]),
-        ),
-        is_split=True,
-    )
-    explained = wrap_all([outliers.EXPLANATION, *units.mark_legend(medians), *unranked], width)
-    lines = [render(table, width), "", explained]
+    legend = units.mark_legend(entry.time.shown for entry in found)
+    explained = wrap_all([outliers.EXPLANATION, *legend, *unranked], width)
+    lines = [render(outlier_table(found, run.records), width), "", explained]
     commands = outliers.commands_for(run, found[0].record)
     lines += [f"{f'{outliers.AGAIN[name]}:':<24} {command}" for name, command in commands.items()]
     return "\n".join(lines)

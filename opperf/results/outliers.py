@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.model import DECLARED, PASSES, Record, Run, identity_of
 from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.projection import group
 from opperf.results.settings import needed_settings, option_words
-from opperf.results.text import inputs_text
-from opperf.results.units import MARK
 
 MIN_POINTS = 5
 """Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""
@@ -43,9 +41,8 @@ class Outlier(NamedTuple):
     """A shape, and the line of its operator."""
 
     record: Record
-    metric: str
     line: Line
-    measured_ns: float
+    time: Measurement
 
     @property
     def expected_ns(self) -> float:
@@ -53,7 +50,7 @@ class Outlier(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        return self.measured_ns / self.expected_ns
+        return self.time.median / self.expected_ns
 
 
 def fit_line(moved: Sequence[float], times: Sequence[float]) -> Line:
@@ -77,9 +74,7 @@ def fit_line(moved: Sequence[float], times: Sequence[float]) -> Line:
 def outliers(records: Iterable[Record]) -> list[Outlier]:
     """Every shape that has a line, the one furthest above it first."""
     found = [
-        Outlier(record, metric, line, time.median)
-        for metric, group, line in _lines(records)
-        for record, time in group
+        Outlier(record, line, time) for group, line in _lines(records) for record, time in group
     ]
     return sorted(found, key=lambda outlier: -outlier.ratio)
 
@@ -87,8 +82,8 @@ def outliers(records: Iterable[Record]) -> list[Outlier]:
 Timed = tuple[Record, Measurement]
 
 
-def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Timed], Line]]:
-    """Yields metric, times and line of each configuration; small ones share a line."""
+def _lines(records: Iterable[Record]) -> Iterator[tuple[list[Timed], Line]]:
+    """Yields times and line of each configuration; small ones share a line."""
     timed = [
         (record, time)
         for record in records
@@ -100,36 +95,13 @@ def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Timed], Line]]
     keys = [(record.case.label, time.metric.name, record.case.tags) for record, time in timed]
     counts = Counter(keys)
     pooled = group(timed, ((*k[:2], k[2] if counts[k] >= MIN_POINTS else ()) for k in keys))
-    for (_, metric, _), own in pooled.items():
+    for own in pooled.values():
         # A coarse clock gives zeros, which have no logarithm.
         points = [(record, time) for record, time in own if time.median > 0]
         if len(points) >= MIN_POINTS:
             moved = [record.moved_bytes for record, _ in points]
-            yield metric, points, fit_line(moved, [time.median for _, time in points])
+            yield points, fit_line(moved, [time.median for _, time in points])
 
-
-def _median_text(outlier: Outlier) -> str:
-    figure = CaseFigures(outlier.record).figure(outlier.metric)
-    mark = f" {MARK}" if figure is not None and figure.is_uncertain else ""
-    return f"{outlier.measured_ns / 1e6:.6f}{mark}"
-
-
-Column = tuple[str, Callable[[Outlier], str]]
-
-COLUMNS: tuple[Column, ...] = (
-    ("Outlier", lambda outlier: outlier.record.case.label),
-    ("Pass", lambda outlier: outlier.metric),
-    ("Inputs", lambda outlier: inputs_text(outlier.record.case)),
-    ("Id", lambda outlier: outlier.record.id),
-    ("Moved (kB)", lambda outlier: f"{outlier.record.moved_bytes / 1e3:.3f}"),
-    ("Median (ms)", lambda outlier: _median_text(outlier)),
-    ("Line (ms)", lambda outlier: f"{outlier.expected_ns / 1e6:.6f}"),
-    ("Ratio", lambda outlier: f"{outlier.ratio:.2f}"),
-)
-"""Columns of an outlier: texts, then numbers."""
-
-TEXT_COLUMNS = 4
-"""Number of columns that are texts."""
 
 EXPLANATION = (
     "The line is fit to time against bytes moved, for each operator's configuration and pass."

@@ -21,9 +21,10 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reports.run_page import markdown_text
+from opperf.reports.run_tables import outlier_table
 from opperf.reports.summary import summarise
+from opperf.results.figures import CaseFigures
 from opperf.results.outliers import (
-    COLUMNS,
     MIN_POINTS,
     Line,
     Outlier,
@@ -79,7 +80,7 @@ def test_each_pass_and_each_configuration_has_a_line_of_its_own():
     one = on_a_line(4000, 0.1, tags=("configuration 0",), backward=9000)
     other = on_a_line(4000, 10.0, tags=("configuration 1",))
     found = outliers([*one, *other])
-    assert {outlier.metric for outlier in found} == {"forward", "backward"}
+    assert {outlier.time.metric.name for outlier in found} == {"forward", "backward"}
     assert all(outlier.ratio == pytest.approx(1, rel=0.05) for outlier in found)
 
 
@@ -119,30 +120,20 @@ def test_a_nanosecond_is_a_time():
 
 def test_a_point_is_told_by_the_line_at_its_bytes():
     record = shaped(1000, 9000.0)
-    outlier = Outlier(record, "forward", Line(2000.0, 2.5), 9000.0)
+    outlier = Outlier(record, Line(2000.0, 2.5), CaseFigures(record).measured["forward"])
     assert (outlier.expected_ns, outlier.ratio) == (4500.0, 2.0)
-    told = {title: cell(outlier) for title, cell in COLUMNS}
-    assert told == {
+    columns = outlier_table([outlier], [record]).columns
+    assert {column.title: column.whole()[0] for column in columns} == {
         "Outlier": "relu",
         "Pass": "forward",
         "Inputs": "data: (125,)",
         "Id": record.id,
-        "Moved (kB)": "1.000",
+        "Moved": "1.000",
         # Of a single sample.
-        "Median (ms)": "0.009000 ?",
-        "Line (ms)": "0.004500",
+        "Median": "9.000 ?",
+        "Line": "4.500",
         "Ratio": "2.00",
     }
-
-
-def test_figures_of_a_point_have_all_their_digits():
-    record = shaped(1_234_567_000, 2.5e12)
-    told = {
-        title: cell(Outlier(record, "forward", Line(1e12, 0.0), 2.5e12)) for title, cell in COLUMNS
-    }
-    assert (told["Moved (kB)"], told["Median (ms)"], told["Line (ms)"]) == (
-        *("1234567.000", "2500000.000000 ?", "1000000.000000"),
-    )
 
 
 def fuzzed(run, records, **fuzz):
