@@ -71,8 +71,8 @@ def test_outliers_are_without_launches(run):
     fit = [record("relu", 4000 + 0.1 * size, int(size)) for size in sizes]
     launch = record("relu", 5e6, 2**20 + 8, notes=(LAUNCHES,))
     found = outliers([*fit, launch])
-    assert (launch.id, "forward") not in {(one.record.id, one.metric) for one in found}
-    assert (launch.id, "backward") in {(one.record.id, one.metric) for one in found}
+    assert (launch.id, "forward") not in {(one.record.id, one.time.metric.name) for one in found}
+    assert (launch.id, "backward") in {(one.record.id, one.time.metric.name) for one in found}
     fuzzed = of(run, [*fit, launch], fuzz={"count": 12})
     for text in (summarise(fuzzed, 1.0), markdown_text(fuzzed)):
         assert "1 time is not ranked" in text
