@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.instruments.times import BACKWARD
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
-from opperf.reports.model import Fact, Report, Section, Table, numbers, texts, words
+from opperf.reports.fields import (
+    LABEL,
+    NUMBER,
+    TEXT,
+    WORD,
+    Field,
+    number,
+    objects_of,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Fact, Report, Section
 
 NOT_RUN = "not among the records"
 """Reason of an operator that has a rule and was not run."""
@@ -45,29 +57,6 @@ class Coverage(Struct, frozen=True):
     namespaces: dict[str, Count]
     categories: dict[str, Count]
     not_measured: dict[str, str]
-
-    def as_json(self) -> dict[str, object]:
-        def convert(count: Count) -> dict[str, float]:
-            return {
-                "distinct": count.distinct,
-                "forward": count.forward,
-                "backward": count.backward,
-                "percent": round(count.percent, 2),
-            }
-
-        return {
-            "framework": self.framework,
-            "version": self.version,
-            "registered": self.registered,
-            "names": self.names,
-            **convert(self.total),
-            "by_name": convert(self.by_name),
-            "runnable": convert(self.runnable),
-            "runnable_by_name": convert(self.runnable_by_name),
-            "namespaces": {name: convert(count) for name, count in self.namespaces.items()},
-            "categories": {name: convert(count) for name, count in self.categories.items()},
-            "not_measured": self.not_measured,
-        }
 
 
 def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
@@ -129,7 +118,74 @@ def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
     return listed.reason or NOT_RUN
 
 
-COUNT_TITLES = ("Distinct", "Forward", "%", "Backward")
+class CoverageRow(NamedTuple):
+    """A group of operators with its count, or an operator that is not measured."""
+
+    kind: str
+    name: str
+    counted: Count | None = None
+    reason: str = ""
+
+
+KIND: Field[CoverageRow] = Field("kind", None, WORD, lambda row: row.kind)
+
+COUNTS: tuple[Field[CoverageRow], ...] = (
+    Field("distinct", "Distinct", NUMBER, lambda row: row.counted and row.counted.distinct),
+    Field("forward", "Forward", NUMBER, lambda row: row.counted and row.counted.forward),
+    Field(
+        "percent",
+        "%",
+        number("{:.1f}".format),
+        lambda row: row.counted and round(row.counted.percent, 2),
+    ),
+    Field("backward", "Backward", NUMBER, lambda row: row.counted and row.counted.backward),
+)
+
+
+def _name(title: str) -> Field[CoverageRow]:
+    return Field("name", title, LABEL, lambda row: row.name)
+
+
+REASON: Field[CoverageRow] = Field("reason", "Reason", TEXT, lambda row: row.reason)
+
+
+def coverage_rows(found: Coverage) -> list[CoverageRow]:
+    """Returns the total, the namespaces and categories, and what was not measured."""
+    groups = {
+        "total": {"": found.total},
+        "namespace": found.namespaces,
+        "category": found.categories,
+    }
+    rows = [
+        CoverageRow(kind, name, count)
+        for kind, counts in groups.items()
+        for name, count in counts.items()
+    ]
+    missing = sorted(found.not_measured.items())
+    return rows + [CoverageRow("not measured", name, None, reason) for name, reason in missing]
+
+
+def as_json(found: Coverage) -> dict[str, object]:
+    """Returns the coverage as JSON has it."""
+
+    def values(counts: Iterable[tuple[str, Count]]) -> dict[str, dict[str, object]]:
+        return {
+            name: objects_of(COUNTS, [CoverageRow("", name, count)])[0] for name, count in counts
+        }
+
+    names = ("total", "by_name", "runnable", "runnable_by_name")
+    totals = values((name, getattr(found, name)) for name in names)
+    return {
+        "framework": found.framework,
+        "version": found.version,
+        "registered": found.registered,
+        "names": found.names,
+        **totals.pop("total"),
+        **totals,
+        "namespaces": values(found.namespaces.items()),
+        "categories": values(found.categories.items()),
+        "not_measured": found.not_measured,
+    }
 
 
 def _facts(found: Coverage) -> list[tuple[str, str]]:
@@ -160,52 +216,21 @@ def _count_text(count: Count) -> str:
 
 def report_of(found: Coverage) -> Report:
     """Returns the report of the coverage."""
-    missing = sorted(found.not_measured.items())
-    columns = (
-        words("Not measured", [name for name, _ in missing], is_whole=True),
-        texts("Reason", [reason for _, reason in missing]),
-    )
-    header, rows = coverage_rows(found)
+    rows = coverage_rows(found)
+    tables = [
+        table_of((_name(kind.capitalize()), *COUNTS), [row for row in rows if row.kind == kind])
+        for kind in ("namespace", "category")
+    ]
+    missing = [row for row in rows if row.kind == "not measured"]
     return Report(
-        command="coverage",
-        title=f"{found.framework} {found.version}",
-        sections=(
+        "coverage",
+        f"{found.framework} {found.version}",
+        (
             Section(facts=[Fact(label, "", text) for label, text in _facts(found)]),
-            Section(table=_counts_table("Namespace", found.namespaces)),
-            Section(table=_counts_table("Category", found.categories)),
-            *([Section(table=Table(columns))] if missing else []),
+            *(Section(table=table) for table in tables),
+            Section(table=table_of((_name("Not measured"), REASON), missing)),
         ),
-        data=found.as_json(),
-        header=header,
-        rows=rows,
+        as_json(found),
+        *rows_of((KIND, _name("Name"), *COUNTS, REASON), rows),
         level=1,
     )
-
-
-def _counts_table(title: str, counts: dict[str, Count]) -> Table:
-    cells = list(zip(*map(_count_cells, counts.values()), strict=True)) or [()] * len(COUNT_TITLES)
-    return Table((words(title, counts), *map(numbers, COUNT_TITLES, cells)))
-
-
-def _count_cells(count: Count) -> list[str]:
-    return [str(count.distinct), str(count.forward), f"{count.percent:.1f}", str(count.backward)]
-
-
-def coverage_rows(found: Coverage) -> tuple[Sequence[str], list[list[str]]]:
-    """Returns header and rows of the total, namespaces, categories and what was not measured."""
-    groups = {
-        "total": {"": found.total},
-        "namespace": found.namespaces,
-        "category": found.categories,
-    }
-    rows = [
-        [kind, name, *_count_cells(count), ""]
-        for kind, counts in groups.items()
-        for name, count in counts.items()
-    ]
-    empty = [""] * len(COUNT_TITLES)
-    rows += [
-        ["not measured", name, *empty, reason]
-        for name, reason in sorted(found.not_measured.items())
-    ]
-    return ("kind", "name", "distinct", "forward", "percent", "backward", "reason"), rows

@@ -4,7 +4,7 @@ the header and rows of its CSV, and its objects in JSON."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from opperf.reports.model import Cell, Column, Table, Tone
@@ -40,6 +40,8 @@ class ColumnKind:
     """Whether a text is neither cut nor wrapped while other columns can be."""
     unit: Unit | str | None = None
     """Of figures: the unit, or that of a metric, of which tables choose one that suits all."""
+    is_alike: bool = False
+    """Whether all columns of this kind in a table have one unit, as they are compared."""
     file_size: float = 1.0
     """Size of the unit of figures in files, in that of the metric."""
 
@@ -83,6 +85,9 @@ def figure(unit: Unit | str, file_size: float = 1.0) -> ColumnKind:
 TIME = figure("ns")
 
 MEMORY = figure("B")
+
+TIMES = replace(TIME, is_alike=True)
+"""Times that are compared."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +147,7 @@ class Field(Generic[Item]):
         kind, unit = self.kind, self.kind.unit
         cells = [self.cell(item) for item in items]
         if isinstance(unit, str):
-            figures = (cell.value for cell in cells if isinstance(cell.value, Figure))
-            unit = choose_unit(unit, figures)
+            unit = _unit_of(unit, cells)
         return Column(
             self.title or "",
             cells,
@@ -159,18 +163,33 @@ class Field(Generic[Item]):
         )
 
 
-def table_of(fields: Iterable[Field[Item]], items: Iterable[Item], **more: Any) -> Table:
-    """Returns the table of objects, a row each; `more` are fields of `Table`."""
+def _unit_of(measured: str, cells: Iterable[Cell]) -> Unit:
+    return choose_unit(measured, [one.value for one in cells if isinstance(one.value, Figure)])
+
+
+def table_of(
+    fields: Iterable[Field[Item]], items: Iterable[Item], most: int | None = None, **more: Any
+) -> Table:
+    """Returns the table of objects, a row each, of which a terminal shows `most`; `more` are fields
+    of `Table`."""
     listed = list(items)
-    columns = ((field, field.column(listed)) for field in fields if field.title is not None)
-    return Table(
+    columns = [(field, field.column(listed)) for field in fields if field.title is not None]
+    alike = [one for field, column in columns if field.kind.is_alike for one in column.cells]
+    table = Table(
         tuple(
-            column
+            column._replace(unit=_unit_of(str(field.kind.unit), alike))
+            if field.kind.is_alike
+            else column
             for field, column in columns
             if not field.is_optional or any(cell.value not in ("", None) for cell in column.cells)
         ),
         **more,
     )
+    left = len(listed) - len(listed[:most])
+    if not left:
+        return table
+    said = f"and {left:,} more; --format json has all"
+    return table._replace(shown=tuple(range(len(listed) - left)), more=said)
 
 
 def rows_of(

@@ -4,17 +4,26 @@ out."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opperf.model import Part, Record
 from opperf.plurals import pluralize
-from opperf.reports.model import Report, Section, Table, figures, names, numbers, texts
-from opperf.results.units import Figure
+from opperf.reports.fields import (
+    COUNT,
+    NAME,
+    PERCENT,
+    TEXT,
+    TIME,
+    WORD,
+    Field,
+    number,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Report, Section
 
 MOST_ROWS = 25
 """Most operators that a table on a terminal has; a step of a large model calls a hundred."""
-
-HEADER = ("id", "replay", *Part.__struct_fields__)
 
 
 def replayed(records: Iterable[Record]) -> list[Record]:
@@ -22,20 +31,71 @@ def replayed(records: Iterable[Record]) -> list[Record]:
     return [record for record in records if record.parts]
 
 
+class Replayed(NamedTuple):
+    """An operator of a replay."""
+
+    record: Record
+    part: Part
+    total: float
+    """Time of all operators of the replay in nanoseconds."""
+
+
+def _replayed(record: Record) -> list[Replayed]:
+    total = sum(part.time_ns or 0.0 for part in record.parts)
+    return [Replayed(record, part, total) for part in record.parts]
+
+
+def _share(row: Replayed) -> float | None:
+    return row.part.time_ns / row.total if row.part.time_ns and row.total else None
+
+
+def _ratio(row: Replayed) -> float | None:
+    part = row.part
+    return part.time_ns / part.made_recorded_ns if part.time_ns and part.made_recorded_ns else None
+
+
+NAME_FIELD: Field[Replayed] = Field("name", "Operator", NAME, lambda row: row.part.name)
+
+REASON_FIELD: Field[Replayed] = Field("reason", "Reason", TEXT, lambda row: row.part.reason)
+
+RECORDED: tuple[Field[Replayed], ...] = (
+    Field("recorded_ns", "Recorded", TIME, lambda row: row.part.recorded_ns),
+    Field("ratio", "Ratio", number("{:.2f}".format), _ratio),
+)
+
+FIELDS: tuple[Field[Replayed], ...] = (
+    NAME_FIELD,
+    Field("calls", "Calls", COUNT, lambda row: row.part.calls),
+    Field("made", "Replayed", COUNT, lambda row: row.part.made),
+    Field("time_ns", "Time", TIME, lambda row: row.part.time_ns),
+    Field("share", "Share", PERCENT, _share),
+    *RECORDED,
+)
+
+OMITTED: tuple[Field[Replayed], ...] = (
+    NAME_FIELD,
+    Field("", "Calls", COUNT, lambda row: row.part.calls - row.part.made),
+    REASON_FIELD,
+)
+
+IN_FILES: tuple[Field[Replayed], ...] = (
+    Field("id", None, WORD, lambda row: row.record.id),
+    Field("replay", None, WORD, lambda row: row.record.case.label),
+    *FIELDS,
+    Field("made_recorded_ns", None, TIME, lambda row: row.part.made_recorded_ns),
+    REASON_FIELD,
+)
+
+
 def report_of(records: Iterable[Record]) -> Report:
     """Returns the operators of replays, those that took longest first."""
     found = replayed(records)
     return Report(
-        command="run",
-        title="Replays",
-        sections=tuple(section for record in found for section in sections_of(record)),
-        data={"replays": [_values(record) for record in found]},
-        header=HEADER,
-        rows=[
-            [record.id, record.case.label, *(getattr(part, name) for name in HEADER[2:])]
-            for record in found
-            for part in record.parts
-        ],
+        "run",
+        "Replays",
+        tuple(section for record in found for section in sections_of(record)),
+        {"replays": [_values(record) for record in found]},
+        *rows_of(IN_FILES, (row for record in found for row in _replayed(record))),
     )
 
 
@@ -49,39 +109,17 @@ def sections_of(record: Record) -> Iterator[Section]:
     parts = record.parts
     if not parts:
         return
-    total = sum(part.time_ns or 0.0 for part in parts)
     has_recorded = any(part.recorded_ns is not None for part in parts)
-    columns = [
-        names("Operator", [part.name for part in parts]),
-        numbers("Calls", [f"{part.calls:,}" for part in parts]),
-        numbers("Replayed", [f"{part.made:,}" for part in parts]),
-        figures("Time", [_figure(part.time_ns) for part in parts], "ns"),
-        numbers("Share", [_share(part.time_ns, total) for part in parts]),
-    ]
-    if has_recorded:
-        columns += [
-            figures("Recorded", [_figure(part.recorded_ns) for part in parts], "ns"),
-            numbers("Ratio", list(map(_ratio, parts))),
-        ]
-    shown = tuple(range(MOST_ROWS)) if len(parts) > MOST_ROWS else None
-    more = f"and {pluralize(len(parts) - MOST_ROWS, 'more operator')}" if shown else ""
+    rows = _replayed(record)
+    fields = [field for field in FIELDS if has_recorded or field not in RECORDED]
     yield Section(
         f"Operators of {record.case.label}, in an iteration",
-        table=Table(tuple(columns), shown, more),
+        table=table_of(fields, rows, MOST_ROWS),
         below=list(_explanations(parts, has_recorded)),
     )
-    omitted = [part for part in parts if part.made < part.calls]
+    omitted = [row for row in rows if row.part.made < row.part.calls]
     if omitted:
-        yield Section(
-            "Not replayed",
-            table=Table(
-                (
-                    names("Operator", [part.name for part in omitted]),
-                    numbers("Calls", [f"{part.calls - part.made:,}" for part in omitted]),
-                    texts("Reason", [part.reason for part in omitted]),
-                )
-            ),
-        )
+        yield Section("Not replayed", table=table_of(OMITTED, omitted))
 
 
 def _explanations(parts: Sequence[Part], has_recorded: bool) -> Iterator[str]:
@@ -96,17 +134,3 @@ def _explanations(parts: Sequence[Part], has_recorded: bool) -> Iterator[str]:
     lacking = sum(part.calls - part.made for part in parts)
     if lacking:
         yield f"{pluralize(lacking, 'call')} omitted: the reasons are below."
-
-
-def _figure(time_ns: float | None) -> Figure | None:
-    return None if time_ns is None else Figure(time_ns)
-
-
-def _share(time_ns: float | None, total: float) -> str:
-    return f"{time_ns / total:.1%}" if time_ns and total else ""
-
-
-def _ratio(part: Part) -> str:
-    if not part.time_ns or not part.made_recorded_ns:
-        return ""
-    return f"{part.time_ns / part.made_recorded_ns:.2f}"

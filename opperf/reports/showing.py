@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from os.path import commonprefix
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.model import Case, ListedOperator, Record, Run, Status, display_arguments
+from opperf.model import Case, ListedOperator, Parameter, Record, Run, Status, display_arguments
 from opperf.plurals import pluralize
 from opperf.reports import replays
+from opperf.reports.fields import LABEL, TEXT, WORD, Field, rows_of, table_of
 from opperf.reports.markdown import plain
-from opperf.reports.model import Fact, Report, Section, Table, texts, words
+from opperf.reports.model import Fact, Report, Section
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import choose_unit, format_figure
-
-PARAMETER_TITLES = ("Parameter", "Kind", "", "Default", "Choices")
 
 PREAMBLE = "Every script begins with"
 """Title of the lines that all scripts have in common."""
@@ -37,17 +36,18 @@ def _facts(listed: ListedOperator) -> list[tuple[str, str]]:
     ]
 
 
-def _parameter_rows(listed: ListedOperator) -> list[tuple[str, ...]]:
-    return [
-        (
-            parameter.name,
-            parameter.kind.value,
-            "required" if parameter.required else "optional",
-            "" if parameter.default is None else parameter.default,
-            ", ".join(parameter.choices),
-        )
-        for parameter in listed.operator.parameters
-    ]
+PARAMETERS: tuple[Field[Parameter], ...] = (
+    Field("name", "Parameter", LABEL, lambda parameter: parameter.name),
+    Field("kind", "Kind", LABEL, lambda parameter: parameter.kind.value),
+    Field(
+        "required",
+        "",
+        LABEL,
+        lambda parameter: "required" if parameter.required else "optional",
+    ),
+    Field("default", "Default", LABEL, lambda parameter: parameter.default),
+    Field("choices", "Choices", TEXT, lambda parameter: parameter.choices),
+)
 
 
 def _facts_of_case(case: Case) -> str:
@@ -66,12 +66,11 @@ def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
 def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> Report:
     """Returns the facts and parameters of an operator, and its cases with whole scripts."""
     return Report(
-        command="show",
-        title="",
-        sections=tuple(_sections(listed, cases, scripts)),
-        data=operator_as_values(listed, cases, scripts),
-        header=CASE_TITLES,
-        rows=case_rows(cases, scripts),
+        "show",
+        "",
+        tuple(_sections(listed, cases, scripts)),
+        operator_as_values(listed, cases, scripts),
+        *rows_of(CASES, map(ShownCase, cases, scripts)),
         headline=plain(listed.operator.label),
         level=1,
     )
@@ -81,14 +80,7 @@ def _sections(
     listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]
 ) -> Iterator[Section]:
     yield Section(facts=[Fact(label, "", text) for label, text in _facts(listed)])
-    rows = _parameter_rows(listed)
-    if rows:
-        cells = zip(*rows, strict=True)
-        columns = [
-            texts(title, column) if title == "Choices" else words(title, column, is_whole=True)
-            for title, column in zip(PARAMETER_TITLES, cells, strict=True)
-        ]
-        yield Section(table=Table(tuple(columns)))
+    yield Section(table=table_of(PARAMETERS, listed.operator.parameters))
     preamble, rests = split_preamble(scripts)
     if preamble:
         yield Section(prose=[f"{PREAMBLE}:"], code=preamble)
@@ -145,12 +137,11 @@ def report_of_run(
         for case, script in zip(cases, listed, strict=True)
     ]
     return Report(
-        command="show",
-        title="",
-        sections=tuple(sections),
-        data={"run": name, "header": run.header, "cases": values},
-        header=CASE_TITLES,
-        rows=case_rows(cases, listed),
+        "show",
+        "",
+        tuple(sections),
+        {"run": name, "header": run.header, "cases": values},
+        *rows_of(CASES, map(ShownCase, cases, listed)),
         headline=plain(name),
         level=1,
     )
@@ -171,25 +162,25 @@ def _figures_text(record: Record | None) -> str:
     return ", ".join(texts)
 
 
-CASE_TITLES = ("id", "operator", "inputs", "details", "why", "rule", "phase", "dtype", "script")
+class ShownCase(NamedTuple):
+    """A case with its script."""
+
+    case: Case
+    script: str
 
 
-def case_rows(cases: Sequence[Case], scripts: Sequence[str]) -> list[list[str]]:
-    """Returns a row for each case, with inputs and details as JSON."""
-    return [
-        [
-            case.id,
-            case.label,
-            _json(display_arguments(case)),
-            _json(display_details(case)),
-            case.why,
-            case.origin,
-            case.settings.phase,
-            case.settings.dtype,
-            script,
-        ]
-        for case, script in zip(cases, scripts, strict=True)
-    ]
+CASES: tuple[Field[ShownCase], ...] = (
+    Field("id", None, WORD, lambda row: row.case.id),
+    Field("operator", None, WORD, lambda row: row.case.label),
+    Field("inputs", None, WORD, lambda row: _json(display_arguments(row.case))),
+    Field("details", None, WORD, lambda row: _json(display_details(row.case))),
+    Field("why", None, WORD, lambda row: row.case.why),
+    Field("rule", None, WORD, lambda row: row.case.origin),
+    Field("phase", None, WORD, lambda row: row.case.settings.phase),
+    Field("dtype", None, WORD, lambda row: row.case.settings.dtype),
+    Field("script", None, WORD, lambda row: row.script),
+)
+"""Columns of CSV: inputs and details are JSON."""
 
 
 def _json(value: object) -> str:

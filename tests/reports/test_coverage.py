@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.model import Kind, ListedOperator, Listing, Operator, Parameter, Status
-from opperf.reports.coverage import NOT_RUN, Count, coverage, report_of
+from opperf.reports.coverage import NOT_RUN, Count, as_json, coverage, report_of
 from tests.writing import told
 
 
@@ -68,7 +68,7 @@ def test_the_page_and_the_json_say_the_same(found):
     text = told(report_of(found))
     for words in ("mxnet 1.9.1", "2 (40.0 %)", "placeholder", "does nothing"):
         assert words in text
-    plain = found.as_json()
+    plain = as_json(found)
     assert (plain["distinct"], plain["forward"], plain["percent"]) == (5, 2, 40.0)
     assert plain["namespaces"]["np"]["percent"] == 100.0
 
@@ -93,7 +93,7 @@ def test_all_of_nothing_is_measured():
 
 def test_the_json_rounds_percentages(make_record):
     listing = Listing("mxnet", "2.0", 3, tuple(listed(name) for name in ("abs", "exp", "log")))
-    plain = coverage(listing, [make_record(name="abs"), make_record(name="exp")]).as_json()
+    plain = as_json(coverage(listing, [make_record(name="abs"), make_record(name="exp")]))
     assert (plain["framework"], plain["version"]) == ("mxnet", "2.0")
     assert (plain["registered"], plain["names"], plain["backward"]) == (3, 3, 2)
     assert plain["categories"] == {

@@ -25,7 +25,7 @@ def test_operators_have_their_times_beside_the_recorded_ones():
     text = write_text(report(*PARTS), 100)
     assert "Operators of job step 3, in an iteration" in text
     (line,) = (line for line in text.splitlines() if line.startswith("aten.mm"))
-    assert line.split() == ["aten.mm", "3", "3", "6.000", "75.0%", "3.000", "2.00"]
+    assert line.split() == ["aten.mm", "3", "3", "6.000", "75.0", "%", "3.000", "2.00"]
     assert "33.3% of the time of all its calls" in " ".join(text.split())
     assert "Not replayed" in text and "no kernel" in text
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.reports.model import Column, Section, figures, numbers
-from opperf.results.units import Figure, Unit, choose_unit, format_figure
+from opperf.reports.fields import ColumnKind
+from opperf.reports.model import Section
+from opperf.results.units import Figure, choose_unit, format_figure
 from opperf.traces.anomalies import Anomalies, anomaly_values, sentences
 
 COMMAND = "trace"
@@ -40,31 +41,17 @@ def amount(value: int, unit: str) -> str:
     return f"{format_figure(figure, chosen).value} {chosen.name}"
 
 
-def counts(title: str, found: Iterable[int], extra: int = 0) -> Column:
-    """Returns a column of numbers."""
-    return numbers(title, [f"{number:,}" for number in found], extra)
+TRACE_NAME = ColumnKind(shown, is_name=True)
+
+TRACE_WORD = ColumnKind(shown)
+
+DIGITS = ColumnKind(is_number=True)
+"""Numbers that are names, without thousands."""
 
 
-def amounts(title: str, found: Iterable[int | None], unit: Unit | str, extra: int = 0) -> Column:
-    """Returns a column of times (`ns`) or sizes (`B`), without those that are unknown: negative, or
-    None."""
-    return figures(title, _figures(found), unit, extra)
-
-
-def _figures(found: Iterable[int | None]) -> list[Figure | str | None]:
-    return [None if value is None or value < 0 else Figure(value) for value in found]
-
-
-def alike(titles: Iterable[str], found: Sequence[Sequence[int | None]]) -> list[Column]:
-    """Returns columns of times in nanoseconds, all in one unit, as they are compared."""
-    every = [figure for column in found for figure in _figures(column)]
-    unit = choose_unit("ns", [figure for figure in every if isinstance(figure, Figure)])
-    return [amounts(title, column, unit) for title, column in zip(titles, found, strict=True)]
-
-
-def known(column: Column) -> tuple[Column, ...]:
-    """Returns a column if it has any figure or text."""
-    return (column,) if any(cell.value not in (None, "") for cell in column.cells) else ()
+def known(value: int) -> int | None:
+    """Returns a time, size or number; None if it is unknown: negative."""
+    return None if value < 0 else value
 
 
 def anomaly_section(*found: tuple[str, Anomalies]) -> Section:
@@ -97,10 +84,3 @@ def with_anomalies(
             for value in anomaly_values(anomalies)
         ),
     ]
-
-
-def first_rows(height: int, most: int = MOST_ROWS) -> tuple[tuple[int, ...] | None, str]:
-    """Returns which rows of a table a terminal shows, None for all, and a line on the others."""
-    if height <= most:
-        return None, ""
-    return tuple(range(most)), f"and {height - most:,} more; --format json has all"

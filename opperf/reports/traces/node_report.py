@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from opperf.decoding import JsonObject
 from opperf.errors import UsageError
 from opperf.model import TensorSpec, display_argument
 from opperf.plurals import counted, pluralize
-from opperf.reports.model import Fact, Report, Section, Table, names, numbers, texts, words
+from opperf.reports.fields import NAME, NUMBER, TEXT, WORD, Field, rows_of, table_of
+from opperf.reports.model import Fact, Report, Section, Table
 from opperf.reports.traces.cells import (
     COMMAND,
     MOST_ROWS,
     amount,
     anomaly_section,
-    first_rows,
+    known,
     shown,
     shown_whole,
     with_anomalies,
@@ -28,8 +29,6 @@ from opperf.traces.overview import operator_of
 from opperf.traces.rank_comparison import message_text
 from opperf.traces.tensors import History, Use, history_of, uses_of
 from opperf.traces.trace import NO_CALL, Node, Trace
-
-HEADER = ("node", "name", "role", "argument", "tensor", "storage", "offset", "shape", "dtype")
 
 MOST_ABOVE = 12
 """Nodes above one that are shown; programs nest few more."""
@@ -81,9 +80,9 @@ def node_report(trace: Trace, number: int) -> Report:
             "schema": None if call is None else call.schema,
             "not_built": (call.refusal or call.collective or None) if call else None,
             "arguments": {} if call is None else _values(call.arguments),
-            "start_ns": _known(node.start_ns),
-            "time_ns": _known(node.time_ns),
-            "kernel_ns": _known(node.kernel_ns),
+            "start_ns": known(node.start_ns),
+            "time_ns": known(node.time_ns),
+            "kernel_ns": known(node.kernel_ns),
             "tensors": [_use_values(use) for use in uses],
             "below": nested(below),
         },
@@ -125,27 +124,11 @@ def tensor_report(trace: Trace, number: int) -> Report:
 def _report(
     title: str, sections: Sequence[Section], data: JsonObject, trace: Trace, uses: Sequence[Use]
 ) -> Report:
-    rows = []
-    for use in uses:
-        values = _use_values(use)
-        shape = values["shape"]
-        rows.append(
-            (
-                use.node,
-                shown(trace.nodes[use.node].name),
-                values["role"],
-                use.argument,
-                use.ref.tensor,
-                use.ref.storage,
-                use.ref.offset,
-                "" if shape is None else "x".join(map(str, shape)),
-                values["dtype"] or "",
-            )
-        )
+    rows = [TensorUse(use, shown(trace.nodes[use.node].name)) for use in uses]
     sections = [*sections, anomaly_section(("", trace.anomalies))]
     found = [section for section in sections if section.has_content]
     data = {**data, "anomalies": anomaly_values(trace.anomalies)}
-    written = with_anomalies(HEADER, rows, ("", trace.anomalies))
+    written = with_anomalies(*rows_of(USES, rows), ("", trace.anomalies))
     return Report(COMMAND, "", found, data, *written, headline=f"{title} of a trace")
 
 
@@ -153,10 +136,6 @@ def _range_text(trace: Trace) -> str:
     if not trace.nodes:
         return "it has none"
     return f"nodes are from {min(trace.nodes):,} to {max(trace.nodes):,}"
-
-
-def _known(value: int) -> int | None:
-    return None if value < 0 else value
 
 
 def _values(arguments: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -212,13 +191,13 @@ def _is_collective(trace: Trace, node: Node) -> bool:
 def _arguments(trace: Trace, node: Node) -> Table | None:
     if node.call == NO_CALL or not trace.calls[node.call].arguments:
         return None
-    found = trace.calls[node.call].arguments
-    return Table(
-        (
-            names("Argument", [name for name, _ in found]),
-            texts("Value", [shown(_argument_text(value)) for _, value in found]),
-        )
-    )
+    return table_of(ARGUMENTS, trace.calls[node.call].arguments)
+
+
+ARGUMENTS: tuple[Field[tuple[str, Any]], ...] = (
+    Field("", "Argument", NAME, lambda argument: argument[0]),
+    Field("", "Value", TEXT, lambda argument: shown(_argument_text(argument[1]))),
+)
 
 
 def _argument_text(value: Any) -> str:
@@ -236,21 +215,8 @@ def _tensors(trace: Trace, node: Node, uses: Sequence[Use]) -> Table | None:
     if not uses:
         return None
     makers = _makers(trace, node, uses)
-    picked, more = first_rows(len(uses))
-    return Table(
-        (
-            words("Role", [_role(use) for use in uses]),
-            names("Argument", [use.argument for use in uses]),
-            numbers("Tensor", [str(use.ref.tensor) for use in uses])._replace(is_key=True),
-            numbers("Storage", [str(use.ref.storage) for use in uses])._replace(is_key=True),
-            numbers("Offset", [str(use.ref.offset) for use in uses]),
-            words("Device", [shown(use.ref.device) for use in uses]),
-            words("Shape", [_spec_text(use.spec) for use in uses]),
-            texts("Made by", [makers.get(use.ref.tensor, "") for use in uses]),
-        ),
-        picked,
-        more,
-    )
+    rows = [TensorUse(use, "", makers.get(use.ref.tensor, "")) for use in uses]
+    return table_of(TENSORS, rows, MOST_ROWS)
 
 
 def _makers(trace: Trace, node: Node, uses: Sequence[Use]) -> dict[int, str]:
@@ -272,7 +238,63 @@ def _role(use: Use) -> str:
     return "output" if use.is_output else "input"
 
 
-def _use_values(use: Use) -> dict[str, Any]:
+class TensorUse(NamedTuple):
+    """A tensor as an input or output of a call."""
+
+    use: Use
+    name: str
+    """Of the call."""
+    about: str = ""
+    """What else a table says of it."""
+
+
+ROLE: Field[TensorUse] = Field("role", "Role", WORD, lambda row: _role(row.use))
+
+ARGUMENT: Field[TensorUse] = Field("argument", "Argument", NAME, lambda row: row.use.argument)
+
+STORED: tuple[Field[TensorUse], ...] = (
+    Field("tensor", "Tensor", NUMBER, lambda row: row.use.ref.tensor, is_key=True),
+    Field("storage", "Storage", NUMBER, lambda row: row.use.ref.storage, is_key=True),
+)
+
+OFFSET: Field[TensorUse] = Field("offset", "Offset", NUMBER, lambda row: row.use.ref.offset)
+
+SHAPE: Field[TensorUse] = Field("", "Shape", WORD, lambda row: _spec_text(row.use.spec))
+
+USES: tuple[Field[TensorUse], ...] = (
+    Field("node", None, NUMBER, lambda row: row.use.node),
+    Field("name", None, NAME, lambda row: row.name),
+    ROLE,
+    ARGUMENT,
+    *STORED,
+    OFFSET,
+    Field("shape", None, WORD, lambda row: row.use.spec and "x".join(map(str, row.use.spec.shape))),
+    Field("dtype", None, WORD, lambda row: row.use.spec and row.use.spec.dtype),
+)
+"""Columns of CSV."""
+
+TENSORS: tuple[Field[TensorUse], ...] = (
+    ROLE,
+    ARGUMENT,
+    *STORED,
+    OFFSET,
+    Field("", "Device", WORD, lambda row: shown(row.use.ref.device)),
+    SHAPE,
+    Field("", "Made by", TEXT, lambda row: row.about),
+)
+
+HISTORY: tuple[Field[TensorUse], ...] = (
+    Field("", "Call", NAME, lambda row: row.name),
+    Field("", "Node", NUMBER, lambda row: row.use.node, is_key=True),
+    Field("", "", WORD, lambda row: row.about),
+    ROLE,
+    ARGUMENT,
+    SHAPE,
+    OFFSET,
+)
+
+
+def _use_values(use: Use) -> JsonObject:
     return {
         "node": use.node,
         "role": _role(use),
@@ -318,16 +340,9 @@ def _history(trace: Trace, history: History) -> Table:
     # What is below topmost calls has the same tensors again.
     topmost = tuple(index for index, use in enumerate(uses) if use.node in top)[:MOST_ROWS]
     more = f"and {len(uses) - len(topmost):,} more; --format json has all"
-    return Table(
-        (
-            names("Call", [shown(trace.nodes[use.node].name) for use in uses]),
-            numbers("Node", [str(use.node) for use in uses])._replace(is_key=True),
-            words("", ["topmost" if use.node in top else "" for use in uses]),
-            words("Role", [_role(use) for use in uses]),
-            names("Argument", [use.argument for use in uses]),
-            words("Shape", [_spec_text(use.spec) for use in uses]),
-            numbers("Offset", [str(use.ref.offset) for use in uses]),
-        ),
-        topmost,
-        more if len(topmost) < len(uses) else "",
-    )
+    rows = [
+        TensorUse(use, shown(trace.nodes[use.node].name), "topmost" if use.node in top else "")
+        for use in uses
+    ]
+    more = more if len(topmost) < len(uses) else ""
+    return table_of(HISTORY, rows, shown=topmost, more=more)

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opperf.reports.model import Cell, Column, Report, Section, Table
-from opperf.reports.traces.cells import (
-    COMMAND,
-    amounts,
-    anomaly_section,
-    counts,
-    known,
-    shown,
-    with_anomalies,
-)
+from opperf.reports.fields import COUNT, NAME, TIME, Field, objects_of, rows_of, table_of
+from opperf.reports.model import Cell, Report, Section
+from opperf.reports.traces.cells import COMMAND, anomaly_section, known, shown, with_anomalies
 from opperf.traces.anomalies import anomaly_values
 from opperf.traces.outline import Row
 from opperf.traces.trace import Trace
 
-HEADER = ("depth", "name", "nodes", "first_node", "calls", "recorded_ns")
-
-TITLE = "Nodes"
+FIELDS: tuple[Field[Row], ...] = (
+    Field("depth", None, COUNT, lambda row: row.depth),
+    Field(
+        "name",
+        "Nodes",
+        NAME,
+        lambda row: shown(row.name),
+        lambda row: Cell(shown(row.name), depth=row.depth),
+    ),
+    Field("nodes", "Times", COUNT, lambda row: row.nodes),
+    Field("first_node", None, COUNT, lambda row: row.first or None),
+    Field("calls", "Calls", COUNT, lambda row: row.calls),
+    Field("recorded_ns", "Recorded", TIME, lambda row: known(row.time_ns), is_optional=True),
+    Field("", "First", COUNT, lambda row: row.first or None),
+)
 
 
 def outline_section(rows: Sequence[Row], title: str = "") -> Section:
     """Returns the section with a tree."""
-    return Section(title=title, table=_table(rows))
+    return Section(title=title, table=table_of(FIELDS, rows, is_ranked=True))
 
 
 def report_of(trace: Trace, rows: Sequence[Row]) -> Report:
@@ -37,37 +42,8 @@ def report_of(trace: Trace, rows: Sequence[Row]) -> Report:
         "",
         [section for section in sections if section.has_content],
         {"trace": trace.name, "anomalies": anomaly_values(trace.anomalies), "tree": nested(rows)},
-        *with_anomalies(
-            HEADER,
-            [
-                (
-                    row.depth,
-                    shown(row.name),
-                    row.nodes,
-                    row.first or "",
-                    row.calls,
-                    "" if row.time_ns < 0 else row.time_ns,
-                )
-                for row in rows
-            ],
-            ("", trace.anomalies),
-        ),
+        *with_anomalies(*rows_of(FIELDS, rows), ("", trace.anomalies)),
         headline="Nodes of a trace",
-    )
-
-
-def _table(rows: Sequence[Row]) -> Table:
-    tree = Column(TITLE, [Cell(shown(row.name), depth=row.depth) for row in rows], is_name=True)
-    firsts = [f"{row.first:,}" if row.first else "" for row in rows]
-    return Table(
-        (
-            tree,
-            counts("Times", [row.nodes for row in rows]),
-            counts("Calls", [row.calls for row in rows]),
-            *known(amounts("Recorded", [row.time_ns for row in rows], "ns")),
-            Column("First", [Cell(text) for text in firsts], is_number=True),
-        ),
-        is_ranked=True,
     )
 
 
@@ -76,14 +52,8 @@ def nested(rows: Sequence[Row]) -> list[dict[str, Any]]:
     tops: list[dict[str, Any]] = []
     above: list[list[dict[str, Any]]] = [tops]
     for row in rows:
-        made: dict[str, Any] = {
-            "name": row.name,
-            "nodes": row.nodes,
-            "first_node": row.first or None,
-            "calls": row.calls,
-            "recorded_ns": None if row.time_ns < 0 else row.time_ns,
-            "below": [],
-        }
+        (made,) = objects_of(FIELDS, [row])
+        made = {key: value for key, value in made.items() if key != "depth"} | {"below": []}
         del above[row.depth + 1 :]
         above[row.depth].append(made)
         above.append(made["below"])

@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.plurals import counted
-from opperf.reports.model import Fact, Report, Section, Table, names, numbers, texts, words
+from opperf.reports.fields import (
+    COUNT,
+    LABEL,
+    MEMORY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    TEXT,
+    TIME,
+    WORD,
+    Field,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Fact, Report, Section
 from opperf.reports.traces.cells import (
     COMMAND,
+    MOST_ROWS,
+    TRACE_NAME,
+    TRACE_WORD,
     amount,
-    amounts,
     anomaly_section,
-    counts,
-    first_rows,
     known,
     shown,
     shown_whole,
     with_anomalies,
 )
 from opperf.traces.anomalies import anomaly_values
-from opperf.traces.collectives import Message
-from opperf.traces.overview import Idle, OperatorUse, Overview
-
-HEADER = ("trace", "operator", "phases", "calls", "distinct", "input_bytes", "recorded_ns")
-"""Columns of the rows, an operator of a trace each."""
+from opperf.traces.overview import (
+    Idle,
+    MessageUse,
+    OperatorUse,
+    Overview,
+    Refused,
+    StepUse,
+)
+from opperf.traces.rank_comparison import Joined
 
 MOST_GAPS = 5
 """Gaps of a trace that are shown, the longest."""
@@ -38,12 +56,12 @@ def report_of(overview: Overview) -> Report:
         Section(facts=_identity(overview)),
         Section(facts=_facts(overview)),
         anomaly_section(("", overview.anomalies)),
-        _operators(overview.operators),
+        _operators(overview),
         _steps(overview),
         _collectives(overview),
         _threads(overview),
         _streams(overview),
-        _refused(overview),
+        refused_section([("", overview)]),
         Section(title="Notes", items=[shown_whole(text) for text in overview.remarks]),
     ]
     return Report(
@@ -51,25 +69,45 @@ def report_of(overview: Overview) -> Report:
         "",
         [section for section in sections if section.has_content],
         {"traces": [values_of(overview)]},
-        *with_anomalies(HEADER, rows_of(overview), (overview.name, overview.anomalies)),
+        *with_anomalies(
+            *rows_of(FIELDS, operators_of(overview)), (overview.name, overview.anomalies)
+        ),
         headline="Contents of a trace",
     )
 
 
-def rows_of(overview: Overview) -> Iterator[Sequence[Any]]:
-    """Yields a row for each operator."""
-    for use in overview.operators:
-        time = "" if use.time_ns < 0 else use.time_ns
-        phases = " ".join(use.phases)
-        yield (
-            overview.name,
-            shown(use.operator),
-            phases,
-            use.calls,
-            use.distinct,
-            use.input_bytes,
-            time,
-        )
+class TraceOperator(NamedTuple):
+    """An operator of a trace."""
+
+    trace: str
+    use: OperatorUse
+    total_ns: int
+    """Time of all operators of the trace."""
+
+
+def _share(row: TraceOperator) -> float | None:
+    return row.use.time_ns / row.total_ns if row.total_ns and row.use.time_ns >= 0 else None
+
+
+FIELDS: tuple[Field[TraceOperator], ...] = (
+    Field("trace", None, WORD, lambda row: row.trace),
+    Field("operator", "Operator", NAME, lambda row: shown(row.use.operator)),
+    Field("phases", None, WORD, lambda row: " ".join(row.use.phases)),
+    Field("calls", "Calls", COUNT, lambda row: row.use.calls),
+    Field("distinct", "Distinct", COUNT, lambda row: row.use.distinct),
+    Field("input_bytes", "Inputs", MEMORY, lambda row: row.use.input_bytes, extra=1),
+    Field("recorded_ns", "Recorded", TIME, lambda row: known(row.use.time_ns), is_optional=True),
+    Field("", "Share", PERCENT, _share, is_optional=True),
+)
+"""Columns of the operators of traces."""
+
+PHASES: Field[TraceOperator] = Field("", "Phase", WORD, lambda row: row.use.phases)
+
+
+def operators_of(overview: Overview) -> list[TraceOperator]:
+    """Returns the operators of a trace."""
+    total = sum(max(use.time_ns, 0) for use in overview.operators)
+    return [TraceOperator(overview.name, use, total) for use in overview.operators]
 
 
 def kind_of(overview: Overview) -> str:
@@ -121,96 +159,92 @@ def _facts(overview: Overview) -> list[Fact]:
     return facts
 
 
-def _operators(operators: Sequence[OperatorUse]) -> Section:
-    phases = {phase for use in operators for phase in use.phases}
-    picked, more = first_rows(len(operators))
-    columns = (
-        names("Operator", [shown(use.operator) for use in operators]),
-        counts("Calls", [use.calls for use in operators]),
-        counts("Distinct", [use.distinct for use in operators]),
-        amounts("Inputs", [use.input_bytes for use in operators], "B", extra=1),
-        *known(amounts("Recorded", [use.time_ns for use in operators], "ns")),
-        *_share(operators),
-        *(
-            [words("Phase", [", ".join(use.phases) for use in operators])]
-            if phases != {"forward"}
-            else []
-        ),
-    )
-    return Section(title="Operators", table=Table(columns, picked, more))
+def _operators(overview: Overview) -> Section:
+    phases = {phase for use in overview.operators for phase in use.phases}
+    fields = FIELDS if phases == {"forward"} else (*FIELDS, PHASES)
+    return Section("Operators", table=table_of(fields, operators_of(overview), MOST_ROWS))
 
 
-def _share(operators: Sequence[OperatorUse]) -> Iterator[Any]:
-    total = sum(max(use.time_ns, 0) for use in operators)
-    if total:
-        cells = [f"{use.time_ns / total:.1%}" if use.time_ns >= 0 else "" for use in operators]
-        yield numbers("Share", cells)
+STEPS: tuple[Field[StepUse], ...] = (
+    Field("", "Step", TRACE_NAME, lambda step: step.label),
+    Field("", "Node", COUNT, lambda step: step.node),
+    Field("", "Calls", COUNT, lambda step: step.calls),
+    Field("", "Time", TIME, lambda step: known(step.time_ns), is_optional=True),
+    Field("", "In operators", TIME, lambda step: known(step.operators_ns), is_optional=True),
+)
 
 
 def _steps(overview: Overview) -> Section:
-    steps = overview.steps
-    picked, more = first_rows(len(steps))
-    columns = (
-        names("Step", [shown(step.label) for step in steps]),
-        counts("Node", [step.node for step in steps]),
-        counts("Calls", [step.calls for step in steps]),
-        *known(amounts("Time", [step.time_ns for step in steps], "ns")),
-        *known(amounts("In operators", [step.operators_ns for step in steps], "ns")),
-    )
-    return Section(title="Steps", table=Table(columns, picked, more))
+    return Section("Steps", table=table_of(STEPS, overview.steps, MOST_ROWS))
+
+
+def group_of(row: MessageUse | Joined) -> str:
+    """Returns the name of the group of a collective operation."""
+    return row.message.description or row.message.group
+
+
+MESSAGE: tuple[Field[Any], ...] = (
+    Field("", "Dtype", TRACE_WORD, lambda row: row.message.dtype),
+    Field("", "Elements", COUNT, lambda row: known(row.message.sent), is_key=True),
+)
+"""Columns of what a collective operation sends."""
+
+COLLECTIVES: tuple[Field[MessageUse], ...] = (
+    Field("", "Collective", TRACE_NAME, lambda use: use.message.name),
+    Field("", "Group", TRACE_WORD, group_of, is_optional=True),
+    Field("", "Ranks", NUMBER, lambda use: use.message.ranks or None, is_optional=True),
+    *MESSAGE,
+    Field("", "Calls", COUNT, lambda use: use.calls),
+    Field("", "Recorded", TIME, lambda use: known(use.time_ns), is_optional=True),
+)
 
 
 def _collectives(overview: Overview) -> Section:
-    uses = overview.messages
-    picked, more = first_rows(len(uses))
-    messages = [use.message for use in uses]
-    columns = (
-        names("Collective", [shown(message.name) for message in messages]),
-        *known(words("Group", [_group(message) for message in messages])),
-        *known(numbers("Ranks", [str(message.ranks or "") for message in messages])),
-        words("Dtype", [shown(message.dtype) for message in messages]),
-        numbers(
-            "Elements", [f"{message.sent:,}" if message.sent >= 0 else "" for message in messages]
-        ),
-        counts("Calls", [use.calls for use in uses]),
-        *known(amounts("Recorded", [use.time_ns for use in uses], "ns")),
-    )
-    return Section(title="Collective operations", table=Table(columns, picked, more))
+    table = table_of(COLLECTIVES, overview.messages, MOST_ROWS)
+    return Section("Collective operations", table=table)
 
 
-def _group(message: Message) -> str:
-    return shown(message.description or message.group)
+class Place(NamedTuple):
+    """A thread or stream, and how long it was idle."""
+
+    name: str
+    idle: Idle
 
 
-def _idle_columns(found: Sequence[Idle]) -> tuple[Any, ...]:
+def _idle_fields(place: Field[Place], spans: str) -> tuple[Field[Place], ...]:
     return (
-        amounts("From first to last", [idle.span_ns for idle in found], "ns"),
-        amounts("Busy", [idle.busy_ns for idle in found], "ns"),
-        amounts("Idle", [idle.idle_ns for idle in found], "ns"),
-        numbers("Share", [_part(idle.idle_ns, idle.span_ns) for idle in found]),
-        counts("Gaps", [idle.gaps for idle in found]),
-        amounts(
-            "Longest", [idle.longest[0].time_ns if idle.longest else -1 for idle in found], "ns"
+        place,
+        Field("", spans, COUNT, lambda row: row.idle.spans),
+        Field("", "From first to last", TIME, lambda row: row.idle.span_ns),
+        Field("", "Busy", TIME, lambda row: row.idle.busy_ns),
+        Field("", "Idle", TIME, lambda row: row.idle.idle_ns),
+        Field(
+            "",
+            "Share",
+            PERCENT,
+            lambda row: row.idle.idle_ns / row.idle.span_ns if row.idle.span_ns else None,
+        ),
+        Field("", "Gaps", COUNT, lambda row: row.idle.gaps),
+        Field(
+            "",
+            "Longest",
+            TIME,
+            lambda row: row.idle.longest[0].time_ns if row.idle.longest else None,
         ),
     )
 
 
-def _part(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else ""
+THREADS = _idle_fields(Field("", "Thread", NUMBER, lambda row: row.name, is_key=True), "Calls")
+
+STREAMS = _idle_fields(Field("", "Device", LABEL, lambda row: row.name), "Kernels")
 
 
 def _threads(overview: Overview) -> Section:
-    found = list(overview.threads.values())
-    picked, more = first_rows(len(found))
-    columns = (
-        numbers("Thread", [str(thread) for thread in overview.threads])._replace(is_key=True),
-        counts("Calls", [idle.spans for idle in found]),
-        *_idle_columns(found),
-    )
+    places = [Place(str(thread), idle) for thread, idle in overview.threads.items()]
     return Section(
         title="Gaps between the topmost operators of a thread",
-        table=Table(columns, picked, more),
-        below=_longest(overview, found),
+        table=table_of(THREADS, places, MOST_ROWS),
+        below=_longest(overview, overview.threads.values()),
     )
 
 
@@ -229,33 +263,37 @@ def _node(overview: Overview, number: int) -> str:
 
 
 def _streams(overview: Overview) -> Section:
-    places = [f"{device}, all streams" for device in overview.devices] + [
-        f"{device}, stream {stream}" for device, stream in overview.streams
+    places = [Place(f"{name}, all streams", idle) for name, idle in overview.devices.items()] + [
+        Place(f"{device}, stream {stream}", idle)
+        for (device, stream), idle in overview.streams.items()
     ]
-    found = [*overview.devices.values(), *overview.streams.values()]
-    picked, more = first_rows(len(found))
-    columns = (
-        words("Device", places, is_whole=True),
-        counts("Kernels", [idle.spans for idle in found]),
-        *_idle_columns(found),
-    )
     return Section(
         title="Streams",
-        table=Table(columns, picked, more),
+        table=table_of(STREAMS, places, MOST_ROWS),
         below=_longest(overview, overview.devices.values()),
     )
 
 
-def _refused(overview: Overview) -> Section:
-    refused = overview.refused
-    picked, more = first_rows(len(refused))
-    columns = (
-        names("Not built", [shown(calls.operator) for calls in refused]),
-        counts("Calls", [calls.calls for calls in refused]),
-        counts("Distinct", [calls.distinct for calls in refused]),
-        texts("Reason", [shown_whole(calls.reason) for calls in refused]),
-    )
-    return Section(title="What no case can be made of", table=Table(columns, picked, more))
+class RefusedCalls(NamedTuple):
+    """Calls that no case can be made of, of a rank among several."""
+
+    rank: str
+    refused: Refused
+
+
+REFUSED: tuple[Field[RefusedCalls], ...] = (
+    Field("", "Not built", TRACE_NAME, lambda row: row.refused.operator),
+    Field("", "Rank", WORD, lambda row: row.rank, is_optional=True),
+    Field("", "Calls", COUNT, lambda row: row.refused.calls),
+    Field("", "Distinct", COUNT, lambda row: row.refused.distinct),
+    Field("", "Reason", TEXT, lambda row: shown_whole(row.refused.reason)),
+)
+
+
+def refused_section(found: Iterable[tuple[str, Overview]]) -> Section:
+    """Returns the calls of traces that no case can be made of, each with its label."""
+    rows = [RefusedCalls(label, calls) for label, overview in found for calls in overview.refused]
+    return Section("What no case can be made of", table=table_of(REFUSED, rows, MOST_ROWS))
 
 
 def values_of(overview: Overview) -> dict[str, Any]:
@@ -273,7 +311,7 @@ def values_of(overview: Overview) -> dict[str, Any]:
         "steps": [_values(step) for step in overview.steps],
         "tensors": None if overview.tensors is None else overview.tensors._asdict(),
         "collectives": [
-            {**msgspec.to_builtins(use.message), "calls": use.calls, "time_ns": _time(use.time_ns)}
+            {**msgspec.to_builtins(use.message), "calls": use.calls, "time_ns": known(use.time_ns)}
             for use in overview.messages
         ],
         "threads": [
@@ -293,13 +331,9 @@ def values_of(overview: Overview) -> dict[str, Any]:
 
 def _values(found: Any) -> dict[str, Any]:
     return {
-        name: _time(value) if name.endswith("_ns") else value
+        name: known(value) if name.endswith("_ns") else value
         for name, value in found._asdict().items()
     }
-
-
-def _time(value: int) -> int | None:
-    return None if value < 0 else value
 
 
 def _idle_values(idle: Idle) -> dict[str, Any]:

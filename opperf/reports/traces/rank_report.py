@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.reports.model import Column, Report, Section, Table, names, numbers, words
+from opperf.reports.fields import (
+    COUNT,
+    LABEL,
+    NAME,
+    TIME,
+    TIMES,
+    WORD,
+    ColumnKind,
+    Field,
+    Item,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Report, Section, Table
 from opperf.reports.traces.cells import (
     COMMAND,
-    alike,
-    amounts,
+    MOST_ROWS,
+    TRACE_NAME,
+    TRACE_WORD,
     anomaly_section,
-    counts,
-    first_rows,
     known,
     shown,
     shown_whole,
     with_anomalies,
 )
-from opperf.reports.traces.overview_report import HEADER, kind_of, rows_of, values_of
+from opperf.reports.traces.overview_report import (
+    FIELDS,
+    MESSAGE,
+    group_of,
+    kind_of,
+    operators_of,
+    refused_section,
+    values_of,
+)
 from opperf.traces.anomalies import anomaly_values
 from opperf.traces.overview import OperatorUse, Overview, total_ns
 from opperf.traces.rank_comparison import Disagreement, Joined, Ranks
@@ -39,7 +59,7 @@ def report_of(ranks: Ranks) -> Report:
         Section(title="Collective operations", table=_collectives(ranks), below=_reading(ranks)),
         Section(title="Calls of operators", table=_operators(ranks)),
         *_times(ranks),
-        Section(title="What no case can be made of", table=_refused(ranks)),
+        refused_section(zip(_labels(ranks), ranks.overviews, strict=True)),
         Section(
             title="Notes",
             items=[shown_whole(text) for overview in ranks.overviews for text in overview.remarks],
@@ -57,8 +77,7 @@ def report_of(ranks: Ranks) -> Report:
             "disagreements": [difference._asdict() for difference in ranks.disagreements],
         },
         *with_anomalies(
-            HEADER,
-            [row for overview in ranks.overviews for row in rows_of(overview)],
+            *rows_of(FIELDS, (row for made in ranks.overviews for row in operators_of(made))),
             ("", ranks.anomalies),
             *((overview.name, overview.anomalies) for overview in ranks.overviews),
         ),
@@ -78,42 +97,66 @@ def _joined_values(operation: Joined) -> dict[str, Any]:
     }
 
 
+class Rank(NamedTuple):
+    """A rank among others."""
+
+    label: str
+    overview: Overview
+    waited_ns: int
+    caused_ns: int
+    """Time that the others waited for it."""
+
+
+RANK: Field[Rank] = Field("", "Rank", NAME, lambda rank: rank.label)
+
+KIND: Field[Rank] = Field("", "Kind", WORD, lambda rank: kind_of(rank.overview).partition(",")[0])
+
+RANKS: tuple[Field[Rank], ...] = (
+    Field("", "Calls", COUNT, lambda rank: rank.overview.calls),
+    Field("", "Distinct", COUNT, lambda rank: sum(x.distinct for x in rank.overview.operators)),
+    Field("", "Collectives", COUNT, lambda rank: sum(map(len, rank.overview.collectives.values()))),
+    Field("", "In operators", TIME, lambda rank: known(rank.overview.time_ns), is_optional=True),
+    Field(
+        "",
+        "In collectives",
+        TIME,
+        lambda rank: known(total_ns(use.time_ns for use in rank.overview.messages)),
+        is_optional=True,
+    ),
+)
+
+WAITS: tuple[Field[Rank], ...] = (
+    Field("", "Waited", TIMES, lambda rank: rank.waited_ns),
+    Field("", "Waited for", TIMES, lambda rank: rank.caused_ns),
+)
+
+
 def _ranks(ranks: Ranks) -> Table:
-    overviews = ranks.overviews
-    kinds = [kind_of(overview).partition(",")[0] for overview in overviews]
     waits = ranks.waits()
-    waited = [sum(row) for row in waits]
-    caused = [sum(row[rank] for row in waits) for rank in range(len(overviews))]
-    in_collectives = [total_ns(use.time_ns for use in overview.messages) for overview in overviews]
-    columns = (
-        names("Rank", _labels(ranks)),
-        *([words("Kind", kinds)] if len(set(kinds)) > 1 else []),
-        counts("Calls", [overview.calls for overview in overviews]),
-        counts(
-            "Distinct", [sum(use.distinct for use in overview.operators) for overview in overviews]
-        ),
-        counts(
-            "Collectives", [sum(map(len, overview.collectives.values())) for overview in overviews]
-        ),
-        *known(amounts("In operators", [overview.time_ns for overview in overviews], "ns")),
-        *known(amounts("In collectives", in_collectives, "ns")),
-        *(alike(("Waited", "Waited for"), (waited, caused)) if ranks.has_times else ()),
-    )
-    return Table(columns, is_split=True)
+    rows = [
+        Rank(label, overview, sum(waits[i]), sum(row[i] for row in waits))
+        for i, (label, overview) in enumerate(zip(_labels(ranks), ranks.overviews, strict=True))
+    ]
+    kinds = {KIND.read(row) for row in rows}
+    fields = (RANK, *([KIND] if len(kinds) > 1 else []), *RANKS)
+    return table_of((*fields, *WAITS) if ranks.has_times else fields, rows, is_split=True)
 
 
 def _labels(ranks: Ranks) -> list[str]:
     return list(map(shown, ranks.labels))
 
 
+DISAGREEING: tuple[Field[tuple[str, int | None, str]], ...] = (
+    Field("", "Rank", NAME, lambda row: row[0]),
+    Field("", "Node", COUNT, lambda row: row[1]),
+    Field("", "Collective", LABEL, lambda row: shown(row[2])),
+)
+
+
 def _disagreements(ranks: Ranks) -> Iterator[Section]:
     for difference in ranks.disagreements:
-        columns = (
-            names("Rank", _labels(ranks)),
-            numbers("Node", ["" if node is None else f"{node:,}" for node in difference.nodes]),
-            words("Collective", map(shown, difference.texts), is_whole=True),
-        )
-        yield Section(title=_place_text(difference), table=Table(columns))
+        rows = zip(_labels(ranks), difference.nodes, difference.texts, strict=True)
+        yield Section(title=_place_text(difference), table=table_of(DISAGREEING, rows))
 
 
 def _place_text(difference: Disagreement) -> str:
@@ -124,16 +167,34 @@ def _place_text(difference: Disagreement) -> str:
     )
 
 
+def _by_rank(
+    titles: Iterable[str], kind: ColumnKind, read: Callable[[Item], Sequence[int | None]]
+) -> list[Field[Item]]:
+    """Returns a column for each rank, with its figure of those of a row."""
+
+    def reader(place: int) -> Callable[[Item], int | None]:
+        return lambda row: read(row)[place]
+
+    return [Field("", title, kind, reader(place)) for place, title in enumerate(titles)]
+
+
+Named = tuple[str, Sequence[int | None]]
+"""A name, with a figure of each rank."""
+
+
 def _waits(ranks: Ranks) -> Iterator[Section]:
     if not ranks.has_times:
         return
     labels = _labels(ranks)
-    waits = ranks.waits()
-    columns = (
-        names("Waiting", labels),
-        *alike([f"For {label}" for label in labels], list(zip(*waits, strict=True))),
-    )
-    yield Section(title="Who waits for whom", table=Table(columns, is_split=True))
+    titles = [f"For {label}" for label in labels]
+    name: Field[Named] = Field("", "Waiting", NAME, lambda row: row[0])
+    rows = list(zip(labels, ranks.waits(), strict=True))
+    table = table_of((name, *_by_rank(titles, TIMES, _figures)), rows, is_split=True)
+    yield Section(title="Who waits for whom", table=table)
+
+
+def _figures(row: Named) -> Sequence[int | None]:
+    return row[1]
 
 
 def _reading(ranks: Ranks) -> list[str]:
@@ -150,32 +211,19 @@ def _reading(ranks: Ranks) -> list[str]:
 
 def _collectives(ranks: Ranks) -> Table:
     ordered = sorted(ranks.joined, key=lambda operation: -sum(operation.waits_ns))
-    picked, more = first_rows(len(ordered))
     labels = _labels(ranks)
-    messages = [operation.message for operation in ordered]
-    columns = [
-        names("Collective", [shown(message.name) for message in messages]),
-        numbers("Number", [f"{operation.number + 1:,}" for operation in ordered])._replace(
-            is_key=True
-        ),
-        *known(
-            words("Group", [shown(message.description or message.group) for message in messages])
-        ),
-        words("Dtype", [shown(message.dtype) for message in messages]),
-        numbers(
-            "Elements", [f"{message.sent:,}" if message.sent >= 0 else "" for message in messages]
-        )._replace(is_key=True),
+    fields: list[Field[Joined]] = [
+        Field("", "Collective", TRACE_NAME, lambda made: made.message.name),
+        Field("", "Number", COUNT, lambda made: made.number + 1, is_key=True),
+        Field("", "Group", TRACE_WORD, group_of, is_optional=True),
+        *MESSAGE,
     ]
     if ranks.has_times:
-        times = [[operation.times_ns[rank] for operation in ordered] for rank in range(len(labels))]
-        columns += alike(labels, times)
-        columns.append(
-            words(
-                "Last",
-                ["" if operation.last is None else labels[operation.last] for operation in ordered],
-            )
+        fields += _by_rank(labels, TIMES, lambda made: made.times_ns)
+        fields.append(
+            Field("", "Last", WORD, lambda made: None if made.last is None else labels[made.last])
         )
-    return Table(tuple(columns), picked, more, is_split=True)
+    return table_of(fields, ordered, MOST_ROWS, is_split=True)
 
 
 def _united(ranks: Ranks) -> list[str]:
@@ -191,49 +239,31 @@ def _by_operator(overview: Overview) -> dict[str, OperatorUse]:
     return {use.operator: use for use in overview.operators}
 
 
+OPERATOR: Field[Named] = Field("", "Operator", TRACE_NAME, lambda row: row[0])
+
+DIFFERS: Field[Named] = Field(
+    "", "", WORD, lambda row: "differs" if len(set(row[1])) > 1 else "", is_optional=True
+)
+
+
 def _operators(ranks: Ranks) -> Table:
-    operators = _united(ranks)
-    own = [_by_operator(overview) for overview in ranks.overviews]
-    found = [[uses[name].calls if name in uses else 0 for name in operators] for uses in own]
-    differs = [len(set(row)) > 1 for row in zip(*found, strict=True)]
-    picked, more = first_rows(len(operators))
-    columns: list[Column] = [
-        names("Operator", map(shown, operators)),
-        *(counts(label, calls) for label, calls in zip(_labels(ranks), found, strict=True)),
+    uses = list(map(_by_operator, ranks.overviews))
+    rows = [
+        (name, [found[name].calls if name in found else 0 for found in uses])
+        for name in _united(ranks)
     ]
-    if any(differs):
-        columns.append(words("", ["differs" if is_different else "" for is_different in differs]))
-    return Table(tuple(columns), picked, more, is_split=True)
+    fields = (OPERATOR, *_by_rank(_labels(ranks), COUNT, _figures), DIFFERS)
+    return table_of(fields, rows, MOST_ROWS, is_split=True)
 
 
 def _times(ranks: Ranks) -> Iterator[Section]:
     if all(overview.time_ns < 0 for overview in ranks.overviews):
         return
-    own = [_by_operator(overview) for overview in ranks.overviews]
-    times: dict[str, Sequence[int]] = {
-        name: [uses[name].time_ns if name in uses else -1 for uses in own]
+    uses = list(map(_by_operator, ranks.overviews))
+    times = {
+        name: [known(found[name].time_ns) if name in found else None for found in uses]
         for name in _united(ranks)
     }
-    operators = sorted(times, key=lambda name: -max(times[name]))
-    picked, more = first_rows(len(operators))
-    columns = (
-        names("Operator", map(shown, operators)),
-        *alike(_labels(ranks), list(zip(*(times[name] for name in operators), strict=True))),
-    )
-    yield Section(title="Time of operators", table=Table(columns, picked, more, is_split=True))
-
-
-def _refused(ranks: Ranks) -> Table:
-    rows = [
-        (label, calls)
-        for label, overview in zip(_labels(ranks), ranks.overviews, strict=True)
-        for calls in overview.refused
-    ]
-    picked, more = first_rows(len(rows))
-    columns = (
-        names("Not built", [shown(calls.operator) for _, calls in rows]),
-        words("Rank", [label for label, _ in rows]),
-        counts("Calls", [calls.calls for _, calls in rows]),
-        words("Reason", [shown_whole(calls.reason) for _, calls in rows]),
-    )
-    return Table(columns, picked, more)
+    rows = sorted(times.items(), key=lambda row: -max(time or 0 for time in row[1]))
+    fields = (OPERATOR, *_by_rank(_labels(ranks), TIMES, _figures))
+    yield Section("Time of operators", table=table_of(fields, rows, MOST_ROWS, is_split=True))
