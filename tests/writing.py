@@ -27,7 +27,7 @@ def explained(difference, title="", most=None, name="text", width=None):
 def ranked(found, most=None, name="text", width=None, **recorded):
     """The report of a ranking in a format; `recorded` is what it has of a recording."""
     report = report_of_ranking(found, most, **recorded)
-    return format_named(name, REPORT).write_report(report, width)
+    return format_named(name, DRAWN).write_report(report, width)
 
 
 def told(report, name="text", width=None):

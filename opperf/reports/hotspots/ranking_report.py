@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opperf.instruments.memory import MEMORY
-from opperf.instruments.times import RECORDED
-from opperf.model import PASSES, Case, MetricKind, Run
+from opperf.model import PASSES, MetricKind, Run
+from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group, has_counts
 from opperf.reports.hotspots.flame import flame_graph
@@ -23,25 +22,22 @@ from opperf.reports.hotspots.recording_report import (
     what_if_section,
 )
 from opperf.reports.hotspots.times import CALLS, MEASURED
-from opperf.reports.hotspots.values import columns_of, recording_values, rows_of, values
+from opperf.reports.hotspots.values import (
+    columns_of,
+    hotspot_fields,
+    input_fields,
+    recording_values,
+    rows_of,
+    unmeasured_fields,
+    values,
+)
 from opperf.reports.hotspots.what_if import Forecast, forecasts
 from opperf.reports.markdown import code
-from opperf.reports.model import (
-    Column,
-    Report,
-    Section,
-    Table,
-    figures,
-    inputs,
-    names,
-    numbers,
-    texts,
-)
+from opperf.reports.model import Report, Section, Table
 from opperf.reports.text import write_text
 from opperf.results.projection import CALLED, CASE
-from opperf.results.settings import settings_text
-from opperf.results.text import Shown, count_text, inputs_text
-from opperf.results.units import Figure, choose_unit, format_figure, mark_legend
+from opperf.results.text import count_text
+from opperf.results.units import choose_unit, format_figure, mark_legend
 
 SHOWN = 20
 """Operators in a report for people: a screen, and most of the time of any recorded program."""
@@ -168,55 +164,26 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
     shown = found.rows[:most]
     left = found.rows[len(shown) :]
     title = ", ".join("operator" if name in CALLED else name for name in found.by).capitalize()
-    columns = [names(title, [row.name for row in shown]), *_figures(found, shown)]
-    if CASE in found.by:
-        columns += _inputs(found, shown)
+    name: Field[Hotspot] = Field("", title, NAME, lambda row: row.name)
+    fields = (name, *hotspot_fields(found), *(input_fields(found) if CASE in found.by else ()))
     share = sum(row.share for row in left)
     more = f"and {len(left):,} more, of {percent(share)} of the time" if left else ""
-    return Table(tuple(columns), more=more)
-
-
-def _figures(found: Hotspots, rows: Sequence[Hotspot]) -> Iterator[Column]:
-    is_timed = found.basis is not CALLS
-    if is_timed:
-        yield figures(found.time_title, [row.time for row in rows], "ns")
-    yield numbers("Share", [percent(row.share) for row in rows])
-    yield numbers("Sum", [percent(row.running) for row in rows])
-    yield numbers("Calls", [f"{row.calls:,}" for row in rows])
-    if is_timed:
-        yield figures("Median", [Figure(row.median_ns) for row in rows], "ns")
-    if found.basis is MEASURED and any(row.recorded_ns is not None for row in rows):
-        times = [None if row.recorded_ns is None else Figure(row.recorded_ns) for row in rows]
-        yield figures(RECORDED.title, times, RECORDED.unit)
-    if any(row.memory is not None for row in rows):
-        yield figures(MEMORY.title, [row.memory for row in rows], MEMORY.unit, extra=1)
+    return table_of(fields, shown, more=more)
 
 
 def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:
     """Returns the table of the cases that take most of these groups' time, `most` of each."""
-    shown = [
-        (row.name if CALLED & set(found.by) else f"{row.name}: {case.name}", case)
+    is_named = bool(CALLED & set(found.by))
+    cases = [
+        case._replace(name=row.name if is_named else f"{row.name}: {case.name}")
         for row in rows
         for case in group(row.timed, found.time.value)[:most]
         if case.share >= LEAST_SHARE
     ]
-    cases = [case for _, case in shown]
-    measured = [column for column in _figures(found, cases) if column.title != "Sum"]
     title = "Most frequent cases" if found.basis is CALLS else "Slowest cases"
-    columns = (names(title, [name for name, _ in shown]), *measured)
-    return Table((*columns, *_inputs(found, cases)))
-
-
-def _inputs(found: Hotspots, cases: Sequence[Hotspot]) -> Iterator[Column]:
-    settings = [settings_text(case.timed[0].record.case, found.settings) for case in cases]
-    if any(settings):
-        yield texts("Settings", settings)
-    run = [_shown(timed.record.case) for timed in found.timed]
-    yield inputs([_shown(case.timed[0].record.case) for case in cases], run)
-
-
-def _shown(case: Case) -> Shown:
-    return case.label, inputs_text(case)
+    name: Field[Hotspot] = Field("", title, NAME, lambda case: case.name)
+    figures = (field for field in hotspot_fields(found) if field.key != "running_sum")
+    return table_of((name, *figures, *input_fields(found)), cases)
 
 
 def _lacking(found: Hotspots) -> str:
@@ -228,19 +195,9 @@ def unmeasured_table(found: Hotspots, most: int | None) -> Table:
     """Returns the table of what has no time and why, of the first `most` or of all."""
     shown = found.unmeasured[:most]
     left = found.unmeasured[len(shown) :]
-    columns = (
-        names(_lacking(found), [row.operator for row in shown])._replace(is_whole=True),
-        *(
-            [texts("Settings", [row.settings for row in shown])]
-            if any(row.settings for row in shown)
-            else []
-        ),
-        numbers("Calls", [f"{row.calls:,}" for row in shown]),
-        numbers("Cases", [f"{row.cases:,}" for row in shown]),
-        texts("Reason", [f"{row.status}: {row.reason}" for row in shown]),
-    )
     calls = count_text(sum(row.calls for row in left), "call")
-    return Table(columns, more=f"and {len(left):,} more, of {calls}" if left else "")
+    more = f"and {len(left):,} more, of {calls}" if left else ""
+    return table_of(unmeasured_fields(_lacking(found)), shown, more=more)
 
 
 def marks(found: Hotspots, most: int | None, accounts: Sequence[Account] = ()) -> list[str]:

@@ -3,19 +3,29 @@ it, the places of calls, the modules, and what faster operators would make of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from opperf.model import MetricKind
 from opperf.plurals import pluralize
+from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
 from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
 from opperf.reports.hotspots.times import CALLS
+from opperf.reports.hotspots.values import (
+    MILLISECONDS,
+    CalledAt,
+    amount_fields,
+    part_fields,
+    place_fields,
+    what_if_fields,
+)
 from opperf.reports.hotspots.what_if import Forecast
-from opperf.reports.model import Cell, Column, Fact, Section, Table, figures, names, numbers, words
+from opperf.reports.model import Cell, Fact, Section, Table
 from opperf.results.text import count_text
-from opperf.results.units import Figure, time_text
+from opperf.results.units import time_text
 
 LEAST_SHARE = 0.01
 """Share of the time below which tables omit a case, place or module: it could save no more."""
@@ -33,21 +43,15 @@ def account_section(account: Account) -> Section:
     """Returns what a program's step consists of."""
     parts = account.parts
     has_steps = all(part.key != "recorded_program" for part in parts)
-    columns = (
-        Column(
-            "Time of a step" if has_steps else "Time of the program",
-            [Cell(NAMES.get(part.key, part.key), depth=part.depth) for part in parts],
-        ),
-        figures("Time", [part.time for part in parts], "ns"),
-        numbers("Share", [percent(part.share) for part in parts]),
-    )
     # Of programs and kernels there may be hundreds.
     named = {*NAMES, *PHASES, OTHER}
     picked = tuple(
         i for i, part in enumerate(parts) if part.key in named or part.share >= LEAST_SHARE
     )
     left = len(parts) - len(picked)
-    table = Table(columns, shown=picked if left else None, more=_more(left, "step"))
+    title = "Time of a step" if has_steps else "Time of the program"
+    shown = picked if left else None
+    table = table_of(part_fields(title), parts, shown=shown, more=_more(left, "step"))
     return Section(
         facts=tuple(_facts(account)), table=table if parts else None, below=tuple(_remarks(account))
     )
@@ -158,67 +162,47 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
     """Returns the table of the places where these operators were called, those of each that take
     most of its time. Modules that differ in their numbers are one."""
     shown = [
-        (row.name, place)
+        CalledAt(row.name, place)
         for row in rows
         for place in unite_numbered(places_of(row.timed, found))[:SHOWN_PLACES]
         if place.share >= LEAST_SHARE
     ]
-    places = [place for _, place in shown]
-    columns = [names("Called at", [name for name, _ in shown])]
-    for title, known in (
-        ("Module", [place.site.module for place in places]),
-        ("Line", [place.line for place in places]),
-        ("Compiled in", [place.site.program for place in places]),
-    ):
-        if any(known):
-            columns.append(names(title, known))
-    if len({place.site.phase for place in places}) > 1:
-        columns.append(words("Phase", [place.site.phase for place in places]))
-    columns += _amounts(
-        found,
-        [place.calls for place in places],
-        [place.time for place in places],
-        [place.share for place in places],
+    has_phases = len({row.place.site.phase for row in shown}) > 1
+    return table_of(place_fields(found, has_phases), shown)
+
+
+class ModuleRow(NamedTuple):
+    """A module in a tree."""
+
+    depth: int
+    module: Module
+
+
+def _phase_field(phase: str) -> Field[ModuleRow]:
+    return Field(
+        "", phase.capitalize(), MILLISECONDS, lambda row: row.module.phases.get(phase), extra=1
     )
-    return Table(tuple(columns))
-
-
-def _amounts(
-    found: Hotspots, calls: Sequence[int], times: Sequence[float], shares: Sequence[float]
-) -> Iterator[Column]:
-    if found.basis is not CALLS:
-        yield figures(found.time_title, list(map(Figure, times)), "ns")
-    yield numbers("Share", map(percent, shares))
-    yield numbers("Calls", [f"{number:,}" for number in calls])
 
 
 def tree_table(found: Hotspots, tree: Module) -> Table:
     """Returns the tree of modules, those of a list that are alike in one row."""
-    rows = list(unite_alike(tree).walk())
+    rows = [ModuleRow(*row) for row in unite_alike(tree).walk()]
     total = found.time.value
-    shares = [module.total.time / total if total else 0.0 for _, module in rows]
-    phases = in_order(phase for _, module in rows for phase in module.phases)
-    modules = [module for _, module in rows]
-    columns = [
-        Column("Module", [Cell(module.name, depth=depth) for depth, module in rows], is_name=True),
-        *_amounts(
-            found,
-            [module.total.calls for module in modules],
-            [module.total.time for module in modules],
-            shares,
-        ),
-    ]
-    if len(phases) > 1 and found.basis is not CALLS:
-        for phase in phases:
-            times = [module.phases.get(phase) for module in modules]
-            cells = [None if time is None else Figure(time) for time in times]
-            columns.append(figures(phase.capitalize(), cells, "ns", extra=1))
+    phases = in_order(phase for row in rows for phase in row.module.phases)
+    by_phase = len(phases) > 1 and found.basis is not CALLS
     title = "Most frequent operator" if found.basis is CALLS else "Slowest operator"
-    columns.append(names(title, [module.slowest() for module in modules]))
-    picked = tuple(i for i, share in enumerate(shares) if share >= LEAST_SHARE)
+    fields: tuple[Field[ModuleRow], ...] = (
+        Field("", "Module", NAME, lambda row: Cell(row.module.name, depth=row.depth)),
+        *amount_fields(found, lambda row: row.module.total),
+        *(map(_phase_field, phases) if by_phase else ()),
+        Field("", title, NAME, lambda row: row.module.slowest()),
+    )
+    picked = tuple(
+        i for i, row in enumerate(rows) if total and row.module.total.time / total >= LEAST_SHARE
+    )
     left = len(rows) - len(picked)
-    more = _more(left, "time")
-    return Table(tuple(columns), shown=picked if left else None, more=more)
+    shown = picked if left else None
+    return table_of(fields, rows, shown=shown, more=_more(left, "time"))
 
 
 def _more(left: int, of: str) -> str:
@@ -230,33 +214,8 @@ def _more(left: int, of: str) -> str:
 
 def what_if_section(forecast: Forecast) -> Section:
     """Returns what changes of operators make of a program's time, and on which assumption."""
-    rows = forecast.rows
-    columns = (
-        names(
-            "If",
-            [
-                row.operator if row.factor is None else f"{row.operator} x {row.factor:g}"
-                for row in rows
-            ],
-        ),
-        figures(
-            "Its time in a step" if forecast.is_step else "Its time",
-            [Figure(row.time_ns) for row in rows],
-            "ns",
-        ),
-        numbers("Share", [percent(row.share) for row in rows]),
-        figures(
-            "Step" if forecast.is_step else "All calls",
-            [Figure(row.program_ns) for row in rows],
-            "ns",
-        ),
-        figures("Then", [Figure(row.then_ns) for row in rows], "ns"),
-        numbers(
-            "Saved",
-            [percent(1 - row.then_ns / row.program_ns) if row.program_ns else "" for row in rows],
-        ),
-    )
-    return Section(table=Table(columns), below=tuple(_assumptions(forecast)))
+    table = table_of(what_if_fields(forecast.is_step), forecast.rows)
+    return Section(table=table, below=tuple(_assumptions(forecast)))
 
 
 def _assumptions(forecast: Forecast) -> Iterator[str]:

@@ -1,34 +1,216 @@
-"""A ranking, recorded programs, modules and forecasts as values for programs, with every digit.
-Times are in milliseconds, memory in kilobytes, shares between 0 and 1."""
+"""The columns of a ranking and of recorded programs, and values for programs, with every
+digit. There times are in milliseconds, memory in kilobytes, shares between 0 and 1."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from opperf.model import Summary
-from opperf.reports.hotspots.account import Account, Part
-from opperf.reports.hotspots.data import Hotspot, Hotspots, group
+from opperf.instruments.memory import MEMORY
+from opperf.instruments.times import RECORDED
+from opperf.model import Case, Summary
+from opperf.reports.fields import (
+    COUNT,
+    NAME,
+    PERCENT,
+    TEXT,
+    WORD,
+    Field,
+    Item,
+    figure,
+    objects_of,
+)
+from opperf.reports.hotspots.account import NAMES, Account, Part
+from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import Place, has_places, places_of
-from opperf.reports.hotspots.times import CALLS
-from opperf.reports.hotspots.what_if import Forecast
+from opperf.reports.hotspots.times import CALLS, MEASURED
+from opperf.reports.hotspots.what_if import Forecast, WhatIf
+from opperf.reports.model import Cell
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
-from opperf.results.text import inputs_text
+from opperf.results.text import Shown, inputs_text
 from opperf.results.units import unit_of
 
-MS = unit_of("ns").size
-KB = unit_of("B").size
+MILLISECONDS = figure("ns", unit_of("ns").size)
+
+KILOBYTES = figure(MEMORY.unit, unit_of(MEMORY.unit).size)
+
+
+def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
+    """Returns the columns of figures of a ranking."""
+    is_timed, is_measured = found.basis is not CALLS, found.basis is MEASURED
+    return (
+        Field(
+            "time_ms",
+            found.time_title if is_timed else None,
+            MILLISECONDS,
+            lambda row: row.time if is_timed else None,
+        ),
+        Field("share", "Share", PERCENT, lambda row: row.share),
+        Field("running_sum", "Sum", PERCENT, lambda row: row.running),
+        Field("calls", "Calls", COUNT, lambda row: row.calls),
+        Field(
+            "median_ms",
+            "Median" if is_timed else None,
+            MILLISECONDS,
+            lambda row: row.median_ns if is_timed else None,
+        ),
+        Field(
+            "recorded_ms",
+            RECORDED.title if is_measured else None,
+            MILLISECONDS,
+            lambda row: row.recorded_ns,
+            is_optional=True,
+        ),
+        Field(
+            "memory_kb", MEMORY.title, KILOBYTES, lambda row: row.memory, extra=1, is_optional=True
+        ),
+        Field("time_half_width_ms", None, MILLISECONDS, lambda row: row.time.half_width),
+        Field("uncertain", None, WORD, lambda row: row.time.is_uncertain),
+        Field("may_be_stall", None, WORD, lambda row: row.may_be_stall),
+    )
+
+
+def _case_of(row: Hotspot) -> Case:
+    return row.timed[0].record.case
+
+
+def _shown(case: Case) -> Shown:
+    return case.label, inputs_text(case)
+
+
+def input_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
+    """Returns the columns of settings and inputs of cases in a ranking."""
+    return (
+        Field(
+            "settings",
+            "Settings",
+            TEXT,
+            lambda row: settings_text(_case_of(row), found.settings),
+            is_optional=True,
+        ),
+        Field(
+            "inputs",
+            "Inputs",
+            TEXT,
+            lambda row: _shown(_case_of(row)),
+            among=[_shown(timed.record.case) for timed in found.timed],
+        ),
+    )
+
+
+def _case_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
+    id: Field[Hotspot] = Field("id", None, WORD, lambda row: row.timed[0].record.id)
+    operator: Field[Hotspot] = Field("operator", None, NAME, lambda row: row.name)
+    return (id, operator, *input_fields(found), *hotspot_fields(found))
+
+
+def amount_fields(
+    found: Hotspots, read: Callable[[Item], Amount]
+) -> tuple[Field[Item], Field[Item], Field[Item]]:
+    """Returns the columns of a part of the time of a ranking, and of its calls."""
+    is_timed, total = found.basis is not CALLS, found.time.value
+    return (
+        Field(
+            "time_ms",
+            found.time_title if is_timed else None,
+            MILLISECONDS,
+            lambda row: read(row).time if is_timed else None,
+        ),
+        Field("share", "Share", PERCENT, lambda row: read(row).time / total if total else 0.0),
+        Field("calls", "Calls", COUNT, lambda row: read(row).calls),
+    )
+
+
+class CalledAt(NamedTuple):
+    """A place where an operator is called."""
+
+    operator: str
+    place: Place
+
+
+def place_fields(found: Hotspots, has_phases: bool = False) -> tuple[Field[CalledAt], ...]:
+    """Returns the columns of places; a table has their phases if they are of several."""
+    return (
+        Field("", "Called at", NAME, lambda row: row.operator),
+        Field("module", "Module", NAME, lambda row: row.place.site.module, is_optional=True),
+        Field("", "Line", NAME, lambda row: row.place.line, is_optional=True),
+        Field("file", None, NAME, lambda row: row.place.site.file),
+        Field("line", None, COUNT, lambda row: row.place.site.line),
+        Field("function", None, NAME, lambda row: row.place.site.function),
+        Field("program", "Compiled in", NAME, lambda row: row.place.site.program, is_optional=True),
+        Field("phase", "Phase" if has_phases else None, WORD, lambda row: row.place.site.phase),
+        *amount_fields(found, lambda row: Amount(row.place.calls, row.place.time)),
+    )
+
+
+def unmeasured_fields(title: str) -> tuple[Field[Unmeasured], ...]:
+    """Returns the columns of what has no time, below a title."""
+    return (
+        Field("operator", title, NAME_OF_UNMEASURED, lambda row: row.operator),
+        Field("settings", "Settings", TEXT, lambda row: row.settings, is_optional=True),
+        Field("calls", "Calls", COUNT, lambda row: row.calls),
+        Field("cases", "Cases", COUNT, lambda row: row.cases),
+        Field("status", None, WORD, lambda row: row.status),
+        Field("reason", None, TEXT, lambda row: row.reason),
+        Field("", "Reason", TEXT, lambda row: f"{row.status}: {row.reason}"),
+        Field("ids", None, WORD, lambda row: row.ids),
+    )
+
+
+NAME_OF_UNMEASURED = replace(NAME, is_whole=True)
+
+
+def part_fields(title: str) -> tuple[Field[Part], ...]:
+    """Returns the columns of the parts of a step, below a title."""
+    return (
+        Field(
+            "part",
+            title,
+            WORD,
+            lambda part: part.key,
+            lambda part: Cell(NAMES.get(part.key, part.key), depth=part.depth),
+        ),
+        Field("depth", None, COUNT, lambda part: part.depth),
+        Field("time_ms", "Time", MILLISECONDS, lambda part: part.time),
+        Field("time_half_width_ms", None, MILLISECONDS, lambda part: part.time.half_width),
+        Field("share", "Share", PERCENT, lambda part: part.share),
+    )
+
+
+def _if_text(row: WhatIf) -> str:
+    return row.operator if row.factor is None else f"{row.operator} x {row.factor:g}"
+
+
+def what_if_fields(is_step: bool) -> tuple[Field[WhatIf], ...]:
+    """Returns the columns of a forecast, of a step or of all calls."""
+    title, whole = ("Its time in a step", "Step") if is_step else ("Its time", "All calls")
+    return (
+        Field("operator", "If", NAME, lambda row: row.operator, _if_text),
+        Field("factor", None, COUNT, lambda row: row.factor),
+        Field("time_ms", title, MILLISECONDS, lambda row: row.time_ns),
+        Field("share", "Share", PERCENT, lambda row: row.share),
+        Field("program_ms", whole, MILLISECONDS, lambda row: row.program_ns),
+        Field("then_ms", "Then", MILLISECONDS, lambda row: row.then_ns),
+        Field(
+            "",
+            "Saved",
+            PERCENT,
+            lambda row: 1 - row.then_ns / row.program_ns if row.program_ns else None,
+        ),
+    )
 
 
 def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
+    figures, cases = hotspot_fields(found), _case_fields(found)
     return {
         "calls": found.calls,
         "steps": found.steps or None,
         "basis": found.basis.name,
-        "time_ms": _milliseconds(found, found.time.value),
+        "time_ms": None if found.basis is CALLS else found.time.value / MILLISECONDS.file_size,
         "time_half_width_ms": _scaled(found.time.half_width),
         "time_kinds": [kind.value for kind in found.kinds],
         "launch_bound_share": found.launches,
@@ -37,20 +219,22 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
         "by": ",".join(found.by),
         "hotspots": [
             _names(found, row)
-            | _figures(found, row)
+            | made
             | {
-                "places": [_place(found, place) for place in _places(found, row)],
-                "cases": [_case(found, case) for case in group(row.timed, found.time.value)],
+                "places": objects_of(place_fields(found), _places(found, row)),
+                "cases": objects_of(cases, group(row.timed, found.time.value)),
             }
-            for row in found.rows[:most]
+            for row, made in zip(
+                found.rows[:most], objects_of(figures, found.rows[:most]), strict=True
+            )
         ],
-        "not_measured": [row._asdict() for row in found.unmeasured],
+        "not_measured": objects_of(unmeasured_fields(""), found.unmeasured),
         "excluded": found.excluded,
     }
 
 
 def _scaled(time_ns: float | None) -> float | None:
-    return None if time_ns is None else time_ns / MS
+    return None if time_ns is None else time_ns / MILLISECONDS.file_size
 
 
 def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
@@ -58,52 +242,9 @@ def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
     return {"operator": one.name} if is_operator else one.values
 
 
-def _milliseconds(found: Hotspots, time_ns: float) -> float | None:
-    """Returns a time in milliseconds; None where calls are counted."""
-    return None if found.basis is CALLS else time_ns / MS
-
-
-def _figures(found: Hotspots, one: Hotspot) -> dict[str, Any]:
-    return {
-        "calls": one.calls,
-        "time_ms": _milliseconds(found, one.time.value),
-        "time_half_width_ms": _scaled(one.time.half_width),
-        "uncertain": one.time.is_uncertain,
-        "may_be_stall": one.may_be_stall,
-        "recorded_ms": _scaled(one.recorded_ns),
-        "share": one.share,
-        "running_sum": one.running,
-        "median_ms": _milliseconds(found, one.median_ns),
-        "memory_kb": None if one.memory is None else one.memory.value / KB,
-    }
-
-
-def _places(found: Hotspots, one: Hotspot) -> list[Place]:
-    return places_of(one.timed, found) if has_places(found) else []
-
-
-def _place(found: Hotspots, place: Place) -> dict[str, Any]:
-    return {
-        "module": place.site.module,
-        "file": place.site.file,
-        "line": place.site.line,
-        "function": place.site.function,
-        "phase": place.site.phase,
-        "program": place.site.program,
-        "calls": place.calls,
-        "time_ms": _milliseconds(found, place.time),
-        "share": place.share,
-    }
-
-
-def _case(found: Hotspots, one: Hotspot) -> dict[str, Any]:
-    record = one.timed[0].record
-    return {
-        "id": record.id,
-        "inputs": inputs_text(record.case),
-        "settings": settings_text(record.case, found.settings),
-        "operator": one.name,
-    } | _figures(found, one)
+def _places(found: Hotspots, one: Hotspot) -> list[CalledAt]:
+    places = places_of(one.timed, found) if has_places(found) else []
+    return [CalledAt(one.name, place) for place in places]
 
 
 COLUMNS = (
@@ -146,26 +287,29 @@ def rows_of(
 ) -> list[list[str]]:
     """Returns the first `most` operators, each before its cases, then what was not measured, and
     the parts of a step of each recorded program, whose times are of one step."""
+    figures, of_cases, of_places = hotspot_fields(found), _case_fields(found), place_fields(found)
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
+        names = _names(found, hotspot)
         cases = [
-            {"kind": "case"} | _case(found, case) for case in group(hotspot.timed, found.time.value)
+            {"kind": "case"} | made
+            for made in objects_of(of_cases, group(hotspot.timed, found.time.value))
         ]
-        whole = {"kind": ",".join(found.by), "cases": hotspot.cases}
-        whole |= _names(found, hotspot) | _figures(found, hotspot)
+        (made,) = objects_of(figures, [hotspot])
+        whole = {"kind": ",".join(found.by), "cases": hotspot.cases} | names | made
         places = [
-            {"kind": "place"} | _names(found, hotspot) | _place(found, place)
-            for place in _places(found, hotspot)
+            {"kind": "place"} | names | made
+            for made in objects_of(of_places, _places(found, hotspot))
         ]
         rows += [*cases, *places] if CASE in found.by else [whole, *places, *cases]
     rows += [
-        {"kind": "not measured", "id": " ".join(row.ids)} | row._asdict()
-        for row in found.unmeasured
+        {"kind": "not measured", "id": " ".join(made["ids"])} | made
+        for made in objects_of(unmeasured_fields(""), found.unmeasured)
     ]
     rows += [
-        {"kind": "part of a step", "operator": part.key} | _part(part)
+        {"kind": "part of a step", "operator": made["part"]} | made
         for account in accounts
-        for part in account.parts
+        for made in objects_of(part_fields(""), account.parts)
     ]
     return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
 
@@ -199,13 +343,13 @@ def _program(account: Account) -> dict[str, Any]:
         "step": _times(program.step),
         "recorded_step": _times(program.recorded_step),
         "recorded_ms": _scaled(program.recorded_ns),
-        "parts": [{"part": part.key, "depth": part.depth} | _part(part) for part in account.parts],
+        "parts": objects_of(part_fields(""), account.parts),
         "compiled_programs": [
             {
                 "program": made.name,
                 "runs": made.runs,
                 "time_ms": _scaled(made.time_ns),
-                "kernels_ms": {name: time / MS for name, time in made.kernels.items()},
+                "kernels_ms": {name: _scaled(time) for name, time in made.kernels.items()},
             }
             for made in program.compiled
         ],
@@ -214,22 +358,14 @@ def _program(account: Account) -> dict[str, Any]:
     }
 
 
-def _part(part: Part) -> dict[str, Any]:
-    return {
-        "time_ms": part.time.value / MS,
-        "time_half_width_ms": _scaled(part.time.half_width),
-        "share": part.share,
-    }
-
-
 def _times(summary: Summary | None) -> dict[str, Any] | None:
     if summary is None:
         return None
     return {
         "steps": summary.n,
-        "median_ms": summary.median / MS,
+        "median_ms": _scaled(summary.median),
         "half_width_ms": _scaled(summary.half_width),
-        "mean_ms": summary.mean / MS,
+        "mean_ms": _scaled(summary.mean),
     }
 
 
@@ -237,37 +373,25 @@ def _forecast(forecast: Forecast) -> dict[str, Any]:
     return {
         "is_step": forecast.is_step,
         "by_shares_of_the_sum": forecast.is_scaled,
-        "changes": [
-            {
-                "operator": row.operator,
-                "factor": row.factor,
-                "time_ms": row.time_ns / MS,
-                "share": row.share,
-                "program_ms": row.program_ns / MS,
-                "then_ms": row.then_ns / MS,
-            }
-            for row in forecast.rows
-        ],
+        "changes": objects_of(what_if_fields(forecast.is_step), forecast.rows),
     }
 
 
 def _module(found: Hotspots, module: Module) -> dict[str, Any]:
+    def amounts(*found_amounts: Amount) -> list[dict[str, Any]]:
+        return objects_of(fields, found_amounts)
+
+    fields: tuple[Field[Amount], ...] = amount_fields(found, lambda amount: amount)
+    (total,) = amounts(module.total)
     return {
         "name": module.name,
         "module": module.path,
-        **_amount(found, module.total),
+        **total,
         "operators": [
-            {"operator": operator.name, "phase": operator.phase, **_amount(found, own)}
-            for operator, own in module.operators.items()
+            {"operator": operator.name, "phase": operator.phase, **made}
+            for operator, made in zip(
+                module.operators, amounts(*module.operators.values()), strict=True
+            )
         ],
         "modules": [_module(found, inner) for inner in module.modules.values()],
-    }
-
-
-def _amount(found: Hotspots, own: Amount) -> dict[str, Any]:
-    total = found.time.value
-    return {
-        "calls": own.calls,
-        "time_ms": None if found.basis is CALLS else own.time / MS,
-        "share": own.time / total if total else 0.0,
     }
