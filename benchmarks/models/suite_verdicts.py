@@ -16,7 +16,7 @@ import numpy as np
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.model import BenchFacts
 from opperf.suite_results.comparing import verdicts_of
-from opperf.suite_results.milabench.figures import figures_of
+from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.performance import Performance, Sample
 from opperf.suite_results.ratios import Pair, estimates, ratios_of, total_of
 from opperf.suite_results.scores import scores_of

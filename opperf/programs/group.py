@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 import opperf
+from opperf.formats.milabench.streams import PHASES
 from opperf.machine.gpus import gpu_facts
 from opperf.model import Case, ScriptTarget, Status
 from opperf.plurals import pluralize
@@ -27,7 +28,7 @@ from opperf.processes.children import Mark
 from opperf.programs.launching import HookOptions, Part, ProcessPlan, ServerPlan, read_versions
 from opperf.programs.process import ProgramProcess, Server
 from opperf.programs.samples import Sampler
-from opperf.programs.streams import PHASES, LineReader, new_path
+from opperf.programs.streams import LineReader, new_path
 
 STOP_GRACE_S = 3.0
 """Time that a stopped program has for its own end: one that waits for another process, or ignores

@@ -21,13 +21,13 @@ from typing import Any
 
 from opperf.decoding import read_json
 from opperf.errors import LAST_LINES, LONGEST_LINE, one_line, with_last_output
+from opperf.formats.milabench import streams as events
+from opperf.instruments.observations import TRAIN, Observation, Observations, read_observation
 from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Log, Mark
-from opperf.programs import streams as events
 from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan, start_process
-from opperf.programs.observations import TRAIN, Observation, Observations, read_observation
 from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
 from opperf.terminating import ending_with_parent
 

@@ -1,20 +1,17 @@
-"""Events of a program's stream, a JSON line each, `{"event": ..., "data": ..., "pipe": ...}`,
-and files of them, each written as soon as it is said. What was written before a full disk, or
-the end of this process, is whole."""
+"""What a program says: lines of its descriptors, and files of its events, each written as soon as
+it is said. What was written before a full disk, or the end of this process, is whole."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from opperf.decoding import read_json
 from opperf.errors import OutputError
-from opperf.model import Struct
+from opperf.formats.milabench.streams import MESSAGE, Event, encode_event
 
 READ_BYTES = 1 << 16
 
@@ -95,46 +92,11 @@ def decode_line(line: bytes) -> str | None:
         return None
 
 
-Pipe = Literal["data", "stdout", "stderr"]
-
-CONFIG, META, START, PHASE, DATA = "config", "meta", "start", "phase", "data"
-LINE, MESSAGE, ERROR, STOP, END = "line", "message", "error", "stop", "end"
-"""Names of events, in the order of a stream; a program may write others."""
-
-PHASES = ("init", "parse_args", "load_script", "run_script", "finalize")
-
-
-class Event(Struct, frozen=True):
-    """A line of a stream."""
-
-    event: str
-    data: Any = None
-    pipe: Pipe | None = None
-    """Where the program wrote it: on the descriptor of `$DATA_FD`, or what it printed."""
-
-
 MODE = 0o644
 
 MOST_PRINTED_BYTES = 64 * 2**20
 """Most that a stream keeps of what its program prints: a program may print without end. Everything
 else is kept in any case."""
-
-
-def encode_event(event: Event) -> bytes:
-    """Returns the line of an event. Not by msgspec, which knows no NaN: losses may be that."""
-    content = {"event": event.event, "data": event.data, "pipe": event.pipe}
-    return json.dumps(content, default=repr).encode() + b"\n"
-
-
-def decode_event(line: bytes) -> Event | None:
-    """Returns the event of a line; None for one that is none, such as the half of one."""
-    try:
-        found: Any = read_json(line)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not isinstance(found.get("event"), str):
-        return None
-    return Event(found["event"], found.get("data"), found.get("pipe"))
 
 
 class StreamWriter:

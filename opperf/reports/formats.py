@@ -175,7 +175,7 @@ BUILT_IN = (
         "milabench",
         ".milabench",
         "a folder of events like those of milabench",
-        folder="opperf.suite_results.milabench.writing:files_of",
+        folder="opperf.formats.milabench.writing:files_of",
     ),
     Format(
         "xla",

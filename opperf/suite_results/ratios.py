@@ -25,8 +25,8 @@ from opperf.comparison.statistics.paired_t import SMALLEST_ERROR, Estimate
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import unknown
 from opperf.model import BenchFacts
+from opperf.results.benches import OWN
 from opperf.suite_results.performance import TAIL, Performance
-from opperf.suite_results.suite_run import OWN
 
 MANY = 1e6
 """Degrees of freedom of a scatter that is assumed and not estimated."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from opperf.comparison.statistics.weights import geometric_mean
 from opperf.defaults import ASSUMED_SCATTER
+from opperf.formats.milabench.streams import STREAM_MB
 from opperf.model import BenchFacts, Status
 from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
@@ -25,9 +26,6 @@ from opperf.suite_results.ratios import (
     total_of,
 )
 from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
-
-STREAM_MB = 2**20
-"""Bytes of the MB in streams: voir divides those of NVIDIA's library by 1024 twice."""
 
 
 class Row(NamedTuple):

@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import RunFileError, UsageError, unknown
+from opperf.formats.milabench.reading import read_folder
+from opperf.formats.milabench.streams import Observed, Stream, is_stream, observe, read_stream
 from opperf.machine.environment import incomparable_facts
 from opperf.model import (
     BenchFacts,
@@ -23,54 +25,16 @@ from opperf.model import (
     Status,
 )
 from opperf.plurals import pluralize
+from opperf.results.benches import OWN, benches_of, with_environment
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
 from opperf.results.verifications import why_without_figures
-from opperf.suite_results.milabench.reading import read_folder
-from opperf.suite_results.streams import Observed, Stream, is_stream, observe, read_stream
-
-OWN = "own"
-"""Label of opperf's own environment."""
 
 WITH = " + "
 """Between the label of a bench's own environment and what `--with` adds to it."""
 
 MACHINE = frozenset({"cpu", "gpus", "cpus"})
 """Facts of a machine, whatever it measures."""
-
-
-def benches_of(run: Run) -> list[BenchFacts]:
-    """Returns the benches of a run, each with those of its cases that the run was to measure: a
-    part of several runs has no others. A bench of several environments is one for each, `NAME
-    (ENVIRONMENT)`."""
-    labels = {case.id: case.settings.python for case in run.cases}
-    found = [bench for whole in run.header.benches for bench in _by_environment(whole, labels)]
-    names = [bench.name for bench in found]
-    return [
-        msgspec.structs.replace(bench, name=with_environment(bench.name, bench.env))
-        if names.count(bench.name) > 1
-        else bench
-        for bench in found
-    ]
-
-
-def with_environment(name: str, label: str) -> str:
-    """Returns the name of one of several benches that differ in their environment."""
-    return f"{name} ({label or OWN})"
-
-
-def _by_environment(bench: BenchFacts, labels: dict[str, str]) -> Iterator[BenchFacts]:
-    here = [id for id in bench.cases if id in labels]
-    if not here:
-        is_elsewhere = bool(bench.cases) and not bench.why_not
-        why = "not in this part of the run" if is_elsewhere else bench.why_not
-        yield msgspec.structs.replace(bench, cases=(), why_not=why)
-        return
-    several = list(dict.fromkeys(labels[id] for id in here))
-    for label in several:
-        own = tuple(id for id in here if labels[id] == label)
-        env = label if several[1:] else bench.env or label
-        yield msgspec.structs.replace(bench, cases=own, env=env)
 
 
 def check_same_machine(paths: Sequence[Path], runs: Sequence[Run]) -> None:

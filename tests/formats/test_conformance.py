@@ -9,8 +9,8 @@ import pytest
 
 from opperf.formats.exporting import Export, name_of
 from opperf.formats.figures import Given, point_of_samples
+from opperf.formats.forms import FORMS, WRITTEN, read_results
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
-from opperf.history.intake.forms import FORMS, WRITTEN, read_results
 from opperf.model import MetricKind
 from opperf.repository import Commit
 from opperf.results.figures import distinct_names

@@ -11,8 +11,8 @@ import pytest
 
 from opperf.errors import OpperfError
 from opperf.formats.figures import Given
+from opperf.formats.forms import read_results
 from opperf.formats.model import WHOLE
-from opperf.history.intake.forms import read_results
 from opperf.model import MetricKind
 from opperf.repository import Commit
 from tests.formats.samples import (

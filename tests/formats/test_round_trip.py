@@ -9,9 +9,9 @@ from jsonschema import Draft7Validator
 
 from opperf.errors import OpperfError
 from opperf.formats.figures import Given, point_of_samples
+from opperf.formats.forms import FORMS, WRITTEN, read_results
 from opperf.formats.model import WHOLE
 from opperf.history.exporting import collect
-from opperf.history.intake.forms import FORMS, WRITTEN, read_results
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project, read_runs

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from opperf.formats.milabench.streams import read_stream
 from opperf.model import Case, ScriptTarget, Settings
 from opperf.programs import group
 from opperf.programs.measuring import Programs
-from opperf.suite_results.streams import read_stream
 
 QUICK = Settings(timeout_s=60)
 

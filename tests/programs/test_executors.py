@@ -9,13 +9,13 @@ from opperf.execution.execute import execute_to_file
 from opperf.execution.executor import ISOLATED, LOCAL, Task, open_executor
 from opperf.execution.progress import Progress
 from opperf.execution.workers import Workers
+from opperf.formats.milabench.streams import read_stream
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import SCHEMA_VERSION, Case, Header, Interpreter, ScriptTarget, Settings, Status
 from opperf.reports.run_tables import run_text
 from opperf.results.columns import csv_text
 from opperf.results.kept import profiles_of, streams_of
 from opperf.results.runfile import read_run
-from opperf.suite_results.streams import read_stream
 
 SCRIPT = """
 import os

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from opperf.errors import OutputError
-from opperf.programs.streams import StreamWriter, decode_event, new_path
+from opperf.formats.milabench.streams import decode_event
+from opperf.programs.streams import StreamWriter, new_path
 
 
 def read_events(path):

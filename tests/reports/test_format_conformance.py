@@ -62,8 +62,8 @@ from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
 from opperf.suite_results.comparing import compare
 from opperf.suite_results.comparison_report import report_of as of_comparison
-from opperf.suite_results.milabench.figures import figures_of
-from opperf.suite_results.milabench.figures import milabench_report as of_milabench
+from opperf.suite_results.milabench_figures import figures_of
+from opperf.suite_results.milabench_figures import milabench_report as of_milabench
 from opperf.suite_results.score_report import report_of as of_scores
 from opperf.suite_results.scores import scores_of
 from opperf.suite_results.validation.layers import OWN, validate

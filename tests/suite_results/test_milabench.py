@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from opperf.errors import RunFileError
+from opperf.formats.milabench.writing import files_of
 from opperf.model import ProcessResult, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 from opperf.results.kept import streams_of
-from opperf.suite_results.milabench.figures import figures_of, milabench_report
-from opperf.suite_results.milabench.writing import files_of
+from opperf.suite_results.milabench_figures import figures_of, milabench_report
 from opperf.suite_results.suite_run import load
 from tests.suite_results.making import (
     RUNS,

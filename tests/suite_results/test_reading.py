@@ -5,10 +5,10 @@ import math
 import pytest
 
 from opperf.errors import RunFileError, UsageError
+from opperf.formats.milabench.streams import observe, read_stream, warmup_of
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import ProcessResult, Status
 from opperf.results.kept import streams_of
-from opperf.suite_results.streams import observe, read_stream, warmup_of
 from opperf.suite_results.suite_run import load
 from tests.environments import make_environment
 from tests.suite_results.making import (
@@ -75,7 +75,7 @@ def test_values_of_other_types_are_ignored(tmp_path):
 
 
 def test_a_traceback_that_was_printed_is_an_error_by_its_last_line():
-    from opperf.programs.streams import Event
+    from opperf.formats.milabench.streams import Event
 
     printed = [
         "Traceback (most recent call last):\n",

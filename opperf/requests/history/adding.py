@@ -30,7 +30,7 @@ from opperf.requests.parsers import locate_kept
 if TYPE_CHECKING:
     from opperf.formats.figures import Intake
     from opperf.history.events import Update
-    from opperf.history.intake.sessions import Destination
+    from opperf.history.judged_sessions import Destination
     from opperf.history.model import Project
     from opperf.history.verdicts import JudgedSession
 
@@ -102,7 +102,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> AddedFiles:
         """Adds all files, or none, and returns what is new. Raises `OpperfError`."""
         # Help and completion do without the imports.
-        from opperf.history.intake.runs import read_submission
+        from opperf.history.run_files import read_submission
         from opperf.results.kept_facts import is_session
 
         sessions = [path for path in self.paths if is_session(path)]
@@ -162,7 +162,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
         self, store: Store, project: str, commits_of: CommitsOf, added: Collection[str]
     ) -> Destination:
         """Returns that of sessions; `added` are the cases of runs that are added with them."""
-        from opperf.history.intake.sessions import Destination
+        from opperf.history.judged_sessions import Destination
         from opperf.history.store.reading import find_project, read_projects
 
         if added and all(found.name != project for found in read_projects(store)):
@@ -188,14 +188,14 @@ def read_session(
     """Returns the verdicts of a session on two commits of a repository, and says what is doubtful
     about them. Raises `OpperfError`."""
     # Help and completion do without the import.
-    from opperf.history.intake.sessions import read_judged
+    from opperf.history.judged_sessions import read_judged
 
     return told(read_judged(path, to, named, partial(read_commit, repository)), say)
 
 
 def destination(store: Store, project: Project) -> Destination:
     """Returns a project as that to which sessions are added."""
-    from opperf.history.intake.sessions import Destination
+    from opperf.history.judged_sessions import Destination
     from opperf.history.store.reading import read_aliases, read_series
 
     cases = {stored.key.case for stored in read_series(store, project)}
@@ -259,7 +259,7 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         """Adds the results of all files, or of none. Raises `OpperfError`."""
         # Help and completion do without the imports.
         from opperf.formats.figures import Given
-        from opperf.history.intake.forms import read_results
+        from opperf.formats.forms import read_results
 
         given = Given(self._named_commit(), self.branch, self.machine)
         # A file that is named twice is read once.

@@ -222,7 +222,7 @@ class OneCommit:
 
     def _add(self, commit: Commit, run_file: Path, labels: Mapping[str, str]) -> None:
         """Adds a run file as that of a commit, and removes it."""
-        from opperf.history.intake.runs import read_submission
+        from opperf.history.run_files import read_submission
         from opperf.history.store.adding import add_runs
 
         place = self._place

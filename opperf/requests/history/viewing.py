@@ -266,7 +266,7 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Path | None:
         """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""
         # Help and completion do without the imports.
-        from opperf.history.intake.forms import FORMS, WRITTEN
+        from opperf.formats.forms import FORMS, WRITTEN
         from opperf.reports.formats import json_of
         from opperf.reports.writing import write_folder
 

@@ -142,7 +142,7 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         """Returns the report."""
         from opperf.suite_results import score_report
-        from opperf.suite_results.milabench.figures import figures_of, milabench_report
+        from opperf.suite_results.milabench_figures import figures_of, milabench_report
         from opperf.suite_results.scores import scores_of
         from opperf.suite_results.suite_run import load
 

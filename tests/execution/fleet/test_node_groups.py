@@ -9,11 +9,11 @@ import pytest
 from opperf.execution.executor import RAY, Task, open_executor
 from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.workers import Workers
+from opperf.formats.milabench.streams import read_stream
 from opperf.machine.pinning import NONE, Pinning
 from opperf.model import Case, NodeWords, ScriptTarget, Settings, Status
 from opperf.results.kept import profiles_of, streams_of
 from opperf.sources.varying import with_settings
-from opperf.suite_results.streams import read_stream
 from tests.programs.scripts import wait_for
 
 ray = pytest.importorskip("ray")

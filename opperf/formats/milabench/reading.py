@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
+from opperf.formats.documents import MEMORY, Known
+from opperf.formats.figures import (
+    UNKNOWN_MACHINE,
+    Benchmark,
+    Given,
+    Intake,
+    Machine,
+    commit_of,
+    figure,
+    outcome,
+    point_of_samples,
+    says_nothing,
+    submit,
+)
+from opperf.formats.milabench.database import SOURCE, machine_of_meta
+from opperf.formats.milabench.streams import (
+    STREAM_MB,
+    Observed,
+    Stream,
+    is_stream,
+    observe,
+    read_stream,
+    warmup_of,
+)
+from opperf.formats.model import Entry, Point
+from opperf.instruments.observations import read_number
 from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.program_metrics import RATE
 from opperf.model import (
     SCHEMA_VERSION,
     BenchFacts,
@@ -21,15 +48,7 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
-from opperf.programs.observations import read_number
-from opperf.suite_results.streams import (
-    Observed,
-    Stream,
-    is_stream,
-    observe,
-    read_stream,
-    warmup_of,
-)
+from opperf.plurals import pluralize
 
 DATA = ".data"
 
@@ -265,6 +284,104 @@ def _status(seen: Observed) -> tuple[Status, str]:
     if seen.exit_code and not seen.stopped:
         return Status.FAILED, f"exit code {seen.exit_code}{said}"
     return Status.OK, ""
+
+
+def recognise(path: Path) -> bool:
+    """Whether a folder is of streams, or a file is one."""
+    if path.is_dir():
+        return any(file.suffix == DATA for file in path.iterdir())
+    return path.is_file() and is_stream(path)
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the run of a folder, at the commit that the user states: the commit in its streams is
+    milabench's own. Raises `RunFileError`."""
+    commit = commit_of(path, given)
+    folder = read_folder(path)
+    seen = {name: observe(stream.events) for name, stream in folder.streams.items()}
+    faults = [fault for stream in folder.streams.values() for fault in stream.faults]
+    warnings = list(dict.fromkeys((*folder.warnings, *faults)))
+    machine = machine_of_meta(
+        next((found.meta for found in seen.values() if found.meta), {}), given
+    )
+    if says_nothing(machine):
+        warnings.append(UNKNOWN_MACHINE.format(path))
+    started = folder.run.header.started
+    submission = submit(
+        SOURCE,
+        [
+            commit.sha,
+            machine.key,
+            started,
+            sorted(bench.name for bench in folder.run.header.benches),
+        ],
+        path,
+        commit,
+        given.branch,
+        datetime.fromisoformat(started).timestamp(),
+        _entries(folder.run, seen, machine),
+        [machine],
+        warnings,
+        command=str(folder.run.header.options.get("command", "")),
+    )
+    return Intake((submission,), tuple(warnings))
+
+
+def _entries(run: Run, seen: Mapping[str, Observed], machine: Machine) -> Iterator[Entry]:
+    for bench in run.header.benches:
+        benchmark = Benchmark(bench.name, category=bench.group)
+        attempts = [record for record in run.records if record.id in bench.cases]
+        failures = (_failure(record, bench.processes) for record in attempts)
+        failure = next(filter(None, failures), "" if attempts else "it did not run")
+        if failure:
+            yield outcome(benchmark, machine, "failed", failure)
+            continue
+        rate = _rate(attempts, seen)
+        # Some benchmarks say no rates, and are none the worse for it.
+        if rate.n:
+            yield figure(benchmark, RATE.name, RATE.unit, machine, rate, RATE.lower_is_better)
+        used = [
+            sample.used_mb
+            for record in attempts
+            for process in record.processes
+            for sample in seen[process.stream].gpus
+            if sample.used_mb
+        ]
+        if used:
+            point = Point(n=len(used), median=max(used))
+            yield figure(benchmark, "gpu_memory", Known(MEMORY, STREAM_MB), machine, point)
+
+
+def _failure(record: Record, planned: int) -> str:
+    """Returns why an execution of a bench failed; empty if it did not."""
+    target = record.case.target
+    if record.status is not Status.OK:
+        word, reason = record.status.value, record.reason
+        return reason if reason.startswith(word) else f"{word}: {reason}"
+    missing = planned - len(record.processes)
+    counts = isinstance(target, ScriptTarget) and target.method == "njobs"
+    return f"{missing} of {pluralize(planned, 'process')} missing" if counts and missing > 0 else ""
+
+
+def _rate(attempts: Sequence[Record], seen: Mapping[str, Observed]) -> Point:
+    """Returns the items that all processes handle in a second: of several, whose observations do
+    not belong together, the sum of their medians."""
+    if all(len(record.processes) == 1 for record in attempts):
+        return point_of_samples(
+            [
+                rate
+                for record in attempts
+                for process in record.processes
+                if process.rate
+                for rate in seen[process.stream].rates[process.warmup :][: process.rate.n]
+            ]
+        )
+    return point_of_samples(
+        [
+            sum(process.rate.median for process in record.processes if process.rate)
+            for record in attempts
+        ]
+    )
 
 
 def _dict(value: Any) -> Mapping[str, Any]:

@@ -19,7 +19,8 @@ from opperf.formats.asv import writing as asv_writing
 from opperf.formats.documents import parse, read_bytes
 from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import Given, Intake
-from opperf.history.intake import milabench, milabench_database
+from opperf.formats.milabench import database
+from opperf.formats.milabench import reading as milabench
 from opperf.plurals import pluralize
 from opperf.results.runfile import is_run_file
 
@@ -77,7 +78,7 @@ FORMS = {
         value=operator_benchmark.recognise_value,
     ),
     "milabench": Form(milabench.read, path=milabench.recognise),
-    "milabench-database": Form(milabench_database.read, path=milabench_database.recognise),
+    "milabench-database": Form(database.read, path=database.recognise),
     "bencher": Form(bencher.read, bencher.write, bencher.LOST, value=bencher.recognise_value),
 }
 """By name, those with few marks of their own last."""

@@ -21,19 +21,22 @@ from opperf.formats.figures import (
     Benchmark,
     Given,
     Intake,
+    Machine,
     commit_of,
     figure,
+    machine_of,
     outcome,
     point_of_samples,
     says_nothing,
     submit,
 )
+from opperf.formats.milabench.streams import warmup_of
 from opperf.formats.model import Entry, Point, Submission
-from opperf.history.intake.milabench import SOURCE, machine_of_meta
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
 from opperf.reading import check_database
-from opperf.suite_results.streams import warmup_of
+
+SOURCE = "milabench"
 
 TABLES = {"execs", "packs", "metrics"}
 
@@ -167,6 +170,24 @@ def _run(
         [machine],
         warnings,
     )
+
+
+def machine_of_meta(meta: Mapping[str, Any], given: Given) -> Machine:
+    """Returns the machine that milabench's own description of it is of."""
+    cpu, torch = (_mapping(meta.get(name)) for name in ("cpu", "pytorch"))
+    gpus = _mapping(_mapping(meta.get("accelerators")).get("gpus"))
+    models = [str(_mapping(gpu).get("product") or "") for gpu in gpus.values()]
+    facts = {
+        "cpu": str(cpu.get("brand") or ""),
+        "cores": cpu.get("count"),
+        "gpus": [{"model": model} for model in models],
+        "versions": {"torch": str(torch["torch"])} if torch.get("torch") else {},
+    }
+    return machine_of(facts, given)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _object(text: str | None, path: Path, at: str) -> Mapping[str, Any]:

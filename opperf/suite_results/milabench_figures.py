@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from opperf.formats.milabench.streams import GpuSample, Observed
 from opperf.model import Struct
 from opperf.reports.markdown import code
 from opperf.reports.model import Column, Report, Section, Table, names, numbers
 from opperf.results.units import NOT_APPLICABLE
 from opperf.suite_results.score_report import COMMAND
-from opperf.suite_results.streams import GpuSample, Observed
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 
 LEAST_TRIMMED = 5

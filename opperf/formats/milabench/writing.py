@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
+from opperf.formats.milabench import streams as events
+from opperf.formats.milabench.reading import DATA
+from opperf.formats.milabench.streams import Event, encode_event, read_stream
 from opperf.instruments.program_metrics import RATE
 from opperf.model import (
     BenchFacts,
@@ -21,11 +24,7 @@ from opperf.model import (
     ScriptTarget,
     Status,
 )
-from opperf.programs import streams as events
-from opperf.programs.streams import Event, encode_event
-from opperf.suite_results.milabench.reading import DATA
-from opperf.suite_results.streams import read_stream
-from opperf.suite_results.suite_run import benches_of
+from opperf.results.benches import benches_of
 
 
 def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:

@@ -1,5 +1,5 @@
-"""Streams of programs as files, a JSON line for each event, of any version of voir and of opperf's
-own hooks; and what they say.
+"""Streams of programs, a JSON line for each event, `{"event": ..., "data": ..., "pipe": ...}`, of
+any version of voir and of opperf's own hooks: read and written, and what they say.
 
 A process may be killed in the middle of a line, a disk may be full, and a program may print into
 its stream: such a line costs itself alone, and is named. A value of another type than it should
@@ -7,19 +7,54 @@ have is ignored."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from opperf.decoding import JsonObject
+from opperf.decoding import JsonObject, read_json
 from opperf.errors import RunFileError
+from opperf.instruments.observations import TRAIN, Observation, Observations, read_number
+from opperf.model import Struct
 from opperf.plurals import pluralize
-from opperf.programs import streams as events
-from opperf.programs.observations import TRAIN, Observation, Observations, read_number
-from opperf.programs.streams import Event, decode_event
 from opperf.reading import first_line, lines_of
+
+Pipe = Literal["data", "stdout", "stderr"]
+
+CONFIG, META, START, PHASE, DATA = "config", "meta", "start", "phase", "data"
+LINE, MESSAGE, ERROR, STOP, END = "line", "message", "error", "stop", "end"
+"""Names of events, in the order of a stream; a program may write others."""
+
+PHASES = ("init", "parse_args", "load_script", "run_script", "finalize")
+
+
+class Event(Struct, frozen=True):
+    """A line of a stream."""
+
+    event: str
+    data: Any = None
+    pipe: Pipe | None = None
+    """Where the program wrote it: on the descriptor of `$DATA_FD`, or what it printed."""
+
+
+def encode_event(event: Event) -> bytes:
+    """Returns the line of an event. Not by msgspec, which knows no NaN: losses may be that."""
+    content = {"event": event.event, "data": event.data, "pipe": event.pipe}
+    return json.dumps(content, default=repr).encode() + b"\n"
+
+
+def decode_event(line: bytes) -> Event | None:
+    """Returns the event of a line; None for one that is none, such as the half of one."""
+    try:
+        found: Any = read_json(line)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("event"), str):
+        return None
+    return Event(found["event"], found.get("data"), found.get("pipe"))
+
 
 MOST_NAMED = 3
 """Lines of a file that are named; of a file that is none, each would be."""
@@ -80,6 +115,10 @@ TIMED_OUT = re.compile(r"time[d ]*[ -]?out|max_?duration", re.IGNORECASE)
 """In a message of milabench, which has no event for a benchmark that took too long."""
 
 
+STREAM_MB = 2**20
+"""Bytes of the MB in streams: voir divides those of NVIDIA's library by 1024 twice."""
+
+
 class GpuSample(NamedTuple):
     """The state of a GPU at a moment, as far as it is known."""
 
@@ -136,34 +175,34 @@ def observe(stream: Iterable[Event]) -> Observed:
     late = ""
     for event in stream:
         by_event.setdefault(event.event, []).append(event.data)
-        if event.event == events.LINE and isinstance(event.data, str):
+        if event.event == LINE and isinstance(event.data, str):
             pipes.setdefault(str(event.pipe), []).append(event.data)
-        if event.event == events.ERROR and event.pipe is None and isinstance(event.data, dict):
+        if event.event == ERROR and event.pipe is None and isinstance(event.data, dict):
             # Of whoever ran the program; its own errors have a pipe.
             is_late = event.data.get("type") == TimeoutError.__name__
             late = late or (str(event.data.get("message")) if is_late else "")
-    data = [entry for entry in by_event.get(events.DATA, ()) if isinstance(entry, dict)]
-    begin = _first(by_event, events.START)
-    end = _first(by_event, events.END)
+    data = [entry for entry in by_event.get(DATA, ()) if isinstance(entry, dict)]
+    begin = _first(by_event, START)
+    end = _first(by_event, END)
     code = end.get("return_code")
     trained = [entry for entry in data if entry.get("task") == TRAIN]
     rates = tuple(_numbers(trained, "rate"))
     return Observed(
-        config=_first(by_event, events.CONFIG),
-        meta=_first(by_event, events.META) if events.META in by_event else None,
+        config=_first(by_event, CONFIG),
+        meta=_first(by_event, META) if META in by_event else None,
         command=tuple(map(str, _list(begin.get("command")))),
         started=read_number(begin.get("time")),
         ended=read_number(end.get("time")),
         exit_code=code if isinstance(code, int) else None,
-        stopped=events.STOP in by_event,
+        stopped=STOP in by_event,
         rates=tuple(rate for rate in rates if 0 < rate < math.inf),
         all_rates=rates,
         unit=next((str(entry["units"]) for entry in trained if entry.get("units")), "items/s"),
         losses=tuple(_numbers(data, "loss")),
         progress=max((_progress(entry) for entry in data), default=0),
         gpus=tuple(sample for entry in data for sample in _gpus(entry)),
-        errors=(*_errors(by_event.get(events.ERROR, ())), *_tracebacks(pipes)),
-        timeout=late or _timeout(by_event.get(events.MESSAGE, ())),
+        errors=(*_errors(by_event.get(ERROR, ())), *_tracebacks(pipes)),
+        timeout=late or _timeout(by_event.get(MESSAGE, ())),
     )
 
 

@@ -1,0 +1,1 @@
+"""Milabench's layout of runs, read and written, and its database, read."""

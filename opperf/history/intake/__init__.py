@@ -1,1 +1,0 @@
-"""Reads runs to add to a history: opperf's own, and files of other tools."""

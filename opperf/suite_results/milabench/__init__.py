@@ -1,1 +1,0 @@
-"""Milabench's layout of runs, read and written, and its figures."""
