@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from opperf.comparison.project_file import ProjectFile
+from opperf.comparison.project_file import (
+    NAME,
+    PROJECT,
+    TABLE,
+    Blessing,
+    ProjectFile,
+    read_project_file,
+)
 from opperf.history import detection
-from opperf.history.blessing import find_blessing
 from opperf.history.detection import (
     Change,
     EventKind,
@@ -26,17 +34,11 @@ from opperf.history.detection import (
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
 from opperf.history.stopped import find_stopped
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
-from opperf.model import Metric
+from opperf.model import Metric, Operator
 from opperf.plurals import pluralize
-
-
-class Pending(NamedTuple):
-    """A difference of the last runs that is too young to be a change."""
-
-    series: int
-    change: Change
-    first: str
-    """The first commit that differs."""
+from opperf.reading import read_text
+from opperf.results.output import replace
+from opperf.sources.selecting import make_matcher
 
 
 class Noted(NamedTuple):
@@ -58,7 +60,8 @@ class Checked(NamedTuple):
     """Changes that are less clear than those that the budget was spent on."""
     ended: Sequence[Found]
     """Stops of series that have figures again."""
-    pending: Sequence[Pending]
+    pending: Sequence[Event]
+    """Differences of the last runs that are too young to be changes: not stored."""
     notes: Sequence[Noted]
     order: Mapping[str, int]
     """Index of each commit of the branch."""
@@ -118,15 +121,15 @@ def check_history(
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
     events: list[Found] = []
     over_budget: list[Found] = []
-    pending: list[Pending] = []
+    pending: list[Event] = []
     for key, changes in zip(groups, findings.changes, strict=True):
         for change in changes:
             number = ids[(key, change.environment)]
+            event = _event(change, number, branch, shas, settings)
             if change.state is detection.State.PENDING:
-                pending.append(Pending(number, change, shas[change.first_bad]))
+                pending.append(event)
             elif change.state is detection.State.DETECTED and not change.of_machine:
                 kept = over_budget if change.over_budget else events
-                event = _event(change, number, branch, shas, settings)
                 kept.append(_found(event, change.taken_back, shas))
     for event, back in _machine_events(findings, branch, shas, settings):
         events.append(_found(event, back, shas))
@@ -302,6 +305,52 @@ def _machine_events(
             settings=settings,
         )
         yield of_machine, event.taken_back
+
+
+LEAST_SHA = 7
+"""Characters of a commit's id that name it in a file: as many as git prints at least."""
+
+
+def find_blessing(series: Timeline, between: Sequence[str], file: ProjectFile) -> Blessing | None:
+    """Returns the entry of the file that accepts a change of a series; None without one. `between`
+    are the commits after the last good one up to the first bad one, of which it may name any."""
+    operator = Operator(framework="", namespace="", name=series.facts.name)
+    for blessing in file.blessed:
+        names_commit = len(blessing.commit) >= LEAST_SHA and any(
+            sha.startswith(blessing.commit) for sha in between
+        )
+        if (
+            names_commit
+            and series.key.case.startswith(blessing.case)
+            and blessing.metric in ("", series.key.metric)
+            and (not blessing.operator or make_matcher(blessing.operator, [operator])(operator))
+        ):
+            return blessing
+    return None
+
+
+def add_blessing(path: Path, blessing: Blessing) -> None:
+    """Adds an entry to a project's file, made if it is not there, and leaves the rest as it is; an
+    entry that is there already is not repeated. Raises `UsageError` for a file that is wrong, and
+    `OutputError` if it cannot be written."""
+    text = ""
+    if path.exists():
+        if blessing in read_project_file(path).blessed:
+            return
+        text = read_text(path)
+    table = ".".join((*TABLE, "blessed")) if path.name == PROJECT else "blessed"
+    # A basic string of TOML is one of JSON.
+    values = {name: getattr(blessing, name) for name in blessing.__struct_fields__}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items() if value]
+    entry = "\n".join([f"[[{table}]]", *lines])
+    gap = "\n" if text and not text.endswith("\n\n") else ""
+    ending = "" if not text or text.endswith("\n") else "\n"
+    replace(path, f"{text}{ending}{gap}{entry}\n".encode())
+
+
+def default_file(folder: Path, found: ProjectFile) -> Path:
+    """Returns the file that a new entry is for: that which was found, else one in the folder."""
+    return found.path or folder / NAME
 
 
 def bless_events(

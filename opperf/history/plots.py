@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opperf.history.events import Event, Kind, State
-from opperf.history.reports.verdicts import change_text, commit_date
+from opperf.history.reports.showing import change_text, date_text
 from opperf.history.timelines import History, Timeline
 from opperf.metrics import metric_named
 from opperf.results.plots.data import Line, Panel, Plot, Point
@@ -45,7 +45,7 @@ def text_plot(history: History, environments: Mapping[str, str]) -> Plot:
             Line(environments.get(line.key.environment, line.key.environment), _points(line, unit))
             for line in lines
         )
-        panels.append(Panel(_title(lines[0]), metric_named(name, unit.name), unit, points))
+        panels.append(Panel(lines[0].title, metric_named(name, unit.name), unit, points))
     places = {point.x for panel in panels for line in panel.lines for point in line.points}
     return Plot(X_TITLE, tuple(sorted(places)), False, tuple(panels))
 
@@ -53,11 +53,6 @@ def text_plot(history: History, environments: Mapping[str, str]) -> Plot:
 def _unit(lines: Sequence[Timeline]) -> Unit:
     medians = (Value(value) for line in lines for value in line.median.tolist())
     return choose_unit(lines[0].facts.unit, medians)
-
-
-def _title(line: Timeline) -> str:
-    inputs = f" ({line.facts.inputs})" if line.facts.inputs else ""
-    return f"{line.facts.name}{inputs}: {line.key.metric}"
 
 
 def _points(line: Timeline, unit: Unit) -> tuple[Point, ...]:
@@ -139,7 +134,7 @@ def _panel(
     return alt.layer(*layers).properties(
         width=WIDTH,
         height=HEIGHT,
-        title=alt.TitleParams(_title(lines[0]), frame="group", fontSize=13, anchor="start"),
+        title=alt.TitleParams(lines[0].title, frame="group", fontSize=13, anchor="start"),
     )
 
 
@@ -148,10 +143,7 @@ def _axis(history: History) -> Any:
 
     count = len(history.runs)
     places = sorted({round(1 + step * (count - 1) / max(TICKS - 1, 1)) for step in range(TICKS)})
-    labels = {
-        str(place): commit_date(history.runs[place - 1].commit, history.runs[place - 1].started)
-        for place in places
-    }
+    labels = {str(place): date_text(history.runs[place - 1].time) for place in places}
     return alt.Axis(values=places, labelExpr=f"({json.dumps(labels)})[datum.value]", grid=False)
 
 
@@ -169,7 +161,7 @@ def _rows(
             "interval": f"{point.low:.4g} to {point.high:.4g}" if has_interval else "",
             "environment": environments[line.key.environment],
             "commit": run.commit.short,
-            "date": commit_date(run.commit, run.started),
+            "date": date_text(run.time),
             "subject": run.commit.subject,
         }
 

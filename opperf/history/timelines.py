@@ -39,6 +39,12 @@ class Timeline(NamedTuple):
     low: Array
     high: Array
 
+    @property
+    def title(self) -> str:
+        """The case and metric: `softmax (x: (2,)): forward`."""
+        inputs = f" ({self.facts.inputs})" if self.facts.inputs else ""
+        return f"{self.facts.name}{inputs}: {self.key.metric}"
+
 
 class Outcome(NamedTuple):
     """A run of a case without a figure: of all of its metrics if its key is of none."""

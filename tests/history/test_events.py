@@ -6,7 +6,7 @@ import pytest
 
 from opperf.comparison.project_file import Blessing, ProjectFile, read_project_file
 from opperf.errors import UsageError
-from opperf.history.blessing import add_blessing, find_blessing
+from opperf.history.checking import add_blessing, find_blessing
 from opperf.history.events import DETECTION, Event, Found, Kind, State, reconcile
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import (

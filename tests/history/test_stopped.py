@@ -343,11 +343,11 @@ def test_the_dashboard_has_it(opperf, path):
     opperf("check")
     with Store(str(path)) as store:
         (event,) = Queries(store).events("p", "", "open", 10, 0).items
-    assert (event.kind, event.method, event.is_loss, event.ratio) == (
+    assert (event.kind, event.method, event.is_worse, event.ratio != event.ratio) == (
         "stopped",
         "fails",
         True,
-        None,
+        True,
     )
 
 

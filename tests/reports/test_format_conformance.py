@@ -35,9 +35,13 @@ from opperf.history.checking import Checked, Noted
 from opperf.history.detection import NoteKind, SeriesNote
 from opperf.history.events import Event
 from opperf.history.events import Kind as EventKind
-from opperf.history.reports.attempts import attempts_report
 from opperf.history.reports.checked import check_report, rows_of
-from opperf.history.reports.listing import projects_report, runs_report, series_report
+from opperf.history.reports.listing import (
+    attempts_report,
+    projects_report,
+    runs_report,
+    series_report,
+)
 from opperf.history.reports.showing import show_report
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
@@ -199,7 +203,7 @@ def of_history(folder):
         settings=name,
     )
     machines = {"e0": name}
-    rows = rows_of(events, {line.id: line}, [1], NOTHING, machines)
+    rows = rows_of(events, {line.id: line}, [1], NOTHING, machines, {})
     return {
         "history list": [
             series_report(history, project, environments),

@@ -6,50 +6,34 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opperf.formats.figures import number_or_null
-from opperf.history.checking import Checked
+from opperf.history.checking import Checked, Noted
+from opperf.history.detection.findings import SeriesNote
 from opperf.history.events import Event, Kind, State
 from opperf.history.model import Project
-from opperf.history.reports.notes import note_data, note_lines, pending_data, pending_lines
-from opperf.history.reports.verdicts import (
+from opperf.history.reports.showing import (
+    VERDICTS,
+    alike,
     change_text,
-    data_of,
-    latest_values,
+    commit_field,
+    latest_verdict,
     percent,
-    verdict_cell,
+    stop_text,
+    untitled,
 )
 from opperf.history.stopped import Stop
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import Evidence, SessionVerdict
 from opperf.plurals import pluralize
-from opperf.reports.model import (
-    Cell,
-    Column,
-    Report,
-    Section,
-    Table,
-    Tone,
-    names,
-    numbers,
-    texts,
-    words,
-)
+from opperf.reports.fields import LABEL, NAME, NUMBER, TEXT, WORD, Field, objects_of, table_of
+from opperf.reports.fields import rows_of as written_rows
+from opperf.reports.model import Cell, Report, Section, Tone
 from opperf.repository import sha_text
 
-COMMAND = "history check"
 
-COLUMNS = (
-    *("event", "kind", "state", "is_new", "operator", "inputs", "metric", "environment", "machine"),
-    *("last_good", "first_bad", "before", "after", "unit", "ratio", "low", "high", "p", "method"),
-    *("series", "is_loss", "count", "command", "reason"),
-    *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
-)
-
-
-class Row(NamedTuple):
+class CheckedEvent(NamedTuple):
     """An event with its series."""
 
     event: Event
@@ -75,8 +59,84 @@ class Row(NamedTuple):
             return f"{pluralize(self.event.count, 'series')} of {self.machine}"
         return self.line.facts.name
 
+    @property
+    def metric(self) -> str:
+        """Of its series; of several that stopped together the first."""
+        return self.line.key.metric if self.line else ""
 
-def open_losses(rows: Sequence[Row]) -> list[Row]:
+    @property
+    def metrics(self) -> str:
+        more = self.event.count - 1 if self.line else 0
+        return f"{self.metric} and {more} more" if more else self.metric
+
+    @property
+    def state(self) -> str:
+        """The state, as people read it."""
+        state = "open" if self.event.state is State.NEW else self.event.state.value
+        return "new" if self.is_new else state
+
+    @property
+    def change(self) -> str:
+        """Its change in a few words; of a series without figures `fails since 0123456789`."""
+        return stop_text(self.event) if self.event.kind is Kind.STOPPED else change_text(self.event)
+
+    @property
+    def tone(self) -> Tone:
+        if not self.event.may_be_code or not self.event.is_open:
+            return ""
+        return "worse" if self.is_loss else "better"
+
+    def fact(self, name: str) -> str:
+        """Returns a fact of its series; empty of a machine."""
+        return str(getattr(self.line.facts, name)) if self.line else ""
+
+    @property
+    def shown_machine(self) -> str:
+        """The machine of a series: that of a machine's event is in its name."""
+        return self.machine if self.line else ""
+
+
+def _number(name: str, title: str | None = None, shown: Any = None) -> Field[CheckedEvent]:
+    return Field(name, title, NUMBER, lambda row: number_or_null(getattr(row.event, name)), shown)
+
+
+def _interval(row: CheckedEvent) -> str:
+    low, high = row.event.low, row.event.high
+    is_known = math.isfinite(low) and low != high
+    return f"{percent(low)} to {percent(high)}" if is_known else ""
+
+
+EVENTS: tuple[Field[CheckedEvent], ...] = (
+    Field("event", "Event", NUMBER, lambda row: row.event.id or None),
+    Field("kind", None, LABEL, lambda row: row.event.kind.value),
+    Field("state", "State", LABEL, lambda row: row.event.state.value, lambda row: row.state),
+    Field("is_new", None, LABEL, lambda row: row.is_new),
+    Field("operator", "Operator", NAME, lambda row: row.name),
+    Field("metric", "Metric", WORD, lambda row: row.metric, lambda row: row.metrics),
+    _number("ratio", "Change", lambda row: Cell(row.change, row.tone)),
+    _number("low"),
+    _number("high"),
+    Field("", "95 % interval", NUMBER, _interval, is_optional=True),
+    *latest_verdict(lambda row: next(iter(row.verdicts), None)),
+    commit_field("last_good", "After", lambda row: row.event.last_good),
+    commit_field("first_bad", "At", lambda row: row.event.first_bad),
+    Field("reason", "Reason", TEXT, lambda row: row.reason, is_optional=True),
+    Field("inputs", "Inputs", TEXT, lambda row: row.fact("inputs")),
+    Field("environment", None, LABEL, lambda row: row.event.environment),
+    Field("machine", "Machine", TEXT, lambda row: row.machine, lambda row: row.shown_machine),
+    _number("before"),
+    _number("after"),
+    Field("unit", None, LABEL, lambda row: row.fact("unit")),
+    _number("p"),
+    Field("method", None, LABEL, lambda row: row.event.method),
+    Field("series", None, NUMBER, lambda row: row.event.series),
+    Field("is_loss", None, LABEL, lambda row: row.is_loss if row.event.may_be_code else None),
+    Field("count", None, NUMBER, lambda row: row.event.count),
+    Field("command", None, TEXT, lambda row: row.fact("command")),
+)
+
+
+def open_losses(rows: Sequence[CheckedEvent]) -> list[CheckedEvent]:
     """Returns the rows that somebody has to look at: open losses that may be the code's."""
     return [row for row in rows if row.event.is_open and row.is_loss]
 
@@ -87,13 +147,13 @@ def rows_of(
     new: Sequence[int],
     evidence: Evidence,
     machines: Mapping[str, str],
-    reasons: Mapping[tuple[int | None, str], str] = MappingProxyType({}),
-) -> list[Row]:
+    reasons: Mapping[tuple[int | None, str], str],
+) -> list[CheckedEvent]:
     """Returns the events with their series and verdicts: new ones first, the largest changes
     first. `machines` are the names of environments, `reasons` those of series without figures, by
     series and first commit."""
     rows = [
-        Row(
+        CheckedEvent(
             event,
             lines.get(event.series) if event.series else None,
             event.id in new,
@@ -112,7 +172,7 @@ def _size(ratio: float) -> float:
 
 
 def check_report(
-    rows: Sequence[Row],
+    rows: Sequence[CheckedEvent],
     checked: Checked,
     history: History,
     project: Project,
@@ -131,19 +191,19 @@ def check_report(
     lines = {line.id: line for line in history.timelines}
     counts = (_count_text("loss", "open", losses), _count_text("series", "stopped", stopped))
     said = "; ".join(filter(None, counts)) or "No open loss"
-    title = f"{project.name}, {branch or 'all branches'}: {said}"
+    header, written = written_rows(EVENTS, rows)
     return Report(
-        command=COMMAND,
-        title=title,
+        command="history check",
+        title=f"{project.name}, {branch or 'all branches'}: {said}",
         headline=said,
         sections=[
             Section(prose=_prose(rows, checked, history)),
-            _stopped(stopped),
+            _events("Stopped: no figures any more", stopped, _stopped_together(stopped)),
             _events("Slower, larger or more", losses, _together(losses)),
             _events("Faster, smaller or less", gains),
             _events("Machines that changed: their series together", moved, MOVED if moved else ()),
-            _listed("Too young to tell: more runs decide", pending_lines(checked, lines)),
-            _listed("Notes", note_lines(checked.notes, lines, machines)),
+            _listed("Too young to tell: more runs decide", _pending_lines(checked, lines)),
+            _listed("Notes", _note_lines(checked.notes, lines, machines)),
             _commands(unsolved, moved),
             _events("Decided", closed, is_folded=True),
         ],
@@ -151,23 +211,23 @@ def check_report(
             "project": project.name,
             "branch": branch,
             "events": [
-                {
-                    **dict(zip(COLUMNS, _values(row), strict=True)),
-                    "verdicts": [data_of(verdict) for verdict in row.verdicts],
-                }
-                for row in rows
+                {**found, "verdicts": objects_of(VERDICTS, row.verdicts)}
+                for found, row in zip(objects_of(EVENTS, rows), rows, strict=True)
             ],
-            "pending": list(map(pending_data, checked.pending)),
-            "notes": [note_data(noted, lines, machines) for noted in checked.notes],
+            "pending": [
+                {"series": event.series, "first": event.first_bad, "ratio": event.ratio}
+                for event in checked.pending
+            ],
+            "notes": [_note_data(noted, lines, machines) for noted in checked.notes],
             "series": len(history.timelines),
             "commits": len(checked.order),
         },
-        header=COLUMNS,
-        rows=[_values(row) for row in rows],
+        header=header,
+        rows=written,
     )
 
 
-def _prose(rows: Sequence[Row], checked: Checked, history: History) -> list[str]:
+def _prose(rows: Sequence[CheckedEvent], checked: Checked, history: History) -> list[str]:
     commits = pluralize(len(checked.order), "commit")
     prose = [f"{pluralize(len(history.timelines), 'series')} over {commits}."]
     if checked.over_budget:
@@ -185,38 +245,6 @@ def _prose(rows: Sequence[Row], checked: Checked, history: History) -> list[str]
     return prose
 
 
-def _values(row: Row) -> tuple[object, ...]:
-    event, line = row.event, row.line
-    facts = None if line is None else line.facts
-    verdict = next(iter(row.verdicts), None)
-    return (
-        *(event.id or None, event.kind.value, event.state.value, row.is_new, row.name),
-        *(facts.inputs if facts else "", line.key.metric if line else "", event.environment),
-        row.machine,
-        *(
-            event.last_good,
-            event.first_bad,
-            number_or_null(event.before),
-            number_or_null(event.after),
-        ),
-        *(facts.unit if facts else "", number_or_null(event.ratio), number_or_null(event.low)),
-        *(number_or_null(event.high), number_or_null(event.p), event.method, event.series),
-        *(
-            row.is_loss if event.may_be_code else None,
-            event.count,
-            facts.command if facts else "",
-            row.reason,
-        ),
-        *latest_values(verdict),
-    )
-
-
-def _interval(event: Event) -> str:
-    if event.low == event.high or not math.isfinite(event.low):
-        return ""
-    return f"{percent(event.low)} to {percent(event.high)}"
-
-
 MOVED = (
     "Their environments are the same before and after. Nearly all series moved by much the same "
     "factor, as a slower or faster machine moves them, or a change of how everything is built. "
@@ -229,10 +257,10 @@ TOGETHER = 10
 """Losses at one commit from which on they are said to have one cause, most likely."""
 
 
-def _together(losses: Sequence[Row]) -> list[str]:
+def _together(losses: Sequence[CheckedEvent]) -> list[str]:
     """Returns a sentence for each commit that has many of the losses, and on moves that a part of a
     machine's series have."""
-    by_commit: dict[str, list[Row]] = {}
+    by_commit: dict[str, list[CheckedEvent]] = {}
     for row in losses:
         by_commit.setdefault(row.event.first_bad, []).append(row)
     said = []
@@ -253,41 +281,17 @@ def _together(losses: Sequence[Row]) -> list[str]:
 
 
 def _events(
-    title: str, rows: Sequence[Row], prose: Sequence[str] = (), is_folded: bool = False
+    title: str, rows: Sequence[CheckedEvent], prose: Sequence[str] = (), is_folded: bool = False
 ) -> Section:
     if not rows:
         return Section()
-    tones = [_tone(row) for row in rows]
-    verdicts = [verdict_cell(next(iter(row.verdicts), None)) for row in rows]
-    table = Table(
-        (
-            numbers("Event", [str(row.event.id or "") for row in rows]),
-            words("State", [_state(row) for row in rows], is_whole=True),
-            names("Operator", [row.name for row in rows]),
-            words("Metric", [row.line.key.metric if row.line else "" for row in rows]),
-            Column(
-                "Change",
-                [Cell(change_text(row.event), tone) for row, tone in zip(rows, tones, strict=True)],
-                is_number=True,
-            ),
-            numbers("95 % interval", [_interval(row.event) for row in rows]),
-            *([Column("Verdict, B/A", verdicts)] if any(row.verdicts for row in rows) else []),
-            words("After", [sha_text(row.event.last_good) for row in rows], is_whole=True),
-            words("At", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
-            texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
-            *_machines(rows),
-        )
-    )
+    # The machines of series, if there are several.
+    fields = untitled(EVENTS, alike((row.shown_machine for row in rows), "machine"))
+    table = table_of(fields, rows)
     return Section(title=title, prose=prose, table=table, is_folded=is_folded)
 
 
-def _machines(rows: Sequence[Row]) -> list[Column]:
-    """Returns the column of the machines of series, if there are several."""
-    found = [row.machine if row.line else "" for row in rows]
-    return [texts("Machine", found)] if len({*found} - {""}) > 1 else []
-
-
-def _count_text(noun: str, state: str, rows: Sequence[Row]) -> str:
+def _count_text(noun: str, state: str, rows: Sequence[CheckedEvent]) -> str:
     new = sum(row.is_new for row in rows)
     return f"{pluralize(len(rows), noun)} {state}, {new} of them new" if rows else ""
 
@@ -296,27 +300,7 @@ STOPPED = {Stop.FAILS: "fail", Stop.MISSING: "missing", Stop.IMPOSSIBLE: "imposs
 """How several series stopped."""
 
 
-def _stopped(rows: Sequence[Row]) -> Section:
-    if not rows:
-        return Section()
-    columns = (
-        numbers("Event", [str(row.event.id or "") for row in rows]),
-        words("State", [_state(row) for row in rows], is_whole=True),
-        names("Operator", [row.name for row in rows]),
-        words("Metrics", [_metrics(row) for row in rows]),
-        Column("", [Cell(f"{change_text(row.event)} since", _tone(row)) for row in rows]),
-        words("Commit", [sha_text(row.event.first_bad) for row in rows], is_whole=True),
-        words("Last figure", [sha_text(row.event.last_good) for row in rows], is_whole=True),
-        texts("Reason", [row.reason for row in rows]),
-        texts("Inputs", [row.line.facts.inputs if row.line else "" for row in rows]),
-        *_machines(rows),
-    )
-    return Section(
-        title="Stopped: no figures any more", prose=_stopped_together(rows), table=Table(columns)
-    )
-
-
-def _stopped_together(rows: Sequence[Row]) -> list[str]:
+def _stopped_together(rows: Sequence[CheckedEvent]) -> list[str]:
     """Returns a sentence for each commit since which many series have no figures in one way."""
     count = Counter((row.event.first_bad, row.event.method) for row in rows)
     return [
@@ -327,58 +311,91 @@ def _stopped_together(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _metrics(row: Row) -> str:
-    metric = row.line.key.metric if row.line else ""
-    return metric if row.event.count == 1 else f"{metric} and {row.event.count - 1} more"
-
-
-def _state(row: Row) -> str:
-    return (
-        "new" if row.is_new else "open" if row.event.state is State.NEW else row.event.state.value
-    )
-
-
-def _tone(row: Row) -> Tone:
-    if not row.event.may_be_code or not row.event.is_open:
-        return ""
-    return "worse" if row.is_loss else "better"
-
-
 def _listed(title: str, items: Sequence[str]) -> Section:
     return Section(title=title, items=items) if items else Section()
 
 
-def _commands(losses: Sequence[Row], machines: Sequence[Row]) -> Section:
+def _commands(losses: Sequence[CheckedEvent], machines: Sequence[CheckedEvent]) -> Section:
     of_series = [row for row in losses if row.line is not None]
-    of_machines = [row for row in (*losses, *machines) if row.line is None]
-    return Section(commands=[*_next_commands(of_series), *_machine_commands(of_machines)])
+    of_machines = [row for row in (*losses, *machines) if row.line is None and row.event.id]
+    commands = [command for row in of_series[:1] for command in _next_commands(row.event)]
+    for row in of_machines[:1]:
+        confirm = f"opperf history confirm {row.event.id}"
+        commands += [
+            ("If both commits differ there too", f"{confirm} --why TEXT"),
+            ("If they do not, and the machine has recovered", f"{confirm} --noise --why TEXT"),
+            ("If the machine stays so", f"opperf history bless {row.event.id} --why TEXT"),
+        ]
+    return Section(commands=commands)
 
 
-def _machine_commands(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    for row in rows[:1]:
-        number = row.event.id
-        if number:
-            yield "If both commits differ there too", f"opperf history confirm {number} --why TEXT"
-            yield (
-                "If they do not, and the machine has recovered",
-                f"opperf history confirm {number} --noise --why TEXT",
-            )
-            yield "If the machine stays so", f"opperf history bless {number} --why TEXT"
+def _next_commands(event: Event) -> Iterator[tuple[str, str]]:
+    yield "Every figure", f"opperf history show '#{event.series}'"
+    if not event.id:
+        return
+    if event.kind is not Kind.STOPPED or event.method == Stop.FAILS.value:
+        why = "Both commits in turn, and the one that did it"
+        yield why, f"opperf history bisect {event.id} -- BUILD"
+    elif event.method == Stop.MISSING.value:
+        alias = f"opperf history alias '#{event.series}' '#NEW' --why TEXT"
+        yield "If it has another name now", alias
+    yield "If it was wanted", f"opperf history bless {event.id} --why TEXT"
 
 
-def _next_commands(losses: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    for row in losses[:1]:
-        event = row.event
-        yield "Every figure", f"opperf history show '#{event.series}'"
-        if event.id:
-            if event.kind is not Kind.STOPPED or event.method == Stop.FAILS.value:
-                yield (
-                    "Both commits in turn, and the one that did it",
-                    f"opperf history bisect {event.id} -- BUILD",
-                )
-            elif event.method == Stop.MISSING.value and row.line is not None:
-                yield (
-                    "If it has another name now",
-                    f"opperf history alias '#{event.series}' '#NEW' --why TEXT",
-                )
-            yield "If it was wanted", f"opperf history bless {event.id} --why TEXT"
+SHOWN_NOTES = 20
+"""Most notes in a report for people."""
+
+
+def _pending_lines(checked: Checked, lines: Mapping[int, Timeline]) -> list[str]:
+    return [
+        f"{_named(lines[event.series])}: {percent(event.ratio)} at {sha_text(event.first_bad)}"
+        for event in checked.pending
+        if event.series is not None
+    ]
+
+
+NAMED_SERIES = 3
+"""Series that are named of one note; the JSON has all."""
+
+
+def _named(line: Timeline) -> str:
+    return f"#{line.id} {line.facts.name} {line.key.metric}"
+
+
+def _note_lines(
+    notes: Sequence[Noted], lines: Mapping[int, Timeline], machines: Mapping[str, str]
+) -> list[str]:
+    """Returns the notes with the series that they are on: a note that many have is one."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for noted in notes:
+        line = lines.get(noted.series) if noted.series is not None else None
+        name = f"all series of {machines[noted.note.environment]}" if line is None else _named(line)
+        named.setdefault((_message(noted.note, machines), noted.commit), []).append(name)
+    found = []
+    for (message, commit), names_ in named.items():
+        more = len(names_) - NAMED_SERIES
+        whole = ", ".join([*names_[:NAMED_SERIES], *([f"{more} more"] if more > 0 else [])])
+        found.append(f"{whole}: {message}, from {sha_text(commit)} on")
+    more = len(found) - SHOWN_NOTES
+    return [*found[:SHOWN_NOTES], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _message(note: SeriesNote, machines: Mapping[str, str]) -> str:
+    new, old = machines[note.environment], machines.get(note.replaced)
+    return f"{note.message}: {new} in place of {old}" if old else note.message
+
+
+def _note_data(
+    noted: Noted, lines: Mapping[int, Timeline], machines: Mapping[str, str]
+) -> dict[str, Any]:
+    line = lines[noted.series] if noted.series else None
+    return {
+        "series": noted.series,
+        "operator": line.facts.name if line else None,
+        "metric": line.key.metric if line else None,
+        "environment": noted.note.environment,
+        "machine": machines[noted.note.environment],
+        "kind": noted.note.kind.value,
+        "commit": noted.commit,
+        "message": _message(noted.note, machines),
+    }

@@ -1,32 +1,100 @@
-"""Lists of series, runs and projects, as reports."""
+"""Lists of series, runs, verdicts and projects, and of the commits of `history run`, as reports."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from opperf.formats.model import WHOLE
+from opperf.history.attempts import Attempt
 from opperf.history.events import Event, Kind
 from opperf.history.model import Project, StoredEnvironment, StoredRun
-from opperf.history.reports.verdicts import (
-    change_text,
-    commit_date,
+from opperf.history.reports.showing import (
+    VERDICTS,
+    alike,
+    commit_field,
+    date_text,
     figure_at,
     figure_with_unit,
-    latest_values,
-    verdict_cell,
+    latest_verdict,
+    stop_text,
+    untitled,
+    verdicts_section,
 )
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.plurals import pluralize
-from opperf.reports.model import Column, Report, Section, Table, names, numbers, texts, words
-from opperf.repository import Commit, sha_text
+from opperf.reports.fields import (
+    LABEL,
+    NAME,
+    NUMBER,
+    TEXT,
+    WORD,
+    ColumnKind,
+    Field,
+    objects_of,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Report, Section
+from opperf.repository import Commit
 
-COMMAND = "history list"
+Item = TypeVar("Item")
 
-SERIES = (
-    *("series", "operator", "inputs", "settings", "metric", "environment", "figures", "commit"),
-    *("median", "unit", "id", "command", "stopped"),
-    *("verdict", "verdict_ratio", "verdict_low", "verdict_high"),
+
+def _list(
+    title: str,
+    name: str,
+    fields: Sequence[Field[Item]],
+    items: Sequence[Item],
+    sections: Sequence[Section],
+    command: str = "history list",
+    **data: Any,
+) -> Report:
+    header, rows = rows_of(fields, items)
+    return Report(
+        command=command,
+        title=title,
+        sections=sections,
+        data={**data, name: objects_of(fields, items)},
+        header=header,
+        rows=rows,
+    )
+
+
+class Listed(NamedTuple):
+    """A series with the commit of its latest figure."""
+
+    line: Timeline
+    commit: Commit
+    verdict: SessionVerdict | None
+    """The latest one."""
+    stopped: str
+    """Since when it has no figures; empty where it has."""
+
+
+SERIES: tuple[Field[Listed], ...] = (
+    Field("series", "Series", NUMBER, lambda one: one.line.id, lambda one: f"#{one.line.id}"),
+    Field("operator", "Operator", NAME, lambda one: one.line.facts.name),
+    Field("inputs", "Inputs", TEXT, lambda one: one.line.facts.inputs),
+    Field("settings", None, TEXT, lambda one: one.line.facts.settings),
+    Field("metric", "Metric", LABEL, lambda one: one.line.key.metric),
+    Field("figures", "Figures", NUMBER, lambda one: len(one.line.run)),
+    commit_field("commit", "At", lambda one: one.commit.sha),
+    Field(
+        "median",
+        "Latest",
+        NUMBER,
+        lambda one: float(one.line.median[-1]),
+        lambda one: figure_with_unit(figure_at(one.line, -1), one.line.facts.unit),
+    ),
+    Field("unit", None, LABEL, lambda one: one.line.facts.unit),
+    Field("id", None, LABEL, lambda one: one.line.key.case),
+    Field("command", None, TEXT, lambda one: one.line.facts.command),
+    Field("stopped", "Stopped", LABEL, lambda one: one.stopped, is_optional=True),
+    *latest_verdict(lambda one: one.verdict),
+    Field("environment", "Environment", WORD, lambda one: one.line.key.environment),
 )
 
 
@@ -40,70 +108,30 @@ def series_report(
     """Returns the series of a project, each with its latest figure and verdict, and since when it
     has none, by the open events."""
     stops = _stops(history, events)
-    shown = [line for line in history.timelines if line.key.metric != WHOLE]
-    verdicts = [next(iter(evidence.of_key(line.key)), None) for line in shown]
-    latest = [history.runs[line.run[-1]].commit for line in shown]
-    rows = [
-        (
-            *(line.id, line.facts.name, line.facts.inputs, line.facts.settings, line.key.metric),
-            *(line.key.environment, len(line.run), commit.sha, float(line.median[-1])),
-            *(line.facts.unit, line.key.case, line.facts.command, stops.get(line.id, "")),
-            *latest_values(verdict),
+    shown = [
+        Listed(
+            line,
+            history.runs[line.run[-1]].commit,
+            next(iter(evidence.of_key(line.key)), None),
+            stops.get(line.id, ""),
         )
-        for line, commit, verdict in zip(shown, latest, verdicts, strict=True)
+        for line in history.timelines
+        if line.key.metric != WHOLE
     ]
-    keys = list(dict.fromkeys(line.key.environment for line in shown))
-    columns = _columns(shown, latest, stops, verdicts)
-    machines = [
-        f"{key}: {environments[key].label or 'unknown'}" for key in keys if key in environments
-    ]
-    title = f"Series of {project.name}"
+    keys = [one.line.key.environment for one in shown]
+    used = {key: environments[key] for key in dict.fromkeys(keys) if key in environments}
     closing = f"{pluralize(len(shown), 'row')}, {pluralize(len(history.runs), 'run')}"
-    return Report(
-        command=COMMAND,
-        title=title,
-        sections=[
-            Section(table=Table(tuple(columns)), below=[closing]),
-            Section(title="Environments", items=machines),
-        ],
-        data={
-            "project": project.name,
-            "series": [dict(zip(SERIES, row, strict=True)) for row in rows],
-            "environments": {
-                key: {"label": environments[key].label, "facts": environments[key].facts}
-                for key in keys
-                if key in environments
-            },
-        },
-        header=SERIES,
-        rows=rows,
+    machines = [f"{key}: {known.label or 'unknown'}" for key, known in used.items()]
+    table = table_of(untitled(SERIES, alike(keys, "environment")), shown)
+    return _list(
+        f"Series of {project.name}",
+        "series",
+        SERIES,
+        shown,
+        [Section(table=table, below=[closing]), Section(title="Environments", items=machines)],
+        project=project.name,
+        environments=used,
     )
-
-
-def _columns(
-    shown: Sequence[Timeline],
-    latest: Sequence[Commit],
-    stops: Mapping[int, str],
-    verdicts: Sequence[SessionVerdict | None],
-) -> list[Column]:
-    figures = [figure_with_unit(figure_at(line, -1), line.facts.unit) for line in shown]
-    columns = [
-        numbers("Series", [f"#{line.id}" for line in shown]),
-        names("Operator", [line.facts.name for line in shown]),
-        texts("Inputs", [line.facts.inputs for line in shown]),
-        words("Metric", [line.key.metric for line in shown], is_whole=True),
-        numbers("Figures", [str(len(line.run)) for line in shown]),
-        words("At", [commit.short for commit in latest], is_whole=True),
-        numbers("Latest", figures),
-    ]
-    if stops:
-        columns.append(words("Stopped", [stops.get(line.id, "") for line in shown], is_whole=True))
-    if any(verdicts):
-        columns.append(Column("Verdict, B/A", list(map(verdict_cell, verdicts))))
-    environments = [line.key.environment for line in shown]
-    if len(set(environments)) > 1:
-        columns.append(words("Environment", environments))
-    return columns
 
 
 def _stops(history: History, events: Sequence[Event]) -> dict[int, str]:
@@ -111,8 +139,7 @@ def _stops(history: History, events: Sequence[Event]) -> dict[int, str]:
     since the event's last one."""
     cases = {line.id: line.key.case for line in history.timelines}
     open_stops = {
-        (cases[event.series], event.last_good): f"{change_text(event)} since "
-        f"{sha_text(event.first_bad)}"
+        (cases[event.series], event.last_good): stop_text(event)
         for event in events
         if event.kind is Kind.STOPPED and event.is_open and event.series in cases
     }
@@ -123,66 +150,87 @@ def _stops(history: History, events: Sequence[Event]) -> dict[int, str]:
     return {number: text for number, text in found.items() if text}
 
 
-RUNS = (
-    *("run", "commit", "position", "date", "branch", "dirty", "source", "figures", "subject"),
-    *("command", "labels"),
-)
+def _runs(points: Mapping[int, int]) -> tuple[Field[StoredRun], ...]:
+    return (
+        Field("run", "Run", NAME, lambda run: run.identity),
+        commit_field("commit", "Commit", lambda run: run.commit.sha),
+        Field("position", None, NUMBER, lambda run: run.commit.position),
+        Field("date", "Date", LABEL, lambda run: date_text(run.time)),
+        Field("branch", "Branch", WORD, lambda run: run.branch),
+        Field(
+            "dirty",
+            "Tree",
+            WORD,
+            lambda run: run.is_dirty,
+            lambda run: "dirty" if run.is_dirty else "",
+        ),
+        Field("source", "From", WORD, lambda run: run.source),
+        Field("figures", "Figures", NUMBER, lambda run: points[run.id]),
+        Field("subject", "Subject", TEXT, lambda run: run.commit.subject),
+        Field("command", None, TEXT, lambda run: run.command),
+        Field("labels", None, LABELS, lambda run: run.labels),
+    )
+
+
+LABELS = ColumnKind(lambda labels: "; ".join(f"{name}={value}" for name, value in labels.items()))
 
 
 def runs_report(runs: Sequence[StoredRun], project: Project, points: Mapping[int, int]) -> Report:
     """Returns the runs of a project, in the order of their commits; `points` are their figures, by
     number."""
-    rows = [
-        (
-            *(run.identity, run.commit.sha, run.commit.position),
-            *(commit_date(run.commit, run.started), run.branch, run.is_dirty, run.source),
-            *(points[run.id], run.commit.subject, run.command, run.labels),
-        )
-        for run in runs
-    ]
-    table = Table(
-        (
-            names("Run", [run.identity for run in runs]),
-            words("Commit", [run.commit.short for run in runs], is_whole=True),
-            words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
-            words("Branch", [run.branch for run in runs]),
-            words("Tree", ["dirty" if run.is_dirty else "" for run in runs]),
-            words("From", [run.source for run in runs]),
-            numbers("Figures", [str(points[run.id]) for run in runs]),
-            texts("Subject", [run.commit.subject for run in runs]),
-        )
-    )
-    title = f"Runs of {project.name}"
-    return Report(
-        command=COMMAND,
-        title=title,
-        sections=[Section(table=table, below=[pluralize(len(runs), "run")])],
-        data={
-            "project": project.name,
-            "runs": [dict(zip(RUNS, row, strict=True)) for row in rows],
-        },
-        header=RUNS,
-        rows=[(*row[:-1], "; ".join(f"{k}={v}" for k, v in row[-1].items())) for row in rows],
-    )
+    fields = _runs(points)
+    section = Section(table=table_of(fields, runs), below=[pluralize(len(runs), "run")])
+    return _list(f"Runs of {project.name}", "runs", fields, runs, [section], project=project.name)
 
 
-PROJECTS = ("project", "commits_of")
+PROJECTS: tuple[Field[Project], ...] = (
+    Field("project", "Project", NAME, lambda project: project.name),
+    Field("commits_of", "Commits of", WORD, lambda project: project.commits_of.value),
+)
 
 
 def projects_report(projects: Sequence[Project]) -> Report:
     """Returns the projects of a store."""
-    rows = [(project.name, project.commits_of.value) for project in projects]
-    table = Table(
-        (
-            names("Project", [project.name for project in projects]),
-            words("Commits of", [project.commits_of.value for project in projects]),
-        )
+    section = Section(table=table_of(PROJECTS, projects))
+    return _list("Projects", "projects", PROJECTS, projects, [section])
+
+
+def verdicts_report(verdicts: Sequence[SessionVerdict], project: Project) -> Report:
+    """Returns the verdicts of a project, the latest first."""
+    count = Section(prose=[f"{pluralize(len(verdicts), 'verdict')}."])
+    return _list(
+        f"Verdicts of {project.name}",
+        "verdicts",
+        VERDICTS,
+        verdicts,
+        [verdicts_section("", verdicts, with_names=True), count],
+        project=project.name,
     )
-    return Report(
-        command=COMMAND,
-        title="Projects",
-        sections=[Section(table=table)],
-        data={"projects": [dict(zip(PROJECTS, row, strict=True)) for row in rows]},
-        header=PROJECTS,
-        rows=rows,
+
+
+Tried = tuple[Commit, Attempt]
+
+ATTEMPTS: tuple[Field[Tried], ...] = (
+    commit_field("commit", "Commit", lambda row: row[0].sha),
+    Field("date", "Date", LABEL, lambda row: date_text(row[0].time)),
+    Field("state", "State", NAME, lambda row: row[1].outcome.value),
+    Field("cases", "Cases", NUMBER, lambda row: row[1].cases, lambda row: str(row[1].cases or "")),
+    Field("subject", "Subject", TEXT, lambda row: row[0].subject),
+    Field("why", "Why", TEXT, lambda row: row[1].why, is_optional=True),
+)
+
+
+def attempts_report(
+    commits: Sequence[Commit], attempts: Mapping[str, Attempt], project: str
+) -> Report:
+    """Returns the report of `history run`, a row for each commit, the oldest first; attempts are by
+    the commit's id."""
+    listed = [(commit, attempts[commit.sha]) for commit in commits]
+    counts = Counter(attempt.outcome.value for _, attempt in listed)
+    found = ", ".join(f"{count} {state}" for state, count in counts.items())
+    closing = f"{pluralize(len(listed), 'commit')}: {found}"
+    section = Section(table=table_of(ATTEMPTS, listed), below=[closing])
+    title = f"Commits of {project}"
+    return _list(
+        title, "commits", ATTEMPTS, listed, [section], command="history run", project=project
     )

@@ -1,39 +1,203 @@
-"""Series run by run, as a report."""
+"""Series run by run, as a report; and what other reports have of them: dates, changes, figures and
+verdicts in a few words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any, NamedTuple, TypeVar
 
 from opperf.formats.figures import number_or_null
-from opperf.history.events import Event, StateOf
-from opperf.history.model import Failure, Project, StoredEnvironment
-from opperf.history.reports.verdicts import (
-    change_text,
-    commit_date,
-    data_of,
-    date_text,
-    figure_at,
-    verdicts_section,
-)
+from opperf.history.events import Event, Kind, StateOf
+from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun
 from opperf.history.timelines import History, Timeline
-from opperf.history.verdicts import NOTHING, Evidence
-from opperf.reports.model import Report, Section, Table, figures, numbers, texts, words
+from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
+from opperf.reports.fields import (
+    LABEL,
+    NAME,
+    NUMBER,
+    TEXT,
+    WORD,
+    Field,
+    figure,
+    objects_of,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Cell, Report, Section
 from opperf.repository import sha_text
+from opperf.results.units import Figure, choose_unit, format_figure
 
-COMMAND = "history show"
+Item = TypeVar("Item")
 
-COLUMNS = (
-    *("series", "operator", "inputs", "metric", "environment", "run", "commit", "date", "branch"),
-    *("dirty", "median", "low", "high", "unit"),
+
+def date_text(seconds: float) -> str:
+    """Returns a time as its date in UTC; empty if it is unknown."""
+    if math.isnan(seconds):
+        return ""
+    return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
+
+
+def figure_at(timeline: Timeline, place: int) -> Figure:
+    """Returns a figure of a timeline, with its half-width if that is known."""
+    median, low, high = (
+        float(column[place]) for column in (timeline.median, timeline.low, timeline.high)
+    )
+    width = max(high - median, median - low)
+    return Figure(median, width if math.isfinite(width) else None)
+
+
+def figure_with_unit(figure: Figure, unit: str) -> str:
+    """Returns a figure in the unit that suits it, with that."""
+    chosen = choose_unit(unit, [figure])
+    text = format_figure(figure, chosen)
+    return " ".join(filter(None, (text.value, chosen.name, text.share)))
+
+
+def percent(ratio: float) -> str:
+    """Returns a ratio as a change: `+5.0 %`."""
+    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else ""
+
+
+def change_text(event: Event) -> str:
+    """Returns what an event is, in a few words: `+5.0 %`; of a series without figures `fails`."""
+    return event.method if event.kind is Kind.STOPPED else percent(event.ratio)
+
+
+def stop_text(event: Event) -> str:
+    """Returns since when a series has no figures: `fails since 0123456789`."""
+    return f"{event.method} since {sha_text(event.first_bad)}"
+
+
+def commit_field(key: str, title: str, read: Callable[[Any], str]) -> Field[Any]:
+    """Returns the field of a commit's id, of which tables have the beginning."""
+    return Field(key, title, LABEL, read, lambda row: sha_text(read(row)))
+
+
+def dirty(row: Any) -> str:
+    """Returns a word on a row's run of a tree with uncommitted changes; empty of others."""
+    return "dirty" if row.run.is_dirty else ""
+
+
+def untitled(fields: Iterable[Field[Item]], keys: Collection[str]) -> list[Field[Item]]:
+    """Returns fields, of which tables omit some."""
+    return [replace(field, title=None) if field.key in keys else field for field in fields]
+
+
+def alike(keys: Iterable[str], key: str) -> set[str]:
+    """Returns a field that tables omit as all rows have it alike; nothing where they differ."""
+    return {key} if len({*keys} - {""}) <= 1 else set()
+
+
+def _measured(verdict: SessionVerdict) -> str:
+    return date_text(verdict.started)
+
+
+VERDICTS: tuple[Field[SessionVerdict], ...] = (
+    Field("operator", "Operator", NAME, lambda one: one.name),
+    Field("metric", "Metric", LABEL, lambda one: one.key.metric),
+    Field(
+        "verdict",
+        "Verdict",
+        LABEL,
+        lambda one: one.verdict.value,
+        lambda one: Cell(one.verdict.value, one.tone),
+    ),
+    Field(
+        "ratio", "B/A", NUMBER, lambda one: number_or_null(one.ratio), lambda one: one.ratio_text
+    ),
+    Field("low", None, NUMBER, lambda one: number_or_null(one.low)),
+    Field("high", None, NUMBER, lambda one: number_or_null(one.high)),
+    Field("", "90 % interval", NUMBER, lambda one: one.interval),
+    Field("blocks", "Blocks", NUMBER, lambda one: one.blocks),
+    commit_field("a", "A", lambda one: one.a.sha),
+    commit_field("b", "B", lambda one: one.b.sha),
+    Field(
+        "started", "Measured", LABEL, lambda one: one.started, lambda one: date_text(one.started)
+    ),
+    Field("session", "Session", LABEL, lambda one: one.session),
+    Field("environment", "Environment", WORD, lambda one: one.key.environment),
+    Field("all_threads", None, LABEL, lambda one: one.all_threads),
+    Field("id", None, LABEL, lambda one: one.key.case),
+    Field("inputs", "Inputs", TEXT, lambda one: one.inputs),
 )
 
 
-class ShownEvent(NamedTuple):
-    """An event with the states that it had."""
+def latest_verdict(read: Any) -> tuple[Field[Any], ...]:
+    """Returns the fields of the latest verdict on a row, which `read` returns of it; None without
+    one."""
 
-    event: Event
-    states: Sequence[StateOf]
+    def of(name: str) -> Any:
+        return lambda row: number_or_null(getattr(read(row), name)) if read(row) else None
+
+    return (
+        Field(
+            "verdict",
+            "Verdict, B/A",
+            WORD,
+            lambda row: read(row).verdict.value if read(row) else "",
+            lambda row: Cell(read(row).text, read(row).tone) if read(row) else "",
+            is_optional=True,
+        ),
+        *(Field(f"verdict_{name}", None, NUMBER, of(name)) for name in ("ratio", "low", "high")),
+    )
+
+
+def verdicts_section(
+    title: str, verdicts: Sequence[SessionVerdict], with_names: bool = False
+) -> Section:
+    """Returns a table of verdicts, empty without one. Those of one series need no names."""
+    if not verdicts:
+        return Section()
+    fields = untitled(VERDICTS, alike((one.key.environment for one in verdicts), "environment"))
+    if not with_names:
+        fields = [field for field in fields if field.title not in ("Operator", "Metric", "Inputs")]
+    return Section(title=title, table=table_of(fields, verdicts))
+
+
+class ShownFigure(NamedTuple):
+    """A figure of a series, with its run."""
+
+    line: Timeline
+    place: int
+    run: StoredRun
+
+    @property
+    def change(self) -> str:
+        """The change from the figure before."""
+        before = float(self.line.median[self.place - 1]) if self.place else 0.0
+        return percent(float(self.line.median[self.place]) / before) if before else ""
+
+
+def _fields(unit: str) -> tuple[Field[ShownFigure], ...]:
+    return (
+        Field("series", None, NUMBER, lambda one: one.line.id),
+        Field("operator", None, NAME, lambda one: one.line.facts.name),
+        Field("inputs", None, TEXT, lambda one: one.line.facts.inputs),
+        Field("metric", None, LABEL, lambda one: one.line.key.metric),
+        Field("environment", None, WORD, lambda one: one.line.key.environment),
+        Field("run", None, NAME, lambda one: one.run.identity),
+        commit_field("commit", "Commit", lambda one: one.run.commit.sha),
+        Field("date", "Date", LABEL, lambda one: date_text(one.run.time)),
+        Field("branch", "Branch", WORD, lambda one: one.run.branch),
+        Field("dirty", "Tree", WORD, lambda one: one.run.is_dirty, dirty, is_optional=True),
+        Field("median", "Median", figure(unit), lambda one: figure_at(one.line, one.place)),
+        Field("low", None, NUMBER, lambda one: number_or_null(float(one.line.low[one.place]))),
+        Field("high", None, NUMBER, lambda one: number_or_null(float(one.line.high[one.place]))),
+        Field("unit", None, LABEL, lambda one: one.line.facts.unit),
+        Field("", "Change", NUMBER, lambda one: one.change),
+        Field("", "Subject", TEXT, lambda one: one.run.commit.subject),
+    )
+
+
+STATES: tuple[Field[StateOf], ...] = (
+    Field("state", "State", LABEL, lambda one: one.state.value),
+    Field("time", "Since", LABEL, lambda one: one.time, lambda one: date_text(one.time)),
+    Field("who", "By", TEXT, lambda one: one.who),
+    Field("why", "Why", TEXT, lambda one: one.why),
+)
 
 
 def show_report(
@@ -42,26 +206,26 @@ def show_report(
     environments: Mapping[str, StoredEnvironment],
     failures: Iterable[Failure] = (),
     evidence: Evidence = NOTHING,
-    shown: ShownEvent | None = None,
+    event: Event | None = None,
+    states: Sequence[StateOf] = (),
 ) -> Report:
     """Returns every figure of some series, and the verdicts on them; of a case that failed since,
     with its reason; of an event with its states, and the verdicts on that alone."""
     verdicts = {
-        line.id: list(evidence.of_key(line.key))
-        if shown is None
-        else evidence.touching(shown.event)
+        line.id: list(evidence.of_key(line.key) if event is None else evidence.touching(event))
         for line in history.timelines
     }
-    rows = [row for line in history.timelines for row in _rows(history, line)]
+    shown = [figure for line in history.timelines for figure in _figures(history, line)]
     at = {run.id: run.commit.short for run in history.runs}
     failed = [
         f"{at[line.run]}: {line.status}: {line.reason}" for line in failures if line.run in at
     ]
+    header, rows = rows_of(_fields(""), shown)
     return Report(
-        command=COMMAND,
+        command="history show",
         title=f"Series of {project.name}",
         sections=[
-            *([_event_section(shown)] if shown is not None else []),
+            *([_event_section(event, states)] if event is not None else []),
             *(
                 section
                 for line in history.timelines
@@ -74,94 +238,54 @@ def show_report(
         ],
         data={
             "project": project.name,
-            "figures": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+            "figures": objects_of(_fields(""), shown),
             "verdicts": {
-                line.id: [data_of(verdict) for verdict in verdicts[line.id]]
-                for line in history.timelines
-                if verdicts[line.id]
+                number: objects_of(VERDICTS, found) for number, found in verdicts.items() if found
             },
-            **({} if shown is None else {"event": _event_data(shown)}),
+            **({} if event is None else {"event": _event_data(event, states)}),
             "commands": {
                 line.id: line.facts.command for line in history.timelines if line.facts.command
             },
         },
-        header=COLUMNS,
+        header=header,
         rows=rows,
     )
 
 
-def _event_data(shown: ShownEvent) -> dict[str, Any]:
-    event = shown.event
+def _event_data(event: Event, states: Sequence[StateOf]) -> dict[str, Any]:
+    texts = ("method", "last_good", "first_bad", "kind", "state")
     return {
         "event": event.id,
-        "kind": event.kind.value,
-        "method": event.method,
-        "state": event.state.value,
-        "last_good": event.last_good,
-        "first_bad": event.first_bad,
-        **{name: number_or_null(getattr(event, name)) for name in ("ratio", "low", "high")},
-        "states": list(shown.states),
+        **{name: getattr(event, name) for name in (*texts, "ratio", "low", "high")},
+        "states": states,
     }
 
 
-def _event_section(shown: ShownEvent) -> Section:
-    event, states = shown.event, shown.states
+def _event_section(event: Event, states: Sequence[StateOf]) -> Section:
     return Section(
         title=f"Event {event.id}: {event.state.value}",
         prose=[
             f"{change_text(event)} at {sha_text(event.first_bad)}, after "
             f"{sha_text(event.last_good)}."
         ],
-        table=Table(
-            (
-                words("State", [state.state.value for state in states], is_whole=True),
-                words("Since", [date_text(state.time) for state in states], is_whole=True),
-                texts("By", [state.who for state in states]),
-                texts("Why", [state.why for state in states]),
-            )
-        ),
+        table=table_of(STATES, states),
     )
 
 
-def _rows(history: History, line: Timeline) -> Iterator[tuple[object, ...]]:
-    for place, number in enumerate(line.run.tolist()):
-        run = history.runs[number]
-        low, high = float(line.low[place]), float(line.high[place])
-        yield (
-            *(line.id, line.facts.name, line.facts.inputs, line.key.metric, line.key.environment),
-            *(run.identity, run.commit.sha, commit_date(run.commit, run.started), run.branch),
-            *(run.is_dirty, float(line.median[place])),
-            *(value if value == value else None for value in (low, high)),
-            line.facts.unit,
-        )
+def _figures(history: History, line: Timeline) -> Iterator[ShownFigure]:
+    for place, run in enumerate(line.run.tolist()):
+        yield ShownFigure(line, place, history.runs[run])
 
 
 def _section(
     history: History, line: Timeline, environments: Mapping[str, StoredEnvironment]
 ) -> Section:
-    runs = [history.runs[number] for number in line.run.tolist()]
-    values = [figure_at(line, place) for place in range(len(runs))]
-    changes = [
-        f"{100 * (after.value / before.value - 1):+.1f} %" if before.value else ""
-        for before, after in zip(values, values[1:], strict=False)
-    ]
-    table = Table(
-        (
-            words("Commit", [run.commit.short for run in runs], is_whole=True),
-            words("Date", [commit_date(run.commit, run.started) for run in runs], is_whole=True),
-            words("Branch", [run.branch + (", dirty" if run.is_dirty else "") for run in runs]),
-            figures("Median", values, line.facts.unit),
-            numbers("Change", ["", *changes]),
-            texts("Subject", [run.commit.subject for run in runs]),
-        )
-    )
-    inputs = f" ({line.facts.inputs})" if line.facts.inputs else ""
     known = environments.get(line.key.environment)
     machine = known.label if known and known.label else line.key.environment
     settings = f"; {line.facts.settings}" if line.facts.settings else ""
     return Section(
-        title=f"#{line.id} {line.facts.name}{inputs}: {line.key.metric}",
+        title=f"#{line.id} {line.title}",
         prose=[f"On {machine}{settings}."],
-        table=table,
+        table=table_of(_fields(line.facts.unit), _figures(history, line)),
         commands=[("Measures it again", line.facts.command)] if line.facts.command else [],
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opperf.history.events import Event as Change
     from opperf.history.events import State, Update
     from opperf.history.model import Project, StoredRun
-    from opperf.history.reports.checked import Row
+    from opperf.history.reports.checked import CheckedEvent
     from opperf.history.store.opening import Store
     from opperf.reports.model import Report
 
@@ -40,7 +40,7 @@ class Checked(NamedTuple):
     report: Report
     new: list[int]
     """Numbers of the changes that this check found."""
-    losses: list[Row]
+    losses: list[CheckedEvent]
     """Those that are open."""
 
 
@@ -231,7 +231,7 @@ class BlessRequest(Request, frozen=True, kw_only=True):
             raise UsageError("--why: write a reason")
         with self.of.opened() as (store, project):
             from opperf.comparison.project_file import Blessing, find_project_file
-            from opperf.history.blessing import add_blessing, default_file
+            from opperf.history.checking import add_blessing, default_file
             from opperf.history.events import State
             from opperf.history.store.events import find_event, set_state
             from opperf.history.store.opening import StoreError

@@ -150,7 +150,7 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
         is shown. Raises `OpperfError` for a wrong request, and for what is wrong whichever commit
         is measured."""
         # Help and completion do without the imports.
-        from opperf.history.reports.attempts import attempts_report
+        from opperf.history.reports.listing import attempts_report
         from opperf.requests.history.one_commit import OneCommit, Place
 
         self.check_outputs()

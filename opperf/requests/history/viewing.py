@@ -70,7 +70,7 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
         return runs_report(runs, project, count_figures(store, [run.id for run in runs]))
 
     def _verdicts(self, store: Opened, project: Project) -> Report:
-        from opperf.history.reports.verdicts import verdicts_report
+        from opperf.history.reports.listing import verdicts_report
         from opperf.history.store.reading import read_series, read_verdicts
         from opperf.history.verdicts import latest_first
 
@@ -118,12 +118,13 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
             raise UsageError("name an operator or a series, e.g. opperf history show '#12'")
         self.check_outputs()
         with self.of.opened() as (store, project):
-            from opperf.history.reports.showing import ShownEvent, show_report
+            from opperf.history.reports.showing import show_report
             from opperf.history.store import reading
             from opperf.history.store.events import find_event, read_evidence, read_states
             from opperf.history.timelines import read_history
 
-            chosen, branch, shown = self.chosen, self.branch, None
+            chosen, branch = self.chosen, self.branch
+            event, states = None, []
             if self.event is not None:
                 found = find_event(store, project, self.event)
                 if found.series is None:
@@ -131,7 +132,7 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
                         f"event {self.event} is of a machine, and of no series; opperf history "
                         f"list --environment {found.environment} lists those"
                     )
-                shown = ShownEvent(found, read_states(store, project)[found.id])
+                event, states = found, read_states(store, project)[found.id]
                 chosen = msgspec.structs.replace(chosen, names=(f"{NUMBER}{found.series}",))
                 branch = branch or found.branch
             series = reading.read_series(store, project)
@@ -150,7 +151,8 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
                     if found.series in failed
                 ],
                 read_evidence(store, project),
-                shown,
+                event,
+                states,
             )
 
 

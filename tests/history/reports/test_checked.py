@@ -44,7 +44,7 @@ def report(tmp_path_factory):
     ]
     checked = Checked([], [], [], [], notes, {sha(1): 1}, [], "")
     lines = {line.id: line for line in history.timelines}
-    rows = rows_of(events, lines, [], NOTHING, machines)
+    rows = rows_of(events, lines, [], NOTHING, machines, {})
     return check_report(rows, checked, history, project, "main", machines)
 
 
