@@ -61,7 +61,6 @@ class CheckedEvent(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Of its series; of several that stopped together the first."""
         return self.line.key.metric if self.line else ""
 
     @property
