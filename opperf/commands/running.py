@@ -10,7 +10,6 @@ from pathlib import Path
 
 from opperf.errors import FOUND, INTERRUPTED
 from opperf.execution.progress import make_progress
-from opperf.experiments.repeating import command_of_case
 from opperf.model import Run, Status
 from opperf.reports import replays
 from opperf.reports.formats import REPORT, TEXT, formats_of
@@ -27,6 +26,7 @@ from opperf.results.kept import display, wrapped_profiles_of
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from opperf.results.runfile import encode_line, lines_of
+from opperf.results.settings import command_of_case
 from opperf.results.text import terminal_width
 from opperf.results.verifications import is_failed
 

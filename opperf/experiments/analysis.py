@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.experiments.measured import failure_of
-from opperf.experiments.records import ModelRecord, is_number
-from opperf.experiments.runner_csv import numbered_rows
+from opperf.formats.measured_models import failure_of
+from opperf.formats.model_records import ModelRecord, is_number
+from opperf.formats.pytorch_runner import numbered_rows
 from opperf.results.columns import rows_text
 
 FAILED = (

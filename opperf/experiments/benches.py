@@ -15,7 +15,6 @@ from opperf.execution.case_source import Asked, CaseSource, Planned, plan_source
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.planning import RegistrySource
 from opperf.experiments.planning import Models
-from opperf.experiments.repeating import PROFILER
 from opperf.experiments.selection import Matrix
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus
@@ -32,6 +31,7 @@ from opperf.model import (
 from opperf.model.base import digest
 from opperf.programs.launching import process_count
 from opperf.reading import read_text
+from opperf.results.settings import PROFILER
 from opperf.sources.base import open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opperf.errors import UsageError, suggest, unknown
-from opperf.experiments.records import TITLES
+from opperf.formats.model_records import TESTS, TITLES
 from opperf.matching import BoundedPattern
 from opperf.model import DECLARED, Struct
 from opperf.models.packages import TIERS
@@ -23,7 +23,7 @@ from opperf.sources.models import Candidate, ModelWord
 from opperf.sources.varying import Axes, check_combinations
 
 if TYPE_CHECKING:
-    from opperf.experiments.measured import ModelResult
+    from opperf.formats.measured_models import ModelResult
 
 NOTHING = r"(?!)"
 """A pattern that no name matches."""
@@ -52,9 +52,6 @@ def joined(patterns: Iterable[str], option: str) -> BoundedPattern | None:
             ) from error
     return BoundedPattern(re.compile("|".join(listed), re.IGNORECASE)) if listed else None
 
-
-TESTS = {"inference": "eval", "training": "train"}
-"""Names of the option, and what records have."""
 
 USUAL = "v100"
 """The accelerator of several, where none is named: PyTorch/XLA's default."""

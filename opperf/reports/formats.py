@@ -181,7 +181,7 @@ BUILT_IN = (
         "xla",
         ".jsonl",
         "lines like those of PyTorch/XLA's benchmarks of models",
-        run="opperf.experiments.files:xla_text",
+        run="opperf.formats.xla:xla_text",
         by_extension=False,
     ),
     *(

@@ -10,7 +10,6 @@ import msgspec
 
 from opperf.declared import PackageOptions
 from opperf.errors import UsageError
-from opperf.experiments.repeating import PROFILER
 from opperf.experiments.selection import Matrix
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
@@ -36,6 +35,7 @@ from opperf.requests.resuming import named_output
 from opperf.requests.selecting import split_sources
 from opperf.requests.settings import SettingFields
 from opperf.requests.xla_runner import RunnerOptions
+from opperf.results.settings import PROFILER
 from opperf.sources.base import check_own_settings, open_files
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.selecting import Selection

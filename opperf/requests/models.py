@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
-from opperf.experiments.records import DEFAULT
 from opperf.experiments.selection import (
     Selection,
     check_backends,
@@ -18,6 +17,7 @@ from opperf.experiments.selection import (
     why_nothing,
 )
 from opperf.extras import check_extras
+from opperf.formats.model_records import DEFAULT
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument
@@ -26,7 +26,7 @@ from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 
 if TYPE_CHECKING:
-    from opperf.experiments.measured import ModelResult
+    from opperf.formats.measured_models import ModelResult
     from opperf.reports.model import Report
 
 YEAR_10000_S = 253402300800
@@ -104,7 +104,8 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         """Writes the report. Raises `OpperfError`."""
         # Help and completion do without the imports.
         from opperf.experiments import analysis
-        from opperf.experiments.files import read_bytes, read_folder
+        from opperf.formats.documents import read_bytes
+        from opperf.formats.model_files import read_folder
 
         folder, hide = self.folder, self.hide_errors
         report = folder / f"{REPORT}.{self.output_format}"
@@ -288,9 +289,9 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         the latest ones. Raises `OpperfError`, also for an output that could not be written."""
         # Help and completion do without the imports.
         from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
-        from opperf.experiments.files import read_records
-        from opperf.experiments.runner_csv import runner_csv_text
-        from opperf.experiments.xla_lines import line_of
+        from opperf.formats.model_files import read_records
+        from opperf.formats.pytorch_runner import runner_csv_text
+        from opperf.formats.xla import line_of
 
         check_output(self.output_file, self.overwrite, self.files)
         format = self._format()

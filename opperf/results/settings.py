@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -12,9 +13,11 @@ from opperf.model import (
     DEFAULTS,
     Case,
     DType,
+    Interpreter,
     ModelTarget,
     ScriptTarget,
     TensorSpec,
+    display_argument,
     display_arguments,
     identity_of,
 )
@@ -127,3 +130,50 @@ def needed_settings(settings: SettingValues, devices: Sequence[str]) -> dict[str
 def option_words(settings: SettingValues) -> list[str]:
     """Returns the words of a command line that set these settings."""
     return [word for name, value in settings.items() for word in DECLARED[name].arguments(value)]
+
+
+PROFILER = "python"
+"""The profiler of experiments where none is named: a step is what a user waits for."""
+
+CHOSEN = ("max_time_s", "python", "profiler")
+"""Settings that the plan may choose, or whose text is another than the value."""
+
+
+def command_of_case(
+    case: Case, interpreters: Iterable[Interpreter] = (), words: Sequence[str] = ()
+) -> str:
+    """Returns the command that measures a case alone. `words` are those of a run's command, for a
+    case that has no name of its own."""
+    target, settings = case.target, case.settings
+    named = word_of(target) if isinstance(target, ModelTarget) else case.pattern
+    found = ["opperf", "experiment", *([named] if named else words)]
+    found += ["--framework", target.framework]
+    if isinstance(target, ModelTarget):
+        if target.size != "default":
+            found += ["--size", target.size]
+        if target.batch_size is not None:
+            found += ["--batch-size", str(target.batch_size)]
+        if target.folder:
+            found += [f"--{target.suite}", target.folder]
+    changed = {
+        name: value
+        for name in DECLARED
+        if name not in CHOSEN and (value := getattr(settings, name)) != DEFAULTS[name]
+    }
+    found += option_words(changed)
+    if settings.profiler != PROFILER:
+        found += [DECLARED["profiler"].option, settings.profiler]
+    for interpreter in interpreters:
+        if interpreter.label == settings.python and interpreter.framework in ("", target.framework):
+            found += interpreter.words
+    return shlex.join([*found, "--id", case.id])
+
+
+def word_of(target: ModelTarget) -> str:
+    """Returns the word that names a model in a command."""
+    if target.suite:
+        return f"{target.suite}:{target.name}"
+    place = f"{target.file}:{target.name}" if target.file else target.name
+    shown = {name: display_argument(value) for name, value in target.arguments.items()}
+    given = [f"{v!r}" if name.isdecimal() else f"{name}={v!r}" for name, v in shown.items()]
+    return f"{place}({', '.join(given)})" if given else place

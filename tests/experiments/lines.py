@@ -2,7 +2,7 @@
 
 import json
 
-from opperf.experiments.xla_lines import record_of
+from opperf.formats.xla import record_of
 
 BACKENDS = {
     "eager": (None, None),

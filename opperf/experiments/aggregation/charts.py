@@ -17,7 +17,7 @@ from opperf.experiments.aggregation.tables import (
     latest_of,
     time_text,
 )
-from opperf.experiments.records import Estimate, title_of
+from opperf.formats.model_records import Estimate, title_of
 from opperf.results.plots.images import PALETTE, SHAPES, styled
 
 PIXELS = 100

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from opperf.comparison.statistics import weights
 from opperf.errors import FOUND, OpperfError
-from opperf.experiments.measured import ModelResult, is_wrong
-from opperf.experiments.records import Estimate
+from opperf.formats.measured_models import ModelResult, is_wrong
+from opperf.formats.model_records import Estimate
 from opperf.plurals import pluralize
 
 PERCENTILES = (95, 50, 5)

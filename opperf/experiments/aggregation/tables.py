@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import NamedTuple
 
 from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
-from opperf.experiments.records import Estimate, title_of
+from opperf.formats.model_records import Estimate, title_of
 from opperf.reports.model import Report, Section, names, numbers
 from opperf.reports.model import Table as ReportTable
 from opperf.results.columns import rows_text

@@ -13,7 +13,7 @@ from opperf.experiments.aggregation.outcomes import (
     report_of,
     week_of,
 )
-from opperf.experiments.repeating import command_of
+from opperf.formats.xla import command_of
 from opperf.reports.markdown import write_markdown
 from opperf.reports.pages.page import write_page
 from opperf.reports.text import write_text

@@ -17,7 +17,7 @@ from opperf.experiments.aggregation.speedups import (
     ratio,
 )
 from opperf.experiments.aggregation.tables import TABLES, Comparison, csv_text, grid_text
-from opperf.experiments.records import Estimate, estimate
+from opperf.formats.model_records import Estimate, estimate
 from tests.experiments.lines import DAY, MONDAY, record
 
 BOTH = ("inductor", "openxla+dynamo")

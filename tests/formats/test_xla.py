@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from opperf.errors import RunFileError
-from opperf.experiments.files import XLA, read_file, read_records
-from opperf.experiments.xla_lines import line_of, read_lines, record_of
+from opperf.formats.model_files import XLA, read_file, read_records
+from opperf.formats.xla import line_of, read_lines, record_of
 from tests.experiments.lines import record, value, write
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.experiments.aggregation.outcomes import Outcome, outcome_of
-from opperf.experiments.files import read_records
-from opperf.experiments.runner_csv import COLUMNS, runner_csv_text
+from opperf.formats.model_files import read_records
+from opperf.formats.pytorch_runner import COLUMNS, runner_csv_text
 from tests.experiments.lines import record, value, write
 
 NAME = "inductor_huggingface_amp_training_cuda_performance.csv"

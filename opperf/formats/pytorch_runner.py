@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.experiments.measured import ModelResult, is_wrong
-from opperf.experiments.records import ModelRecord, is_number
-from opperf.experiments.selection import TESTS
+from opperf.formats.measured_models import ModelResult, is_wrong
+from opperf.formats.model_records import TESTS, ModelRecord, is_number
 from opperf.results.columns import rows_text
 
 COLUMNS = (

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -15,7 +17,9 @@ import msgspec
 
 from opperf.decoding import EqualKeysError, are_distinct, read_json
 from opperf.errors import RunFileError
-from opperf.experiments.records import LARGEST, ModelRecord
+from opperf.formats.measured_models import models_of
+from opperf.formats.model_records import LARGEST, ModelRecord
+from opperf.model import Run
 
 TEXT, NUMBER, INTEGER = (str,), (int, float), (int,)
 
@@ -284,3 +288,42 @@ def line_of(record: ModelRecord) -> str:
 
 ALWAYS = ("repeat", "iterations_per_run", "metrics", "outputs_file", "timestamp")
 """Keys of a record that tools look up without a default."""
+
+
+def xla_text(run: Run, columns: Sequence[str] = ()) -> str:
+    """Returns a run as the JSON lines of PyTorch/XLA's benchmarks."""
+    lines = (line_of(found.record) for found in models_of(run, Path("results.jsonl")))
+    return "".join(f"{line}\n" for line in lines)
+
+
+RUNNER = "python xla/benchmarks/experiment_runner.py"
+"""PyTorch/XLA's, from the folder that holds its checkout, as its documentation has it."""
+
+OUTPUT = ("--no-resume", "--output-basename", "repeated.jsonl")
+"""The runner omits what its file has, also what failed, and --no-resume deletes the file: thus
+another one."""
+
+
+def command_of(record: ModelRecord) -> str:
+    """Returns the command: the record's own, or that of PyTorch/XLA's runner."""
+    if record.command is not None:
+        return record.command
+    options = [
+        ("--suite-name", record.suite_name or None),
+        ("--filter", f"^{re.escape(record.model_name)}$"),
+        ("--accelerator", record.accelerator or None),
+        ("--xla", record.xla or "None"),
+        ("--dynamo", record.dynamo or "None"),
+        ("--torch-xla2", record.torch_xla2),
+        ("--test", record.test),
+        ("--batch-size", record.batch_size),
+        ("--repeat", record.repeat),
+        ("--iterations-per-run", record.iterations_per_run),
+    ]
+    words = [f"{name}={value}" for name, value in options if value is not None]
+    flags = record.xla_flags
+    if flags:
+        words += [f"--xla-flags={flag}" for flag in ([flags] if isinstance(flags, str) else flags)]
+    if record.enable_functionalization:
+        words.append("--enable-functionalization")
+    return f"{RUNNER} {shlex.join([*words, *OUTPUT])}"

@@ -10,22 +10,15 @@ from msgspec.structs import replace
 
 from opperf import reading
 from opperf.errors import RunFileError, UsageError
-from opperf.experiments.measured import ModelResult, models_of
-from opperf.experiments.records import ModelRecord
-from opperf.experiments.runner_csv import is_runner_csv, read_rows
-from opperf.experiments.xla_lines import line_of, read_lines
+from opperf.formats.documents import read_bytes
+from opperf.formats.measured_models import ModelResult, models_of
+from opperf.formats.model_records import ModelRecord
+from opperf.formats.pytorch_runner import is_runner_csv, read_rows
+from opperf.formats.xla import read_lines
 from opperf.frameworks import pause_garbage_collection
-from opperf.model import Run
 from opperf.plurals import pluralize
 from opperf.results.output import reason
 from opperf.results.runfile import is_run_file, read_run
-
-
-def xla_text(run: Run, columns: Sequence[str] = ()) -> str:
-    """Returns a run as the JSON lines of PyTorch/XLA's benchmarks."""
-    lines = (line_of(found.record) for found in models_of(run, Path("results.jsonl")))
-    return "".join(f"{line}\n" for line in lines)
-
 
 MOST_WARNINGS = 3
 """Most warnings about lines of one file: a file of another form has one for each line."""
@@ -59,14 +52,6 @@ def _read_all(
             )
         records += _dated(path, read_file(path, form, warnings), timestamp, warnings)
     return records
-
-
-def read_bytes(path: Path) -> bytes:
-    """Returns the content of a file. Raises `RunFileError` if it cannot be read."""
-    try:
-        return reading.read_bytes(path, reading.READ_WHOLE)
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
 
 
 def _lines_of(path: Path) -> Iterator[bytes]:

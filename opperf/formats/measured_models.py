@@ -10,8 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opperf.experiments.records import INCOMPATIBLE, Estimate, ModelRecord, estimate
-from opperf.experiments.repeating import command_of_case
+from opperf.formats.model_records import INCOMPATIBLE, Estimate, ModelRecord, estimate
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.program_metrics import STEP
@@ -28,6 +27,7 @@ from opperf.model import (
 )
 from opperf.model.metrics import WRONG
 from opperf.results.figures import CaseFigures, Measurement, case_figures
+from opperf.results.settings import command_of_case
 
 NS_PER_S = 1e9
 

@@ -8,10 +8,10 @@ import pytest
 
 from opperf.experiments.aggregation.speedups import interval
 from opperf.experiments.analysis import statistics_of
-from opperf.experiments.files import read_records, xla_text
-from opperf.experiments.measured import models_of
-from opperf.experiments.records import Estimate
-from opperf.experiments.xla_lines import record_of
+from opperf.formats.measured_models import models_of
+from opperf.formats.model_files import read_records
+from opperf.formats.model_records import Estimate
+from opperf.formats.xla import record_of, xla_text
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, ModelTarget, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.writing import runfile_text

@@ -17,6 +17,9 @@ TITLES = {
 }
 """Those of PyTorch/XLA's benchmarks, by name; others have their own name for title."""
 
+TESTS = {"inference": "eval", "training": "train"}
+"""Words of the runner and of options, and what records have."""
+
 DEFAULT = ("inductor", "openxla+dynamo")
 
 OF_XLA = {"openxla": "openxla+dynamo", None: "openxla+lazytensor"}
