@@ -14,8 +14,7 @@ from opperf.errors import FOUND, OpperfError, OutputError, RunFileError, UsageEr
 from opperf.experiments.aggregation.charts import CHARTS
 from opperf.experiments.aggregation.speedups import BASELINES
 from opperf.experiments.aggregation.tables import TABLES
-from opperf.formats.model_records import TESTS
-from opperf.formats.model_records import METRICS
+from opperf.formats.model_records import METRICS, TESTS
 from opperf.model import Header, Run
 from opperf.reports.writing import write as write_run
 from opperf.requests import models
