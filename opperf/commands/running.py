@@ -28,7 +28,6 @@ from opperf.results.output import STDOUT, Output
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.settings import command_of_case
 from opperf.results.text import terminal_width
-from opperf.results.verifications import is_failed
 
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
@@ -106,7 +105,7 @@ def _print_run(ended: EndedRun, run: Run, request: ResolvedRun, watch: Watch) ->
     if not any(record.status is Status.OK for record in records):
         watch.warn(f"opperf: {nothing_measured(records)}")
         return FOUND
-    return FOUND if request.strict and any(map(is_failed, records)) else 0
+    return FOUND if request.strict and any(record.is_failed for record in records) else 0
 
 
 def _tables(run: Run, request: ResolvedRun, elapsed_s: float) -> Iterator[str]:

@@ -24,7 +24,6 @@ from opperf.repository import Commit
 from opperf.results.figures import CaseFigures, CaseName, Measurement, distinct_names
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
-from opperf.results.verifications import wrong_reason
 
 
 class Remark(NamedTuple):
@@ -181,13 +180,13 @@ def _entries(record: Record, environment: str, command: str) -> Iterator[Entry]:
         "command": command,
     }
     found = CaseFigures(record)
-    if found.reason:
+    if record.why_without_figures:
         # Tools that track times would take a wrong result's for an improvement.
-        status = "wrong" if record.status is Status.OK else record.status.value
+        reason = record.reason if record.status is not Status.OK else record.why_without_figures
         yield Entry(
             SeriesKey(record.id, WHOLE, environment),
             SeriesFacts(**common, unit="", kind=MetricKind.COUNT),
-            Point(status=status, reason=wrong_reason(record) or record.reason),
+            Point(status=record.ended, reason=reason),
         )
         return
     for name, figure in found.compared.items():

@@ -270,6 +270,31 @@ class Record(Outcome, frozen=True, kw_only=True):
     case: Case
     id: str
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether its results were verified, and are wrong: its time is shown, and ranked and
+        compared nowhere."""
+        return self.verification is not None and self.verification.is_wrong
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the case failed, or its results are wrong."""
+        return self.status.is_failure or self.is_wrong
+
+    @property
+    def ended(self) -> str:
+        """How the case ended: its status, or `wrong`."""
+        return "wrong" if self.is_wrong else self.status.value
+
+    @property
+    def why_without_figures(self) -> str:
+        """Why no figure is compared with another: there is none, or the result is wrong; empty
+        where they are."""
+        if self.status is not Status.OK:
+            return f"{self.status.value}: {self.reason}"
+        found = self.verification
+        return f"wrong result: {found.failed}: {found.reason}" if found and found.is_wrong else ""
+
     def note(self, metric: str, *codes: NoteCode) -> Note | None:
         """Returns the first note on a metric with one of these codes, or None."""
         return next(

@@ -12,7 +12,6 @@ from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
 from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
 from opperf.reports.text import WIDTH, render
-from opperf.results import verifications
 from opperf.results.columns import (
     BANDWIDTH,
     MOVED,
@@ -47,6 +46,9 @@ RATIO_TITLE_WIDTH = 24
 
 NAME_WIDTH = 40
 """Characters of a line in a column's title: half the width of a narrow terminal."""
+
+VERIFICATION = "Verification"
+"""Header of a column of codes."""
 
 PLAIN = Unit("", 1.0)
 
@@ -148,9 +150,15 @@ def outlier_table(found: Sequence[Outlier], run: Iterable[Record]) -> Table:
 
 def _verification_columns(records: Sequence[Record]) -> list[Column]:
     """Returns the column of verifications, where they were asked for."""
-    if not verifications.are_verified(records):
+    if not any(record.verification for record in records):
         return []
-    return [words(verifications.TITLE, verifications.cells(records))]
+    return [words(VERIFICATION, map(verification_cell, records))]
+
+
+def verification_cell(record: Record) -> str:
+    """Returns the code of a verification, and of a wrong result which one is."""
+    found = record.verification
+    return "" if found is None else " ".join(filter(None, (found.code.value, found.failed)))
 
 
 def metric_column(column: FigureColumn, records: Sequence[Record]) -> Column:
@@ -164,11 +172,9 @@ def _figures_or_statuses(
     return [
         None
         if record is None
-        else verifications.WRONG
-        if verifications.is_wrong(record)
         else column.read(record)
-        if record.status is Status.OK
-        else record.status.value
+        if record.ended == Status.OK.value
+        else record.ended
         for record in records
     ]
 

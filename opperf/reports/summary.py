@@ -9,17 +9,27 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.instruments.times import FORWARD
-from opperf.model import PASSES, REMOVED, Note, NoteCode, Record, Run, Status, Waits
+from opperf.model import (
+    PASSES,
+    REMOVED,
+    Note,
+    NoteCode,
+    Record,
+    Run,
+    Status,
+    VerificationCode,
+    Waits,
+)
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
 from opperf.reports.model import Table
 from opperf.reports.run_tables import case_columns, metric_column, outlier_table, wrap_all
 from opperf.reports.text import render
-from opperf.results import outliers, units, verifications
+from opperf.results import outliers, units
 from opperf.results.columns import FigureColumn, column_of, count_uncertain
 from opperf.results.figures import CaseFigures, explain_unranked
 from opperf.results.projection import group
-from opperf.results.settings import differing_settings, noun_of
+from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
 
@@ -51,6 +61,33 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
+def verification_sentences(records: Sequence[Record]) -> list[str]:
+    """Returns how many results have each code, and those that are wrong; none where nothing was
+    verified."""
+    found = [record for record in records if record.verification is not None]
+    if not found:
+        return []
+    counts = Counter(record.verification.code for record in found if record.verification)
+    listed = ", ".join(f"{counts[code]} {code.value}" for code in VerificationCode if counts[code])
+    wrong = [record for record in found if record.is_wrong]
+    if not wrong:
+        return [f"{pluralize(len(found), 'result')} verified: {listed}"]
+    settings = ("mode", *differing_settings(record.case for record in wrong))
+    named = [_named(record, dict.fromkeys(settings)) for record in wrong[:EXAMPLES]]
+    more = len(wrong) - len(named)
+    named += [f"and {pluralize(more, 'other')}"] if more > 0 else []
+    verb = "is" if len(wrong) == 1 else "are"
+    of_all = f"{len(wrong)} of {pluralize(len(found), 'result')} {verb} wrong"
+    return [f"{of_all} ({listed}): {'; '.join(named)}"]
+
+
+def _named(record: Record, settings: Iterable[str]) -> str:
+    found = record.verification
+    assert found is not None
+    how = settings_text(record.case, settings)
+    return one_line(f"{record.case.label} in {how}, {found.failed}: {found.reason}", 2 * WIDTH)
+
+
 def nothing_measured(records: Sequence[Record]) -> str:
     """Returns why a run has no measurement."""
     counts = Counter(record.status.value for record in records)
@@ -73,7 +110,7 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
 
 
 def _doubts(records: Sequence[Record]) -> list[str]:
-    sentences = verifications.sentences(records)
+    sentences = verification_sentences(records)
     uncertain, figures = count_uncertain(records)
     if uncertain:
         are = "is" if uncertain == 1 else "are"

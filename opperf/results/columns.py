@@ -32,7 +32,6 @@ from opperf.results.figures import CaseFigures
 from opperf.results.opperf_json import figure_name
 from opperf.results.sweeps import variables_of
 from opperf.results.units import Figure
-from opperf.results.verifications import are_verified
 
 BANDWIDTH = Metric(
     "bandwidth",
@@ -281,7 +280,7 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     if any(record.case.source_id for record in records):
         points.append(("source_id", lambda record: record.case.source_id))
     figures = (column for metric in metrics for column in _columns_of(metric))
-    verified = VERIFICATION if are_verified(records) else ()
+    verified = VERIFICATION if any(record.verification for record in records) else ()
     return (*CASE, *points, *figures, *verified, *END)
 
 

@@ -35,7 +35,6 @@ from opperf.plurals import pluralize
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import FEW, LEAST_SHARE, Figure, unit_of
-from opperf.results.verifications import why_without_figures
 
 UNSOUND = {
     NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
@@ -176,15 +175,10 @@ class CaseFigures(NamedTuple):
         return {name: one for name, one in found.items() if one is not None}
 
     @property
-    def reason(self) -> str:
-        """Why no figure is compared: there is none, or it is of a wrong result; else empty."""
-        return why_without_figures(self.record)
-
-    @property
     def compared(self) -> dict[str, Measurement]:
         """The figures that are compared with others: the time of a wrong result is no base, and no
         improvement."""
-        return {} if self.reason else self.measured
+        return {} if self.record.why_without_figures else self.measured
 
     @property
     def absent(self) -> dict[str, str]:

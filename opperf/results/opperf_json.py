@@ -21,7 +21,6 @@ from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import differing_settings
 from opperf.results.units import device_label, sort_by_operator, unit_of
-from opperf.results.verifications import are_verified
 
 WITH_OWN_KEYS = "mxnet"
 """The framework that has keys of its own."""
@@ -150,7 +149,11 @@ def meanings(records: Iterable[Record]) -> dict[str, str]:
         (OWN_FIGURES if own else {})
         | {key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()}
         | ({PARTS: PARTS_MEANING} if any(record.parts for record in listed) else {})
-        | ({VERIFICATION: VERIFICATION_MEANING} if are_verified(listed) else {})
+        | (
+            {VERIFICATION: VERIFICATION_MEANING}
+            if any(record.verification for record in listed)
+            else {}
+        )
     )
 
 

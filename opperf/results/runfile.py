@@ -44,7 +44,6 @@ from opperf.model import (
 from opperf.reading import first_line
 from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
 from opperf.results.possible import refused_summaries
-from opperf.results.verifications import is_wrong
 
 
 def pool(run: Run) -> Run:
@@ -116,7 +115,7 @@ def merge(first: Record, later: Sequence[Record], each: str = "round") -> Record
         gpu=functools.reduce(GpuState.merge, states) if states else None,
         rounds=first.rounds + len(later),
         processes=tuple(process for record in merged for process in record.processes),
-        verification=next((record.verification for record in merged if is_wrong(record)), None)
+        verification=next((record.verification for record in merged if record.is_wrong), None)
         or first.verification,
     )
 

@@ -28,7 +28,6 @@ from opperf.plurals import pluralize
 from opperf.results.benches import OWN, benches_of, with_environment
 from opperf.results.kept import streams_of
 from opperf.results.runfile import is_run_file, read_visits
-from opperf.results.verifications import why_without_figures
 
 WITH = " + "
 """Between the label of a bench's own environment and what `--with` adds to it."""
@@ -108,7 +107,7 @@ class Attempt:
 
     @property
     def worked(self) -> bool:
-        return not why_without_figures(self.record) and not self.missing
+        return not self.record.why_without_figures and not self.missing
 
     @property
     def reason(self) -> str:
@@ -117,7 +116,7 @@ class Attempt:
             planned = self.missing + len(self.processes)
             return f"{self.missing} of {pluralize(planned, 'process')} missing"
         status, reason = self.record.status.value, self.record.reason
-        return reason if reason.startswith(status) else why_without_figures(self.record)
+        return reason if reason.startswith(status) else self.record.why_without_figures
 
     @property
     def is_program(self) -> bool:

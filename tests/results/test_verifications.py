@@ -8,12 +8,12 @@ from opperf.formats import bencher
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.run_page import markdown_text
-from opperf.reports.run_tables import run_text
+from opperf.reports.run_tables import run_text, verification_cell
 from opperf.reports.summary import summarise as summary_of
+from opperf.reports.summary import verification_sentences
 from opperf.results.columns import csv_text
 from opperf.results.opperf_json import meanings, results_by_operator
 from opperf.results.runfile import merge
-from opperf.results.verifications import cells, sentences
 from tests.recordings import HERE
 from tests.verifications import FAILED, PASSED, verified
 
@@ -40,7 +40,7 @@ ROWS = [record(found=PASSED), record("exp", found=FAILED), record("log")]
 
 
 def test_tables_have_a_column_only_where_it_was_asked_for():
-    assert cells(ROWS) == ["PASS", "FAIL output", ""]
+    assert [*map(verification_cell, ROWS)] == ["PASS", "FAIL output", ""]
     text = run_text(ROWS)
     assert "Verification" in text.splitlines()[0] and "FAIL output" in text
     assert "Verification" not in run_text([record(), record("exp")])
@@ -56,18 +56,18 @@ def test_a_wrong_time_is_no_part_of_a_ratio():
 
 
 def test_the_summary_counts_codes_and_names_what_is_wrong():
-    (sentence,) = sentences(ROWS)
+    (sentence,) = verification_sentences(ROWS)
     assert sentence.startswith(
         "1 of 2 results is wrong (1 PASS, 1 FAIL): exp in mode eager, output"
     )
     assert "its error is 0.01" in sentence
-    assert sentences([record(found=PASSED)]) == ["1 result verified: 1 PASS"]
-    assert sentences([record()]) == []
+    assert verification_sentences([record(found=PASSED)]) == ["1 result verified: 1 PASS"]
+    assert verification_sentences([record()]) == []
     many = [record(f"op{number}", found=FAILED) for number in range(5)]
-    assert sentences(many)[0].endswith("and 2 others")
+    assert verification_sentences(many)[0].endswith("and 2 others")
     assert sentence in summary_of(run(*ROWS), 1.0, 10_000)
     two = [record(mode="compile", found=FAILED, threads=number) for number in (1, 2)]
-    (sentence,) = sentences(two)
+    (sentence,) = verification_sentences(two)
     assert "in mode compile, threads 1, output" in sentence
     assert "in mode compile, threads 2, output" in sentence
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opperf.model import WITHOUT_FIGURE, ProcessLine, Record, Status, Struct
-from opperf.results.verifications import why_without_figures
 
 FATAL = (Status.CRASHED, Status.TIMEOUT)
 """Statuses of a case that has ended its process."""
@@ -75,7 +74,7 @@ class Process:
 
 def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
     """Returns the logarithms of a record's medians, by figure, and why others are missing."""
-    failed = why_without_figures(record)
+    failed = record.why_without_figures
     if failed:
         return {}, failed
     values: dict[str, float] = {}

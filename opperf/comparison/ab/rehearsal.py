@@ -25,7 +25,6 @@ from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
 from opperf.instruments.instrument import FewCalls
 from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
-from opperf.results.verifications import why_without_figures
 from opperf.worker.client import Worker
 
 WARMUP_FACTOR = 1.2
@@ -222,7 +221,7 @@ def _why_excluded(records: Mapping[str, Record]) -> dict[str, str]:
     """Returns the arms that have no time of a pair, each with the reason."""
     reasons = {}
     for arm, record in records.items():
-        why = why_without_figures(record)
+        why = record.why_without_figures
         if not why and not record.summaries.keys() & set(PASSES):
             lost = (f"{name}: {_why_without(record, name)}" for name in record.case.passes)
             why = "; ".join(lost)

@@ -10,7 +10,6 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.slow_calls import CALL_FREEDOM, CALL_SCATTER, NS_PER_S, is_same
 from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.results.units import time_text
-from opperf.results.verifications import why_without_figures
 
 
 def decided_verdicts(session: Session) -> Iterator[CaseVerdict]:
@@ -55,7 +54,7 @@ def missing_figures(session: Session) -> dict[str, str]:
         valued[place.arm] |= process.values.keys()
         for record in process.records:
             group = session.group_of[record.id]
-            why = why_without_figures(record)
+            why = record.why_without_figures
             if why:
                 when = "with all threads: " if place.phase == "coarse" else ""
                 failed[place.arm].setdefault(group, f"{when}{why}")

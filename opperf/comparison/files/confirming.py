@@ -12,8 +12,7 @@ import msgspec
 
 from opperf import frameworks
 from opperf.comparison.compared import ComparedRow, Comparison
-from opperf.comparison.files.entries import Entry
-from opperf.comparison.files.reading import Measured
+from opperf.comparison.files.reading import Entry, Measured
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.comparison.files.entries import Entry
 from opperf.comparison.files.joining import Pair
-from opperf.comparison.files.reading import Measured
+from opperf.comparison.files.reading import Entry, Measured
 from opperf.machine.environment import ABSENT, Difference, notable_differences, position
 from opperf.model import Environment
 from opperf.plurals import pluralize

@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.comparison.files.entries import Entry
-from opperf.comparison.files.reading import Measured
+from opperf.comparison.files.reading import Entry, Measured
 from opperf.comparison.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import PASSES, Operator

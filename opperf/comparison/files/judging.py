@@ -21,8 +21,7 @@ from opperf.comparison.compared import (
 from opperf.comparison.files import joining
 from opperf.comparison.files.confirming import confirming_command, explaining_command
 from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
-from opperf.comparison.files.entries import Entry
-from opperf.comparison.files.reading import Measured
+from opperf.comparison.files.reading import Entry, Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.comparison.statistics.order_statistics import (

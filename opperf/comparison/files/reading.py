@@ -12,11 +12,10 @@ import msgspec
 
 from opperf import model
 from opperf.comparison.compared import Change, Side
-from opperf.comparison.files.entries import Entry
 from opperf.decoding import decode, read_json
 from opperf.errors import RunFileError, one_line
 from opperf.instruments.times import FORWARD, KERNEL
-from opperf.model import identity_of
+from opperf.model import Struct, identity_of
 from opperf.model.metrics import WRONG
 from opperf.model.runs import SELECTION
 from opperf.plurals import pluralize
@@ -33,6 +32,35 @@ from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweeps import point_text
 from opperf.results.text import arguments_text, inputs_text
 from opperf.results.units import unit_of
+
+
+class Entry(Struct, frozen=True):
+    """One case of one file."""
+
+    operator: str
+    inputs: str
+    shown: str
+    """Operator and inputs in the form of results by operator, which have no other key."""
+    details: str = ""
+    """Details of the tensors besides their shapes, which not every writer of such results has."""
+    pattern: str = ""
+    """The operator as a command takes it; empty where none can name it."""
+    id: str = ""
+    place: int | None = None
+    """Place among the planned cases of its file; None where the file has no plan."""
+    selector: str = ""
+    """Id by which a command chooses the case; empty where the file has none, nor one beside it."""
+    call: str = ""
+    category: str = ""
+    count: int | None = None
+    point: str = ""
+    settings: dict[str, Any] = {}
+    differing: str = ""
+    """Those in which cases of the file differ that have the same operator and inputs, as text."""
+    effort: dict[str, Any] = {}
+    reason: str = ""
+    figures: dict[str, Measurement] = {}
+    absent: dict[str, str] = {}
 
 
 class Measured(NamedTuple):
@@ -126,7 +154,7 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
         settings=identity_of(case.settings),
         differing=settings_text(case, differing),
         effort={name: getattr(case.settings, name) for name in EFFORT},
-        reason=one_line(found.reason),
+        reason=one_line(record.why_without_figures),
         figures=_figures(found),
         absent=found.absent,
     )
@@ -192,7 +220,7 @@ def _from_results(path: Path, data: bytes) -> Measured:
     )
 
 
-class Sidecar(msgspec.Struct):
+class Sidecar(msgspec.Struct, frozen=True):
     """The file beside results by operator, as far as a comparison reads it."""
 
     environment: model.Environment | None = None

@@ -15,7 +15,6 @@ from opperf.model import Environment, Metric, MetricKind, Record, Run, identity_
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
-from opperf.results.verifications import why_without_figures
 
 
 class Kind(NamedTuple):
@@ -55,7 +54,7 @@ def compare_nodes(run: Run, margin: float, metrics: Sequence[str] = ()) -> NodeC
     `RunFileError` if no kind has enough of them."""
     kinds: dict[str, dict[str, list[Record]]] = {}
     for record in run.records:
-        if record.node and not why_without_figures(record):
+        if record.node and not record.why_without_figures:
             kind = kind_of(run.environments[record.environment])
             kinds.setdefault(kind, {}).setdefault(record.node, []).append(record)
     compared = tuple(_compare(name, nodes, margin, metrics) for name, nodes in kinds.items())
@@ -125,7 +124,7 @@ def _unmeasured(records: Iterable[Record]) -> Iterable[Unmeasured]:
     by_node: dict[str, list[Record]] = {}
     for record in records:
         node = record.node or record.case.settings.node
-        if node and why_without_figures(record):
+        if node and record.why_without_figures:
             by_node.setdefault(node, []).append(record)
     for node, found in by_node.items():
-        yield Unmeasured(node, len(found), why_without_figures(found[0]))
+        yield Unmeasured(node, len(found), found[0].why_without_figures)

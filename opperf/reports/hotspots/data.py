@@ -29,7 +29,6 @@ from opperf.results.figures import CaseFigures
 from opperf.results.recordings import is_recorded
 from opperf.results.settings import alike_text, differing_settings, dtypes_of, settings_text
 from opperf.results.units import Figure
-from opperf.results.verifications import WRONG, is_wrong
 
 UNFINISHED = "the run was not finished"
 """Reason of a planned case without a record."""
@@ -338,8 +337,7 @@ def _unmeasured(runs: Sequence[Run], basis: Basis) -> list[Unmeasured]:
         for record in run.records:
             known.add(record.id)
             if basis.figure(record, basis.metrics) is None:
-                status = WRONG if is_wrong(record) else record.status.value
-                found.append((record.case, status, _reason(record)))
+                found.append((record.case, record.ended, _reason(record)))
         for record in basis.records(run):
             if record.id not in known and basis.figure(record, basis.metrics) is None:
                 is_fused = any(site.program for site in record.case.sites)
@@ -365,7 +363,7 @@ def _unmeasured(runs: Sequence[Run], basis: Basis) -> list[Unmeasured]:
 def _reason(record: Record) -> str:
     if record.reason:
         return one_line(record.reason)
-    if record.verification is not None and is_wrong(record):
+    if record.verification is not None and record.is_wrong:
         return one_line(f"{record.verification.failed}: {record.verification.reason}")
     if is_recorded(record):
         return "it was recorded, and not measured"

@@ -13,9 +13,8 @@ from opperf.plurals import pluralize
 from opperf.reports.hotspots.places import line_text
 from opperf.reports.model import RunOnPage
 from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
-from opperf.reports.run_tables import legend
+from opperf.reports.run_tables import VERIFICATION, legend, verification_cell
 from opperf.reports.showing import split_preamble
-from opperf.results import verifications
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.settings import changed_settings_text, noun_of
@@ -231,9 +230,8 @@ def _facts(own: RunOnPage, case: Case, record: Record | None) -> Iterator[tuple[
     yield from _case_facts(own, case)
     if record is None:
         return
-    for (text,) in zip(verifications.cells([record]), strict=True):
-        if text:
-            yield verifications.TITLE, text
+    if record.verification:
+        yield VERIFICATION, verification_cell(record)
     if record.wall_s:
         yield "Time spent on the case", f"{record.wall_s:.3g} s"
 

@@ -52,7 +52,6 @@ from opperf.requests.running import Watch, Work, compile_work, measure_work, pla
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
 from opperf.results.runfile import read_run
-from opperf.results.verifications import is_failed
 from opperf.sources.varying import process_key
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ class OneCommit:
     ) -> Attempt:
         records = run.records
         labels = planned.labels
-        failed = [made for made in records if is_failed(made)]
+        failed = [made for made in records if made.is_failed]
         before = _failed_before(there)
         now = f"{len(failed)} failed: {failed[0].reason}" if failed else ""
         why = "; ".join(filter(None, (now, before, planned.why)))

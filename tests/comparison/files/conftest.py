@@ -13,8 +13,7 @@ from opperf import frameworks
 from opperf.commands.compare import compare
 from opperf.comparison.compared import Side
 from opperf.comparison.files import judging
-from opperf.comparison.files.entries import Entry
-from opperf.comparison.files.reading import Measured, read
+from opperf.comparison.files.reading import Entry, Measured, read
 from opperf.errors import OpperfError
 from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import metric_named

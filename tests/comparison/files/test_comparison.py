@@ -14,12 +14,12 @@ from opperf.comparison.compared import (
     geometric_means,
     sort_rows,
 )
-from opperf.comparison.files import entries, judging
+from opperf.comparison.files import judging, reading
 from opperf.comparison.statistics.data import Verdict
 
 STRUCTS = [
     kind
-    for module in (compared, entries, judging)
+    for module in (compared, reading, judging)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 ]
