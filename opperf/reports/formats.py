@@ -161,14 +161,14 @@ BUILT_IN = (
         "param",
         ".json",
         "lines like those of PARAM's benchmarks",
-        run="opperf.results.param_lines:param_text",
+        run="opperf.formats.param:param_text",
         by_extension=False,
     ),
     Format(
         "instruction-counts",
         ".json",
         "counts like those of PyTorch's instruction-count benchmarks",
-        run="opperf.results.instruction_counts:instruction_counts_text",
+        run="opperf.formats.instruction_counts:instruction_counts_text",
         by_extension=False,
     ),
     Format(

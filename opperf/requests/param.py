@@ -15,6 +15,7 @@ import msgspec
 
 from opperf.errors import OutputError, UsageError, suggest
 from opperf.execution.workers import Workers
+from opperf.formats.param import case_line
 from opperf.model import Case, Settings
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.requests.declaring import Option, Request, Say, build, declared
@@ -24,7 +25,6 @@ from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.results.output import check_output
 from opperf.results.output import replace as replace_file
-from opperf.results.param_lines import case_line
 from opperf.sources.base import SourceFile, open_source
 from opperf.sources.param.arguments import device_named
 from opperf.sources.param.configuration import Configuration

@@ -22,8 +22,8 @@ BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.logged_text:source",
     "trace": "opperf.sources.traces:source",
-    "results of PARAM": "opperf.sources.param.result_files:source",
-    "configuration": "opperf.sources.param.files:source",
+    "results of PARAM": "opperf.sources.param.files:ResultFiles",
+    "configuration": "opperf.sources.param.files:ConfigurationFiles",
     "snippets": "opperf.sources.snippets.files:source",
 }
 """Sources that need no entry point, so that a checkout works without installation."""

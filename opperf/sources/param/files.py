@@ -1,9 +1,10 @@
-"""Files of configurations: read, and written of the calls of a program."""
+"""Files of configurations: read, and written of the calls of a program; and files of results, whose
+cases are measured again."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import msgspec
 from opperf import reading
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
+from opperf.formats.param import case_line, read_lines
 from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpec, map_tensors
-from opperf.results.param_lines import case_line
+from opperf.model.cases import SEPARATOR
+from opperf.results.lines import PARAM_RESULTS
 from opperf.sources.logged_text import Unwritable, Written, split
-from opperf.sources.param.configuration import Configuration, cases_of
+from opperf.sources.param.configuration import Cases, Configuration, cases_of
 from opperf.sources.param.schema import Config, Entry, Raw
 from opperf.traces.values import parse_schema
 
@@ -73,9 +76,32 @@ class ConfigurationFiles:
         return Configuration(read_file(path), str(path))
 
 
-def source() -> ConfigurationFiles:
-    """Returns the kind of file; called by name, as an entry point is."""
-    return ConfigurationFiles()
+class ResultFiles:
+    """Files of PARAM's lines of JSON, as `-f param` and `opperf param` write them."""
+
+    name = "results in PARAM's format (lines of JSON)"
+
+    def recognizes(self, path: Path) -> bool:
+        with reading.open_file(path) as file:
+            return file.read(len(PARAM_RESULTS)) == PARAM_RESULTS
+
+    def open(self, path: Path) -> Cases:
+        return Cases(_cases_of_lines(path), f"{path}: ")
+
+
+def _cases_of_lines(path: Path) -> Iterator[Case | UsageError]:
+    """Yields the case of each line that has one, under the line's id, and errors."""
+    for line in read_lines(path):
+        if isinstance(line, UsageError):
+            yield line
+            continue
+        for case in cases_of(line.operator, line.entry, f"{line.place}: {line.operator}"):
+            if isinstance(case, Case):
+                number = line.id or case.source_id.partition(SEPARATOR)[2]
+                source_id = f"{line.operator}{SEPARATOR}{number}"
+                yield msgspec.structs.replace(case, source_id=source_id)
+            else:
+                yield case
 
 
 OWN = "aten."

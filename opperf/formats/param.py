@@ -1,18 +1,22 @@
-"""Results as PARAM's compute benchmarks write them: lines of JSON for the run, for each case, and
-for the end. Times are in ms, memory is in MiB."""
+"""Results as PARAM's compute benchmarks write them, and the cases in such files: lines of JSON for
+the run, for each case, and for the end. Times are in ms, memory is in MiB."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from opperf import model
+from opperf.decoding import JsonObject, read_json
 from opperf.dtypes import PYTORCH_NAMES
+from opperf.errors import UsageError, one_line
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.model.cases import SEPARATOR
+from opperf.reading import READ_WHOLE, read_text
 
 NS_PER_MS = 1e6
 MIB = 2**20
@@ -203,3 +207,61 @@ def _argument(value: model.Argument) -> dict[str, Any]:
             entries = [_argument(entry) for entry in value.entries.values()]
             return {"type": "genericlist", "value": entries}
     return {"type": "str", "value": str(getattr(value, "name", value))}
+
+
+class CaseLine(NamedTuple):
+    """The case of a line, as a configuration has it."""
+
+    place: str
+    """File and line."""
+    operator: str
+    id: str
+    """Its own; empty if it has none."""
+    entry: Mapping[str, Any]
+    """The operator's entry in a configuration with this case alone."""
+
+
+def read_lines(path: Path) -> Iterator[CaseLine | UsageError]:
+    """Yields the case of each line that has one, and the error of each that is wrong; of equal
+    lines, which a file has that was appended to, the first."""
+    try:
+        lines = read_text(path, READ_WHOLE).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
+    seen = set()
+    for number, text in enumerate(lines, 1):
+        place = f"{path}: line {number}"
+        try:
+            line = read_json(text)
+        except json.JSONDecodeError as error:
+            yield UsageError(f"{place}: not JSON, {error.msg.lower()}; is it truncated?")
+            continue
+        except ValueError as error:
+            yield UsageError(f"{place}: {error}")
+            continue
+        if not isinstance(line, dict) or "op_name" not in line:
+            continue
+        key = json.dumps([line.get(name) for name in ("op_name", "id", "config")])
+        if key not in seen:
+            seen.add(key)
+            yield _case_line(line, place)
+
+
+def _case_line(line: JsonObject, place: str) -> CaseLine | UsageError:
+    name, config, own = line["op_name"], line.get("config"), line.get("id")
+    if not isinstance(name, str) or not isinstance(config, dict):
+        return UsageError(f"{place}: expected `op_name`, a text, and `config`, an object")
+    for at, time in _times(line.get("metric")):
+        if type(time) not in (int, float) or time < 0:
+            return UsageError(f"{place}: metric.{at} has {time!r}, and no time is below zero")
+    build = config.get("build")
+    entry = {"config": [{"input": [config.get("input")], **({"build": [build]} if build else {})}]}
+    return CaseLine(place, name, own if isinstance(own, str) else "", entry)
+
+
+def _times(metric: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the times of a line's passes, in ms, with their key path."""
+    for name, found in (metric if isinstance(metric, dict) else {}).items():
+        for key, listed in (found if isinstance(found, dict) else {}).items():
+            if key.endswith(".time") and isinstance(listed, list):
+                yield from ((f"{name}.{key}", time) for time in listed)

@@ -3,6 +3,7 @@
 import json
 import math
 
+from opperf.formats.instruction_counts import instruction_counts, instruction_counts_text
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -15,7 +16,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.results.instruction_counts import instruction_counts, instruction_counts_text
 from tests.results.conftest import summary
 
 COUNTED = Settings(profiler="instructions")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from opperf.formats.param import case_line, device_name, param_text
 from opperf.model import (
     SCHEMA_VERSION,
     CallableTarget,
@@ -21,7 +22,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.results.param_lines import case_line, device_name, param_text
 from opperf.sources.param.configuration import Configuration
 from tests.environments import make_environment
 from tests.results.conftest import summary
