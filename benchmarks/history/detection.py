@@ -22,7 +22,8 @@ from scipy.stats import t as student
 
 from benchmarks.history.simulated_series import Condition, History, simulate
 from benchmarks.verdicts.simulation_report import Report
-from opperf.history.detection import EventKind, Findings, NoteKind, State, detect
+from opperf.history.detection.detecting import detect
+from opperf.history.detection.findings import ChangeState, EventKind, Findings, NoteKind
 
 QUIET_MONTHS = 4
 STEP = 0.05
@@ -59,14 +60,14 @@ def score(history: History, findings: Findings, has_steps: bool) -> Score:
     false = 0
     for row, changes in enumerate(findings.changes):
         for change in changes:
-            if change.state is State.PENDING or change.of_machine:
+            if change.state is ChangeState.PENDING or change.of_machine:
                 continue
             is_step = has_steps and row < history.special
             if is_step and abs(change.first_bad - history.at) <= NEAR and change.is_worse:
                 seen[row] = min(seen[row], change.seen_at - history.at + 1)
             else:
                 false += 1
-    false += sum(event.kind is not EventKind.EXCURSION for event in findings.machine_events)
+    false += sum(event.method != EventKind.EXCURSION for event in findings.machine_events)
     within = {n: float(np.mean(seen <= n)) if seen.size else 0.0 for n in (4, 6, 10, 100)}
     return Score(false, within)
 
@@ -210,7 +211,7 @@ def show_special(report: Report, seed: int, series: int) -> None:
         history = simulate(condition, seed)
         findings = detect(history.series())
         alarms = score(history, findings, False).false
-        shifts = [event for event in findings.machine_events if event.kind is EventKind.SHIFT]
+        shifts = [event for event in findings.machine_events if event.method == EventKind.SHIFT]
         said = len({note.key for note in findings.notes if note.kind is kind and note.key})
         of = series if condition.replaced else history.special
         if kind is None:

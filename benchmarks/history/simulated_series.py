@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from opperf.history.detection import Series, series_of
+from opperf.history.detection.series import Series, series_of
 from opperf.model import Metric, MetricKind
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.checking import Checked, check_history
-from opperf.history.detection import LIKELIHOOD, Rate
+from opperf.history.detection.detecting import LIKELIHOOD
+from opperf.history.detection.findings import Rate
 from opperf.history.events import Event
 from opperf.history.model import StoredRun
 from opperf.history.timelines import History, Timeline

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.history.serving import fill, make_run
 from opperf.history.checking import check_history
-from opperf.history.detection import Rate
+from opperf.history.detection.findings import Rate
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store

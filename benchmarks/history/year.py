@@ -24,9 +24,10 @@ import numpy as np
 
 from benchmarks.history.simulated_year import DAY, Day, Step, Year, check_days, figures
 from benchmarks.verdicts.simulation_report import Report
-from opperf.history import detection
 from opperf.history.checking import Noted
-from opperf.history.detection import NoteKind, detect, series_of
+from opperf.history.detection.detecting import detect
+from opperf.history.detection.findings import ChangeState, NoteKind
+from opperf.history.detection.series import series_of
 from opperf.history.events import Event, State
 from opperf.model import Metric, MetricKind
 
@@ -205,7 +206,7 @@ def show_shares(report: Report, noise: float, seed: int, years: int, series: int
                 change
                 for change in findings.changes[step.row]
                 if abs(change.first_bad - step.day) <= NEAR
-                and change.state is not detection.State.PENDING
+                and change.state is not ChangeState.PENDING
                 and change.is_worse == (step.factor > 1)
             ]
             of_steps += len(own)
@@ -216,7 +217,7 @@ def show_shares(report: Report, noise: float, seed: int, years: int, series: int
             change
             for changes in findings.changes
             for change in changes
-            if change.state is not detection.State.PENDING and not change.of_machine
+            if change.state is not ChangeState.PENDING and not change.of_machine
         ]
         false.append(len(shown) - of_steps)
         drifts = {note.key for note in findings.notes if note.kind is NoteKind.DRIFT}

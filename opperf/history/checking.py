@@ -18,19 +18,17 @@ from opperf.comparison.project_file import (
     ProjectFile,
     read_project_file,
 )
-from opperf.history import detection
-from opperf.history.detection import (
-    Change,
+from opperf.history.detection.detecting import ASV, EXACT, LIKELIHOOD, SMALLEST, detect
+from opperf.history.detection.findings import (
+    ChangeState,
     EventKind,
-    Findings,
     Known,
+    LevelChange,
     NoteKind,
     Rate,
-    Series,
     SeriesNote,
-    detect,
-    series_of,
 )
+from opperf.history.detection.series import Series, series_of
 from opperf.history.events import Event, Found, Kind, State, Update, reconcile
 from opperf.history.stopped import find_stopped
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
@@ -72,13 +70,13 @@ class Checked(NamedTuple):
 
     def updates(self, known: Sequence[Event]) -> list[Update]:
         """Returns what is to be stored, after comparing with the events that are known."""
-        settings = (self.settings, detection.EXACT)
+        settings = (self.settings, EXACT)
         past = [*self.over_budget, *self.ended]
         return reconcile(known, self.found, self.order, past, settings, self.gone)
 
     def kept(self, known: Sequence[Event]) -> list[Event]:
         """Returns the new events that other settings found, and these did not or could not."""
-        settings = (self.settings, detection.EXACT)
+        settings = (self.settings, EXACT)
         return [
             event
             for event in known
@@ -93,7 +91,7 @@ def check_history(
     branch: str,
     rate: Rate,
     method: str,
-    smallest: float = detection.SMALLEST,
+    smallest: float = SMALLEST,
     known: Sequence[Event] = (),
     outcomes: Sequence[Outcome] = (),
 ) -> Checked:
@@ -126,13 +124,14 @@ def check_history(
         for change in changes:
             number = ids[(key, change.environment)]
             event = _event(change, number, branch, shas, settings)
-            if change.state is detection.State.PENDING:
+            if change.state is ChangeState.PENDING:
                 pending.append(event)
-            elif change.state is detection.State.DETECTED and not change.of_machine:
+            elif change.state is ChangeState.DETECTED and not change.of_machine:
                 kept = over_budget if change.over_budget else events
                 kept.append(_found(event, change.taken_back, shas))
-    for event, back in _machine_events(findings, branch, shas, settings):
-        events.append(_found(event, back, shas))
+    for change in findings.machine_events:
+        event = _event(change, None, branch, shas, settings)
+        events.append(_found(event, change.taken_back, shas))
     stopped = find_stopped(history, outcomes, branch)
     events += stopped.standing
     gone = _gone(groups.values(), rank)
@@ -216,13 +215,13 @@ def _known(
     ]
 
 
-METHODS = (detection.LIKELIHOOD, EventKind.SHIFT.value, EventKind.MANY.value)
+METHODS = (LIKELIHOOD, EventKind.SHIFT.value, EventKind.MANY.value)
 """Methods of changes of levels that are not exact, of series and machines."""
 
 
 def settings_text(rate: Rate, method: str, smallest: float) -> str:
     """Returns the settings that decide what is found in noisy metrics."""
-    if method == detection.ASV:
+    if method == ASV:
         return method
     most = "" if rate.most_alerts is None else f", at most {rate.most_alerts} alerts"
     alarms = f"{rate.false_alarms:g} false alarms in {rate.days:g} days"
@@ -268,9 +267,11 @@ def _series(lines: Sequence[Timeline], rank: Array, times: Array, names: Array) 
     )
 
 
-def _event(change: Change, series: int, branch: str, shas: Sequence[str], settings: str) -> Event:
+def _event(
+    change: LevelChange, series: int | None, branch: str, shas: Sequence[str], settings: str
+) -> Event:
     return Event(
-        Kind.SERIES,
+        Kind.MACHINE if series is None else Kind.SERIES,
         branch,
         change.environment,
         shas[change.last_good],
@@ -283,28 +284,10 @@ def _event(change: Change, series: int, branch: str, shas: Sequence[str], settin
         high=change.high,
         p=change.p,
         method=change.method,
+        count=change.n_series,
         # A tolerance is the metric's, whatever the settings are.
-        settings=change.method if change.method == detection.EXACT else settings,
+        settings=change.method if change.method == EXACT else settings,
     )
-
-
-def _machine_events(
-    findings: Findings, branch: str, shas: Sequence[str], settings: str
-) -> Iterator[tuple[Event, int | None]]:
-    for event in findings.machine_events:
-        of_machine = Event(
-            Kind.MACHINE,
-            branch,
-            event.environment,
-            shas[event.last_good],
-            shas[event.first_bad],
-            ratio=event.ratio,
-            p=event.p,
-            method=event.kind.value,
-            count=event.n_series,
-            settings=settings,
-        )
-        yield of_machine, event.taken_back
 
 
 LEAST_SHA = 7

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opperf.formats.model import WHOLE, SeriesFacts, SeriesKey
-from opperf.history import detection
+from opperf.history.detection.detecting import EXACT
 from opperf.history.events import Event, Found, Kind, State
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 
@@ -125,7 +125,7 @@ def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: 
         state=State.NEW if first.back is None else State.FIXED,
         count=len(gaps),
         # Found whatever the settings of a check are.
-        settings=detection.EXACT,
+        settings=EXACT,
     )
     return Found(event, why)
 

@@ -13,7 +13,7 @@ from opperf.history.bisection.results import VERSION, Bisection, Figure
 from opperf.history.bisection.results import State as BisectionState
 from opperf.history.builds import Recipe
 from opperf.history.checking import check_history
-from opperf.history.detection import Rate
+from opperf.history.detection.findings import Rate
 from opperf.history.events import Kind, State
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import read_events, update_events

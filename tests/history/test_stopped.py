@@ -10,7 +10,8 @@ import pytest
 from opperf.errors import OpperfError
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.checking import check_history
-from opperf.history.detection import LIKELIHOOD, Rate
+from opperf.history.detection.detecting import LIKELIHOOD
+from opperf.history.detection.findings import Rate
 from opperf.history.events import Kind, State
 from opperf.history.stopped import find_stopped
 from opperf.history.store.adding import add_runs

@@ -32,7 +32,7 @@ from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
 from opperf.history.checking import Checked, Noted
-from opperf.history.detection import NoteKind, SeriesNote
+from opperf.history.detection.findings import NoteKind, SeriesNote
 from opperf.history.events import Event
 from opperf.history.events import Kind as EventKind
 from opperf.history.reports.checked import check_report, rows_of

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 import numpy as np
 
 from opperf.history.detection import machine_events
 from opperf.history.detection.findings import (
-    Change,
+    ChangeState,
     Findings,
     Known,
+    LevelChange,
     Move,
     NoteKind,
     Rate,
     SeriesNote,
-    State,
     taken_back,
 )
-from opperf.history.detection.levels import Levels, compare_levels
+from opperf.history.detection.levels import compare_levels
 from opperf.history.detection.looks import Alarm
 from opperf.history.detection.machines import make_strands
 from opperf.history.detection.piecewise import fit_pieces, regressions
-from opperf.history.detection.replacements import Carried, carried_changes
+from opperf.history.detection.replacements import carried_changes
 from opperf.history.detection.series import (
     Floats,
     Series,
@@ -66,7 +67,7 @@ def detect(
         raise ValueError("the rate of false alarms and its days have to be above 0")
     if len({given.key for given in series}) < len(series):
         raise ValueError("two series have the same key")
-    found: list[list[Change]] = [list(_exact_changes(given)) for given in series]
+    found: list[list[LevelChange]] = [list(_exact_changes(given)) for given in series]
     notes = [note for given in series for note in _breaks(given)]
     if method == ASV:
         for index, one in enumerate(series):
@@ -75,14 +76,11 @@ def detect(
     strands = make_strands(series)
     known_alarms = _known_alarms(series, strands, known)
     judged = judge(strands, rate, smallest, known_alarms)
-    for index, changes in judged.changes.items():
+    changes = [(index, change) for index, own in judged.changes.items() for change in own]
+    for index, change in (*changes, *carried_changes(judged, smallest, known_alarms)):
         strand = strands[index]
         if strand.series >= 0:
-            one = series[strand.series]
-            found[strand.series] += [_change(one, strand, change) for change in changes]
-    for carried in carried_changes(judged, smallest, known_alarms):
-        strand = strands[carried.strand]
-        found[strand.series].append(_carried_change(series[strand.series], strand, carried))
+            found[strand.series].append(_noisy_change(series[strand.series], strand, change))
     notes += _trend_notes(series, judged, smallest)
     of_machines = machine_events.shifts(judged, series) + machine_events.excursions(
         judged, smallest
@@ -90,7 +88,7 @@ def detect(
     ordered = [list(_in_order(changes)) for changes in found]
     grouped, many = machine_events.group(ordered, judged)
     limited = limit_alerts(grouped, series, rate)
-    events = sorted(of_machines + many, key=lambda one: (one.first_bad, one.environment, one.kind))
+    events = sorted(of_machines + many, key=attrgetter("first_bad", "environment", "method"))
     return Findings(tuple(map(tuple, limited)), tuple(events), tuple(notes), level=judged.level)
 
 
@@ -114,14 +112,14 @@ def _known_alarms(
     return alarms
 
 
-def _in_order(changes: list[Change]) -> tuple[Change, ...]:
+def _in_order(changes: list[LevelChange]) -> tuple[LevelChange, ...]:
     """Returns the changes of a series by commit, those marked that later ones took back."""
     ordered = sorted(changes, key=lambda change: (change.first_bad, change.environment))
     for environment in {change.environment for change in changes}:
         chosen = [
             index
             for index, change in enumerate(ordered)
-            if change.environment == environment and change.state is State.DETECTED
+            if change.environment == environment and change.state is ChangeState.DETECTED
         ]
         levels = [ordered[index] for index in chosen]
         moves = [Move(level.first_bad, level.before, level.after) for level in levels]
@@ -130,7 +128,7 @@ def _in_order(changes: list[Change]) -> tuple[Change, ...]:
     return tuple(ordered)
 
 
-def _exact_changes(series: Series) -> Iterator[Change]:
+def _exact_changes(series: Series) -> Iterator[LevelChange]:
     if not series.metric.is_steady:
         return
     for environment, chosen in by_environment(series):
@@ -139,7 +137,7 @@ def _exact_changes(series: Series) -> Iterator[Change]:
         for before, at in _exact_steps(values, series.metric):
             old, new = float(values[before]), float(values[at])
             ratio = new / old if old else math.inf
-            yield Change(
+            yield LevelChange(
                 series.key,
                 environment,
                 last_good=int(positions[at - 1]),
@@ -152,7 +150,6 @@ def _exact_changes(series: Series) -> Iterator[Change]:
                 is_worse=(new > old) == series.metric.lower_is_better,
                 p=0.0,
                 method=EXACT,
-                state=State.DETECTED,
                 seen_at=int(positions[at]),
             )
 
@@ -173,45 +170,27 @@ def _exact_steps(values: Floats, metric: Metric) -> Iterator[tuple[int, int]]:
         yield before, at
 
 
-def _change(series: Series, strand: Strand, change: StrandChange) -> Change:
-    seen = min(change.seen, strand.positions.size) - 1
-    places = [int(strand.positions[index]) for index in (change.split - 1, change.split, seen)]
-    return _noisy_change(series, strand, places, change.levels, change.p, change.state)
-
-
-def _carried_change(series: Series, strand: Strand, change: Carried) -> Change:
-    places = (change.last_good, change.first_bad, change.seen_at)
-    return _noisy_change(series, strand, places, change.levels, change.p, State.DETECTED)
-
-
-def _noisy_change(
-    series: Series,
-    strand: Strand,
-    places: Sequence[int],
-    levels: Levels,
-    p: float,
-    state: State,
-) -> Change:
-    last_good, first_bad, seen_at = places
-    return Change(
+def _noisy_change(series: Series, strand: Strand, change: StrandChange) -> LevelChange:
+    levels = change.levels
+    return LevelChange(
         series.key,
         strand.environment,
-        last_good=last_good,
-        first_bad=first_bad,
+        last_good=change.last_good,
+        first_bad=change.first_bad,
         before=math.exp(levels.before),
         after=math.exp(levels.after),
         ratio=math.exp(levels.shift),
         low=math.exp(levels.low),
         high=math.exp(levels.high),
         is_worse=(levels.shift > 0) == series.metric.lower_is_better,
-        p=p,
+        p=change.p,
         method=LIKELIHOOD,
-        state=state,
-        seen_at=seen_at,
+        state=change.state,
+        seen_at=change.seen_at,
     )
 
 
-def _asv_changes(series: Series) -> Iterator[Change]:
+def _asv_changes(series: Series) -> Iterator[LevelChange]:
     """The regressions by asv's rule, environment by environment."""
     if series.metric.is_steady:
         return
@@ -223,7 +202,7 @@ def _asv_changes(series: Series) -> Iterator[Change]:
             levels = compare_levels(
                 np.log(values[before.start : before.end]), np.log(values[after.start : after.end])
             )
-            yield Change(
+            yield LevelChange(
                 series.key,
                 environment,
                 last_good=int(positions[after.start - 1]),
@@ -234,9 +213,7 @@ def _asv_changes(series: Series) -> Iterator[Change]:
                 low=math.exp(levels.low),
                 high=math.exp(levels.high),
                 is_worse=True,
-                p=math.nan,
                 method=ASV,
-                state=State.DETECTED,
                 seen_at=int(positions[after.end - 1]),
             )
 
@@ -278,8 +255,8 @@ def _trend_notes(series: Sequence[Series], judged: Judged, smallest: float) -> l
 
 
 def limit_alerts(
-    found: list[list[Change]], series: Sequence[Series], rate: Rate
-) -> list[list[Change]]:
+    found: list[list[LevelChange]], series: Sequence[Series], rate: Rate
+) -> list[list[LevelChange]]:
     """Returns the changes, those marked that are over the budget. An alert was sent when its commit
     was checked, so that a later and clearer one does not take its place; without times, all points
     are of one period."""

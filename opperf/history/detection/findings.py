@@ -10,8 +10,8 @@ from typing import NamedTuple
 from opperf.model import Struct
 
 
-class State(str, enum.Enum):
-    """State of a change."""
+class ChangeState(str, enum.Enum):
+    """ChangeState of a change."""
 
     PENDING = "pending"
     """The last points differ, and are too few to tell: no alarm yet."""
@@ -20,31 +20,37 @@ class State(str, enum.Enum):
     """Detected at a commit, and not borne out by the points after it."""
 
 
-class Change(Struct, frozen=True):
-    """A change of a series between two commits of one environment."""
+class LevelChange(Struct, frozen=True):
+    """A change of a series between two commits of one environment, or of all its series or most:
+    one event, whatever their number."""
 
     key: str
+    """Of the series; empty of a machine."""
     environment: str
     last_good: int
     """Position of the last commit before it that has a point."""
     first_bad: int
     """Position of the first commit of the new level, whether it is better or worse."""
-    before: float
-    after: float
-    """Medians, in the metric's unit."""
     ratio: float
-    """After to before; 1 where an exact metric was 0 and infinite where only the former was."""
-    low: float
-    high: float
+    """After to before; 1 where an exact metric was 0 and infinite where only the former was. Of a
+    machine the median over its series."""
+    method: str
+    """How it was found; of a machine its kind."""
+    before: float = math.nan
+    after: float = math.nan
+    """Medians, in the metric's unit; NaN of a machine."""
+    low: float = math.nan
+    high: float = math.nan
     """95 % confidence interval of the ratio; the ratio itself for exact metrics."""
-    is_worse: bool
-    p: float
+    is_worse: bool = False
+    p: float = math.nan
     """Chance that a look at an unchanged series finds as much; 0 for an exact metric, NaN where
     the method has none, and while it is pending."""
-    method: str
-    state: State
-    seen_at: int
-    """Position of the commit whose points sufficed."""
+    state: ChangeState = ChangeState.DETECTED
+    seen_at: int = -1
+    """Position of the commit whose points sufficed; -1 of a machine."""
+    n_series: int = 1
+    """Series that have it: with a shift, all that were measured there."""
     of_machine: bool = False
     """Whether it only seems to change, as many series did not move when the others of the machine
     did, and is no alarm of its own."""
@@ -57,7 +63,7 @@ class Change(Struct, frozen=True):
     def is_alarm(self) -> bool:
         """Whether someone is to look at it by itself: worse, detected, not shared, in budget."""
         return (
-            self.state is State.DETECTED
+            self.state is ChangeState.DETECTED
             and self.is_worse
             and not self.of_machine
             and not self.over_budget
@@ -77,7 +83,7 @@ class Known(Struct, frozen=True):
 
 
 class EventKind(str, enum.Enum):
-    """Kind of an event of a machine."""
+    """Kind of a change of a machine: its method."""
 
     SHIFT = "shift"
     """The level of all its series, as their median has it."""
@@ -85,22 +91,6 @@ class EventKind(str, enum.Enum):
     """That of a single run."""
     MANY = "many"
     """The level of most of its series, and not of many others: a machine, or a commit."""
-
-
-class MachineEvent(Struct, frozen=True):
-    """A jump that many series of a machine have in common: one event, whatever their number."""
-
-    environment: str
-    kind: EventKind
-    last_good: int
-    first_bad: int
-    ratio: float
-    """Median over the series."""
-    n_series: int
-    """Series that have it: with a shift, all that were measured there."""
-    p: float = math.nan
-    taken_back: int | None = None
-    """As of a change."""
 
 
 class NoteKind(str, enum.Enum):
@@ -177,9 +167,9 @@ def _taken_back(move: Move, later: Sequence[Move]) -> int | None:
 class Findings(Struct, frozen=True):
     """All that detection found."""
 
-    changes: tuple[tuple[Change, ...], ...]
+    changes: tuple[tuple[LevelChange, ...], ...]
     """Of each series, in the series' order, by commit."""
-    machine_events: tuple[MachineEvent, ...] = ()
+    machine_events: tuple[LevelChange, ...] = ()
     notes: tuple[SeriesNote, ...] = ()
     level: float = math.nan
     """False-discovery rate of each look that the rate comes to; NaN where no look was judged."""

@@ -17,11 +17,10 @@ import msgspec
 import numpy as np
 
 from opperf.history.detection.findings import (
-    Change,
+    ChangeState,
     EventKind,
-    MachineEvent,
+    LevelChange,
     Move,
-    State,
     taken_back,
 )
 from opperf.history.detection.series import Series
@@ -52,12 +51,12 @@ EXCURSION_SCALES = 6.0
 """Scales from the runs before, from which on a run is an excursion."""
 
 
-def shifts(judged: Judged, series: Sequence[Series]) -> list[MachineEvent]:
+def shifts(judged: Judged, series: Sequence[Series]) -> list[LevelChange]:
     """Returns the changes that nearly all series of a machine have in common."""
-    return [event for event in _moves(judged) if event.kind is EventKind.SHIFT]
+    return [event for event in _moves(judged) if event.method == EventKind.SHIFT]
 
 
-def _moves(judged: Judged) -> Iterator[MachineEvent]:
+def _moves(judged: Judged) -> Iterator[LevelChange]:
     """Yields the changes of what the series of a machine have in common, of a part of them, `MANY`,
     where many others do not have it."""
     members: dict[str, list[int]] = defaultdict(list)
@@ -68,23 +67,23 @@ def _moves(judged: Judged) -> Iterator[MachineEvent]:
         strand = judged.strands[index]
         if strand.series >= 0:
             continue
-        detected = [change for change in changes if change.state is State.DETECTED]
+        detected = [change for change in changes if change.state is ChangeState.DETECTED]
         moves = [
-            Move(int(strand.positions[change.split]), change.levels.before, change.levels.after)
-            for change in detected
+            Move(change.first_bad, change.levels.before, change.levels.after) for change in detected
         ]
         of_machine = members[strand.environment]
         for change, move, back in zip(detected, moves, taken_back(moves), strict=True):
             behind = sum(_is_behind(judged, i, move, change.levels.shift) for i in of_machine)
             having = len(of_machine) - behind
             is_common = having >= MOST * len(of_machine)
-            yield MachineEvent(
+            yield LevelChange(
+                "",
                 strand.environment,
-                EventKind.SHIFT if is_common else EventKind.MANY,
-                int(strand.positions[change.split - 1]),
+                change.last_good,
                 move.position,
                 math.exp(change.levels.shift),
-                len(of_machine) if is_common else having,
+                (EventKind.SHIFT if is_common else EventKind.MANY).value,
+                n_series=len(of_machine) if is_common else having,
                 p=change.p,
                 taken_back=back,
             )
@@ -103,7 +102,7 @@ def _is_behind(judged: Judged, index: int, move: Move, shift: float) -> bool:
     return back > HALF * abs(shift) + CLEAR * error
 
 
-def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
+def excursions(judged: Judged, smallest: float) -> list[LevelChange]:
     """Returns the runs, fewer than a change needs, in which all series of a machine were away from
     where they had been; the last ones may be the beginning of a shift."""
     found = []
@@ -118,13 +117,14 @@ def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
         is_away = np.abs(away) > needed
         bounds = np.flatnonzero(np.diff(np.concatenate([[0], is_away, [0]]).astype(np.int64)))
         found += [
-            MachineEvent(
+            LevelChange(
+                "",
                 strand.environment,
-                EventKind.EXCURSION,
                 int(strand.positions[first - 1]),
                 int(strand.positions[first]),
                 math.exp(float(np.median(away[first:end]))),
-                sum(other.environment == strand.environment for other in judged.strands) - 1,
+                EventKind.EXCURSION.value,
+                n_series=sum(one.environment == strand.environment for one in judged.strands) - 1,
                 taken_back=int(strand.positions[end]) if end < rest.size else None,
             )
             for first, end in bounds.reshape(-1, 2)
@@ -134,8 +134,8 @@ def excursions(judged: Judged, smallest: float) -> list[MachineEvent]:
 
 
 def group(
-    found: list[list[Change]], judged: Judged
-) -> tuple[list[list[Change]], list[MachineEvent]]:
+    found: list[list[LevelChange]], judged: Judged
+) -> tuple[list[list[LevelChange]], list[LevelChange]]:
     """Returns the changes, those marked that many series have because they had no part in a move of
     the others of their machine, and the moves that only a part of the series have. Changes of many
     series at one commit beside no such move are those of the code."""
@@ -143,7 +143,7 @@ def group(
     for strand in judged.strands:
         sizes[strand.environment] += strand.series >= 0
     moves = list(_moves(judged))
-    behind: dict[int, list[Change]] = {
+    behind: dict[int, list[LevelChange]] = {
         number: [change for changes in found for change in changes if _seems_back(change, move)]
         for number, move in enumerate(moves)
     }
@@ -159,14 +159,14 @@ def group(
             for change in changes
         ]
         for changes in found
-    ], [move for move in moves if move.kind is EventKind.MANY]
+    ], [move for move in moves if move.method == EventKind.MANY]
 
 
-def _seems_back(change: Change, move: MachineEvent) -> bool:
+def _seems_back(change: LevelChange, move: LevelChange) -> bool:
     """Whether a change takes back a move of a machine, at its commit and by about as much."""
     if (
         change.environment != move.environment
-        or change.state is not State.DETECTED
+        or change.state is not ChangeState.DETECTED
         # An exact metric has no part in what a machine does.
         or not change.p > 0
         or abs(change.first_bad - move.first_bad) > AFTER

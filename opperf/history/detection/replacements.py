@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opperf.history.detection.findings import State
+from opperf.history.detection.findings import ChangeState
 from opperf.history.detection.levels import NORMAL_95, Levels
 from opperf.history.detection.likelihood import best_split
 from opperf.history.detection.looks import Alarm
 from opperf.history.detection.machines import LEAST_SERIES
 from opperf.history.detection.series import Floats
-from opperf.history.detection.strand_changes import STANDS, STILL_LARGE, Judged
+from opperf.history.detection.strand_changes import STANDS, STILL_LARGE, Judged, StrandChange
 from opperf.history.detection.windows import AFTER, BEFORE, CLIP
 
 NEAR = 10
@@ -44,20 +44,6 @@ normal spread one in some two thousand replacements."""
 
 NORMAL_MAD = 1.4826
 """Standard deviations in a median absolute deviation."""
-
-
-class Carried(NamedTuple):
-    """A change between the points of an old and of a new machine."""
-
-    strand: int
-    """Index of the new machine's."""
-    last_good: int
-    first_bad: int
-    """Positions, of either machine."""
-    seen_at: int
-    levels: Levels
-    """In the new machine's measure."""
-    p: float
 
 
 class _Pair(NamedTuple):
@@ -78,8 +64,9 @@ class _Pair(NamedTuple):
 
 def carried_changes(
     judged: Judged, smallest: float, known: Mapping[int, Sequence[Alarm]]
-) -> list[Carried]:
-    """Returns the changes near replacements; those `known` need to stand, and no more."""
+) -> list[tuple[int, StrandChange]]:
+    """Returns the changes near replacements, in the new machine's measure, each with the index of
+    its strand there; those `known` need to stand, and no more."""
     found = []
     for pairs in _replacements(judged).values():
         if len(pairs) >= LEAST_SERIES:
@@ -123,8 +110,8 @@ def _pair(judged: Judged, old: int, new: int) -> _Pair | None:
     )
 
 
-def _is_found(state: State) -> bool:
-    return state is State.DETECTED
+def _is_found(state: ChangeState) -> bool:
+    return state is ChangeState.DETECTED
 
 
 def _mean(values: Floats, scale: float) -> float:
@@ -135,10 +122,10 @@ def _mean(values: Floats, scale: float) -> float:
 
 def _changes(
     pairs: Sequence[_Pair], smallest: float, known: Mapping[int, Sequence[Alarm]]
-) -> list[Carried]:
+) -> list[tuple[int, StrandChange]]:
     references = np.array([_mean(pair.reference, pair.scale) for pair in pairs])
     clear: dict[int, int] = {}
-    last: dict[int, Carried] = {}
+    last: dict[int, StrandChange] = {}
     for count in range(AFTER, max(pair.own.size for pair in pairs) + 1):
         chosen = [index for index, pair in enumerate(pairs) if pair.own.size >= count]
         if len(chosen) < LEAST_SERIES:
@@ -163,14 +150,14 @@ def _changes(
                 last[i] = _carried(pair, references[i] + common, count, seen, more)
             else:
                 last.pop(i, None)
-    return list(last.values())
+    return [(pairs[i].strand, change) for i, change in last.items()]
 
 
 def _is_known(alarms: Collection[Alarm], is_rise: bool) -> bool:
     return any(alarm.split < BEFORE and alarm.is_rise == is_rise for alarm in alarms)
 
 
-def _carried(pair: _Pair, level: float, count: int, seen: int, more: float) -> Carried:
+def _carried(pair: _Pair, level: float, count: int, seen: int, more: float) -> StrandChange:
     """A change of a series, where the points have it."""
     common = level - _mean(pair.reference, pair.scale)
     joined = np.concatenate([pair.reference + common, pair.tail + common, pair.own[:count]])
@@ -185,6 +172,5 @@ def _carried(pair: _Pair, level: float, count: int, seen: int, more: float) -> C
     levels = Levels(level, after, after - level - half, after - level + half)
     p = math.erfc(abs(after - level) / error / math.sqrt(2))
     seen_at = pair.positions[pair.reference.size + pair.tail.size + seen - 1]
-    return Carried(
-        pair.strand, pair.positions[split - 1], pair.positions[split], seen_at, levels, p
-    )
+    last_good, first_bad = pair.positions[split - 1 : split + 1]
+    return StrandChange(last_good, first_bad, seen_at, levels, p)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from opperf.history.detection.calibration import CHANGED, Null, calibrate
-from opperf.history.detection.findings import Rate, State
+from opperf.history.detection.findings import ChangeState, Rate
 from opperf.history.detection.levels import (
     FARTHEST,
     NORMAL_95,
@@ -22,7 +22,7 @@ from opperf.history.detection.levels import (
 from opperf.history.detection.likelihood import best_split, statistic
 from opperf.history.detection.looks import Alarm, Judge, level_of_look
 from opperf.history.detection.scales import scales
-from opperf.history.detection.series import Floats, Strand
+from opperf.history.detection.series import Floats, Ints, Strand
 from opperf.history.detection.trends import Season, find_seasons
 from opperf.history.detection.windows import (
     AFTER,
@@ -50,14 +50,26 @@ known to a fraction of itself."""
 
 @dataclass(frozen=True, eq=False)
 class StrandChange:
-    """A change of a strand, by indices of its points."""
+    """A change of a strand, by positions of commits."""
 
-    split: int
-    seen: int
-    """Points when it was detected."""
+    last_good: int
+    first_bad: int
+    seen_at: int
     levels: Levels
     p: float
-    state: State
+    state: ChangeState = ChangeState.DETECTED
+    split: int = -1
+    """Index of its point; -1 of one between two machines."""
+
+    @classmethod
+    def at(
+        cls, positions: Ints, split: int, seen: int, levels: Levels, p: float, state: ChangeState
+    ) -> StrandChange:
+        """Returns the change at a point, of which so many points were seen."""
+        seen_at = int(positions[min(seen, positions.size) - 1])
+        return cls(
+            int(positions[split - 1]), int(positions[split]), seen_at, levels, p, state, split
+        )
 
 
 @dataclass(eq=False)
@@ -167,6 +179,7 @@ def _with_all_points(
 ) -> list[StrandChange]:
     """The changes of a strand as all its points have them, and one that is pending."""
     logs, scale = judged.logs[index], float(judged.scale[index])
+    positions = judged.strands[index].positions
     splits = sorted({alarm.split for alarm in alarms})
     moved: dict[int, int] = {}
     for split in splits:
@@ -184,8 +197,8 @@ def _with_all_points(
         holds = (levels.shift > 0) == alarm.is_rise and abs(levels.shift) >= needed
         errors = STANDS if alarm.is_known else OPENS
         holds = holds and _errors(logs, scale, low, split, high) >= errors
-        state = State.DETECTED if holds else State.WITHDRAWN
-        found.append(StrandChange(split, alarm.seen, levels, alarm.p, state))
+        state = ChangeState.DETECTED if holds else ChangeState.WITHDRAWN
+        found.append(StrandChange.at(positions, split, alarm.seen, levels, alarm.p, state))
     found.sort(key=lambda change: change.split)
     start = max([change.split for change in found], default=0)
     first = pending(logs, scale, start)
@@ -195,7 +208,9 @@ def _with_all_points(
         width = NORMAL_95 * scale * math.sqrt(1 / after.size + 1 / before.size)
         level = float(np.median(before))
         levels = Levels(level, middle, middle - level - width, middle - level + width)
-        found.append(StrandChange(first, logs.size, levels, math.nan, State.PENDING))
+        found.append(
+            StrandChange.at(positions, first, logs.size, levels, math.nan, ChangeState.PENDING)
+        )
     return found
 
 

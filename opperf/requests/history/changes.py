@@ -114,7 +114,7 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
         with self.of.opened() as (store, project):
             from opperf.comparison.project_file import find_project_file
             from opperf.history.checking import bless_events, check_history
-            from opperf.history.detection import Rate
+            from opperf.history.detection.findings import Rate
             from opperf.history.events import State
             from opperf.history.reports.checked import check_report, open_losses, rows_of
             from opperf.history.store.events import (

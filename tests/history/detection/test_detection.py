@@ -6,18 +6,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from opperf.history.detection import (
-    Change,
+from opperf.history.detection.detecting import detect
+from opperf.history.detection.findings import (
+    ChangeState,
     EventKind,
     Findings,
+    LevelChange,
     NoteKind,
     Rate,
-    Series,
-    State,
-    detect,
-    series_of,
 )
 from opperf.history.detection.looks import Judge
+from opperf.history.detection.series import Series, series_of
 from opperf.model import Metric, MetricKind
 
 TIME = Metric("time", "ns", MetricKind.WALL, "Time")
@@ -44,8 +43,8 @@ def found(values: list[np.ndarray], metric: Metric = TIME, **options: object) ->
     return detect(series)
 
 
-def detected(findings: Findings) -> list[Change]:
-    return [c for changes in findings.changes for c in changes if c.state is State.DETECTED]
+def detected(findings: Findings) -> list[LevelChange]:
+    return [c for changes in findings.changes for c in changes if c.state is ChangeState.DETECTED]
 
 
 def test_step_has_its_commits_ratio_interval_and_direction():
@@ -87,7 +86,7 @@ def test_last_points_that_differ_are_pending(points: int):
     findings = found(values)
     assert not detected(findings)
     (change,) = findings.changes[5]
-    assert change.state is State.PENDING and not change.is_alarm
+    assert change.state is ChangeState.PENDING and not change.is_alarm
     assert change.first_bad == 2 * (120 - points)
     assert math.isnan(change.p)
 
@@ -130,7 +129,7 @@ def test_points_of_a_commit_count_once():
         series_of(f"s{i:02d}", TIME, again, v[again], runs=runs) for i, v in enumerate(values)
     ]
     (change,) = detect(series).changes[0]
-    assert change.state is State.PENDING
+    assert change.state is ChangeState.PENDING
 
 
 def test_environments_are_never_joined_and_the_break_is_noted():
@@ -157,7 +156,7 @@ def test_jump_of_all_series_is_one_event_of_the_machine():
     findings = found(values)
     assert not detected(findings)
     (event,) = findings.machine_events
-    assert event.kind is EventKind.SHIFT and event.first_bad == 120 and event.n_series == 20
+    assert event.method == EventKind.SHIFT and event.first_bad == 120 and event.n_series == 20
     assert event.ratio == pytest.approx(1.08, abs=0.01)
 
 
@@ -169,7 +168,7 @@ def test_run_in_which_all_were_slow_is_an_excursion_and_hides_no_step():
     findings = found(values)
     assert [change.key for change in detected(findings)] == ["s04"]
     assert [event.first_bad for event in findings.machine_events] == [60, 180]
-    assert {event.kind for event in findings.machine_events} == {EventKind.EXCURSION}
+    assert {event.method for event in findings.machine_events} == {EventKind.EXCURSION}
 
 
 def test_changes_of_many_series_at_one_commit_are_their_own():
@@ -190,7 +189,7 @@ def test_a_move_of_most_series_that_others_do_not_have_is_one_event_of_a_part(fa
         one[60:] *= factor
     findings = found(values)
     (event,) = findings.machine_events
-    assert (event.kind, event.first_bad, event.n_series) == (EventKind.MANY, 120, 25)
+    assert (event.method, event.first_bad, event.n_series) == (EventKind.MANY, 120, 25)
     assert event.ratio == pytest.approx(factor, abs=0.03)
     # The others only seem to move back.
     behind = {change.key for change in detected(findings) if change.of_machine}
@@ -203,7 +202,7 @@ def test_a_loss_at_the_commit_at_which_a_machine_gets_slower_is_found():
     for index, one in enumerate(values):
         one[60:] *= 1.1 * (1.15 if index < 6 else 1)
     findings = found(values)
-    assert [event.kind for event in findings.machine_events] == [EventKind.SHIFT]
+    assert [event.method for event in findings.machine_events] == [EventKind.SHIFT]
     alarms = [change.key for change in detected(findings) if change.is_alarm]
     assert alarms == [f"s{index:02d}" for index in range(6)]
 

@@ -7,9 +7,9 @@ import pytest
 
 from opperf.history.detection.findings import Move, Rate, taken_back
 from opperf.history.detection.looks import Alarm
-from opperf.history.detection.replacements import Carried, carried_changes
+from opperf.history.detection.replacements import carried_changes
 from opperf.history.detection.series import Strand
-from opperf.history.detection.strand_changes import judge
+from opperf.history.detection.strand_changes import StrandChange, judge
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,9 @@ def replaced(changed: dict[int, tuple[int, float]], count: int = 14) -> list[Str
     return strands
 
 
-def carried(strands: list[Strand], known: dict[int, list[Alarm]] | None = None) -> list[Carried]:
+def carried(
+    strands: list[Strand], known: dict[int, list[Alarm]] | None = None
+) -> list[tuple[int, StrandChange]]:
     return carried_changes(judge(strands, Rate(), 0.02), 0.02, known or {})
 
 
@@ -69,8 +71,8 @@ def test_a_machine_that_is_replaced_changes_no_series():
 @pytest.mark.parametrize("factor", (1.2, 1 / 1.2))
 def test_a_change_near_the_replacement_is_found_with_its_ratio(at: int, factor: float):
     strands = replaced({5: (at, factor)})
-    (change,) = carried(strands)
-    assert (strands[change.strand].series, strands[change.strand].environment) == (5, "new")
+    ((index, change),) = carried(strands)
+    assert (strands[index].series, strands[index].environment) == (5, "new")
     assert (change.last_good, change.first_bad) == (2 * at - 2, 2 * at)
     assert change.levels.shift == pytest.approx(math.log(factor), abs=0.02)
     # In the measure of the new machine.

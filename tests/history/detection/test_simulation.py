@@ -11,7 +11,8 @@ from benchmarks.history.detection import (
     t_test,
 )
 from benchmarks.history.simulated_series import Condition, simulate
-from opperf.history.detection import EventKind, NoteKind, detect
+from opperf.history.detection.detecting import detect
+from opperf.history.detection.findings import EventKind, NoteKind
 
 FEW = 300
 """Series: enough for what a run has in common, and tails that are worth a fit."""
@@ -55,6 +56,6 @@ def test_what_is_no_step_is_said_and_alarms_nobody(condition: Condition, kind: N
 def test_slower_machine_is_one_event():
     history = simulate(Condition(series=FEW, machine_shift=0.08), 4)
     findings = detect(history.series())
-    kinds = [event.kind for event in findings.machine_events]
+    kinds = [event.method for event in findings.machine_events]
     assert kinds.count(EventKind.SHIFT) == 1 and EventKind.MANY not in kinds
     assert score(history, findings, False).false <= 1 + MOST_FALSE
