@@ -20,7 +20,7 @@ from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.performance import Performance, Sample
 from opperf.suite_results.ratios import Pair, estimates, ratios_of, total_of
 from opperf.suite_results.scores import scores_of
-from opperf.suite_results.suite_run import BenchResults, load
+from opperf.suite_results.suite_run import load
 
 BENCHES = 30
 
@@ -61,7 +61,7 @@ def judge(draw: np.random.Generator, scatter: float, n: int) -> tuple[np.ndarray
         for number, (level, true) in enumerate(zip(levels, truth, strict=True))
     }
     found, assumed = estimates(list(pairs.values()))
-    benches = {name: BenchResults(BenchFacts(name), {}) for name in pairs}
+    benches = [BenchFacts(name) for name in pairs]
     rows = verdicts_of(pairs, benches, found, assumed, Thresholds())
     verdicts = np.array([row.verdict is Verdict.REGRESSED for row in rows])
     ratios = np.array([ratio.value for ratio in ratios_of(found, assumed)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from opperf.commands.compare import report
+from opperf.commands.compare import finish
 from opperf.commands.options import command
 from opperf.requests.ab.request import AbRequest
 from opperf.results.messages import tell
@@ -64,7 +64,7 @@ def ab(request: AbRequest) -> int:
         if found.reason:
             tell(found.reason)
         return found.code
-    return report(found, request)
+    return finish(found, request)
 
 
 ab.params.append(ON_NODE)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from opperf.commands.options import command
-from opperf.requests.comparing import CompareRequest, ComparingRequest
+from opperf.requests.comparing import CompareRequest
 from opperf.requests.judging import Judged
+from opperf.requests.outputs import ReportedRequest
 from opperf.results.messages import tell
 
 
@@ -32,10 +33,10 @@ def compare(request: CompareRequest) -> int:
     made at different times also differ by chance: this command calls a time at most suspect, and
     prints the command that can confirm it.
     """
-    return report(request.run(tell), request)
+    return finish(request.run(tell), request)
 
 
-def report(found: Judged, request: ComparingRequest) -> int:
+def finish(found: Judged, request: ReportedRequest) -> int:
     """Prints the comparison, or writes it; the exit code."""
     from opperf.reports.writing import write_reports
 

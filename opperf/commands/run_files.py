@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opperf.commands.compare import finish
 from opperf.commands.options import command
-from opperf.errors import FOUND
 from opperf.requests.kept import RunsRequest, ServeRequest
 from opperf.requests.run_files import (
     ExportRequest,
@@ -95,13 +95,7 @@ def nodes(request: NodesRequest) -> int:
     of `opperf run --executor ray --every-node`. Each node's figures are compared with the median of
     the others', by the scatter among nodes; a node that differs is listed with by how much, and
     with the case in which most."""
-    from opperf.comparison.nodes.report import report_of
-    from opperf.reports.writing import write_reports
-    from opperf.results.kept import display
-
-    compared = request.run(tell)
-    write_reports(report_of(compared, display(request.path), request.margin), request.outputs)
-    return FOUND if request.strict and compared.differing else 0
+    return finish(request.run(tell), request)
 
 
 @command(RunsRequest)

@@ -269,6 +269,8 @@ class Comparison(Struct, frozen=True):
     """Name of the intervals."""
     rows: tuple[ComparedRow, ...] = ()
     groups: tuple[GroupRatio, ...] = ()
+    total: GroupRatio | None = None
+    """Of all rows by their weights."""
     changes: tuple[Change, ...] = ()
     missing: frozenset[ChangeKind] = MISSING
     """Changes that are findings."""

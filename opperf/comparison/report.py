@@ -158,6 +158,7 @@ def values_of(found: Comparison) -> dict[str, Any]:
         "incomparable": found.incomparable,
         "rows": objects_of_rows(found.rows),
         "groups": list(map(msgspec.structs.asdict, found.groups)),
+        "total": found.total and msgspec.structs.asdict(found.total),
         "changes": [
             msgspec.structs.asdict(change)
             | {"verdict": Verdict.MISSING.value if change.kind in found.missing else None}
@@ -257,12 +258,13 @@ def _change_test(found: Comparison, change: Change) -> Test:
 
 def changes_of(found: Comparison, told: Telling) -> Changes:
     """Returns all rows, as a page draws them."""
-    base, new = (side.name for side in found.sides[:2])
+    sides = found.sides if len(found.sides) == 2 else ()
+    base, new = (side.name for side in sides) if sides else found.labels
     gone = [change for change in found.changes if change.kind in found.missing]
     rows = [*found.rows, *(_missing_row(found, change) for change in gone)]
     facts = [
         (label.capitalize(), ", ".join(filter(None, (side.name, side.started, side.machine))))
-        for label, side in zip(found.labels, found.sides, strict=False)
+        for label, side in zip(found.labels, sides, strict=False)
     ]
     return Changes(
         sides=(base, new),

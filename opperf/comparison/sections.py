@@ -20,6 +20,7 @@ from opperf.comparison.compared import (
     ratio_text,
 )
 from opperf.comparison.results import more_text, reasons_section
+from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import Names, weighted_section
 from opperf.machine.environment import gpus_text
 from opperf.model import DECLARED, DIFFERENT
@@ -37,6 +38,8 @@ from opperf.reports.model import (
 )
 from opperf.results.units import Unit, choose_unit, mark_legend
 from opperf.shares import detectable_text
+
+RATIO = "Ratio"
 
 
 class RowGroup(NamedTuple):
@@ -65,7 +68,7 @@ class Telling(NamedTuple):
     title: str = ""
     case: str = "Operator"
     """Title of the column of what is compared."""
-    ratio: str = "Ratio"
+    ratio: str = RATIO
     """Title of the column of ratios."""
     how: Section = Section()
     """How it was measured."""
@@ -75,6 +78,8 @@ class Telling(NamedTuple):
     commands: Sequence[tuple[str, str]] = ()
     samples: str = "samples"
     """Name of the samples of rows."""
+    verdicts: Mapping[Verdict, str] = {}
+    """Verdicts that tables have by another name."""
     has_page: bool = True
     """Whether a page draws its rows."""
 
@@ -119,16 +124,28 @@ def columns_of(
             is_optional=True,
         ),
         Field("", "Metric", WORD, lambda row: row.metric, page_title="Pass"),
-        Field("", told.ratio, NUMBER, lambda row: ratio_text(row.ratio), is_optional=True),
+        Field(
+            "",
+            told.ratio,
+            NUMBER,
+            lambda row: ratio_text(row.ratio),
+            is_optional=True,
+            page_title="" if told.ratio == RATIO else f"Time, {told.ratio}",
+        ),
         Field(
             "",
             found.interval,
             NUMBER,
             lambda row: interval_text(row.low, row.high),
             is_optional=True,
-            page_title="Likely between",
+            page_title="Likely between" if found.session else "",
         ),
-        Field("", "Verdict", WORD, _verdict),
+        Field(
+            "",
+            "Verdict",
+            WORD,
+            lambda row: Cell(told.verdicts.get(row.verdict, row.words), row.tone, row.remarks),
+        ),
         Field("", first, side, lambda row: row.figures[0], extra=1, is_optional=True),
         Field("", second, side, lambda row: row.figures[1], extra=1, is_optional=True),
         *([Field("", "Unit", WORD, lambda row: row.unit)] if units else []),
@@ -138,10 +155,6 @@ def columns_of(
         Field("", "Note", TEXT, lambda row: row.note, is_optional=True),
         Field("", results.TITLE, TEXT, _difference, is_optional=True),
     ]
-
-
-def _verdict(row: ComparedRow) -> Cell:
-    return Cell(row.words, row.tone, row.remarks)
 
 
 def _detectable(row: ComparedRow) -> str:
@@ -179,8 +192,9 @@ def sections_of(found: Comparison, told: Telling) -> tuple[Section, ...]:
 
 def _facts(found: Comparison, told: Telling) -> Iterator[Fact]:
     if len(found.sides) == 2:
-        for label, side in zip(found.labels, found.sides, strict=True):
-            yield Fact(label, side.name, _about(side))
+        for label, side, when in zip(found.labels, found.sides, ("before", "after"), strict=True):
+            page_label = f"{label}, {when}" if found.session else ""
+            yield Fact(label, side.name, _about(side), page_label)
     for label, text in told.facts.items():
         yield Fact(label, text)
 

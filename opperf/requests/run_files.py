@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from opperf.errors import RunFileError, UsageError
+from opperf.errors import FOUND, RunFileError, UsageError
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import COMPARISON, ENDING, OUTPUT, Option, Request, Say
 from opperf.requests.fields import Columns, count_option, dimensions_option
+from opperf.requests.judging import Judged
 from opperf.requests.outputs import (
     Overwrite,
     ReportedRequest,
@@ -27,7 +27,6 @@ from opperf.results.output import STDOUT, Output, check_output, replace
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
-    from opperf.comparison.nodes.comparing import NodeComparison
     from opperf.model import Run
     from opperf.reports.model import Report
     from opperf.results.plots.bars import BarPlot
@@ -319,16 +318,17 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
         bool, Option("--strict", "Exit with 1 if a node differs.", section=ENDING)
     ] = False
 
-    @property
-    def margin(self) -> float:
-        """The smallest difference of interest, in log units."""
-        return math.log1p(self.threshold)
-
-    def run(self, say: Say) -> NodeComparison:
+    def run(self, say: Say) -> Judged:
         """Returns the comparison. Raises `OpperfError`, also for an output that could not be
         written."""
         # Help and completion do without the imports.
-        from opperf.comparison.nodes.comparing import compare_nodes
+        from opperf.comparison.nodes import CHANGED, compare_nodes, telling_of
+        from opperf.comparison.report import report_of
+        from opperf.results.kept import display
 
         self.check_outputs([self.path])
-        return compare_nodes(read_told(self.path, say), self.margin, self.metrics)
+        fail_on = CHANGED if self.strict else ()
+        found = compare_nodes(read_told(self.path, say), self.threshold, self.metrics, fail_on)
+        report = report_of(found, telling_of(found, display(self.path)))
+        differs = any(row.findings(fail_on) for row in found.rows)
+        return Judged({found.labels: found}, report, FOUND if differs else 0, "")

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
 
 import numpy as np
 
+from opperf.comparison.compared import (
+    ALL,
+    Change,
+    ChangeKind,
+    ComparedRow,
+    Comparison,
+    GroupRatio,
+    Side,
+    interval_text,
+    ratio_text,
+)
 from opperf.comparison.results import looked_for
+from opperf.comparison.sections import RowGroup, Telling, titles_of
 from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.comparison.statistics.false_discovery import reject
 from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
-from opperf.defaults import ASSUMED_SCATTER, FAIL_ON
+from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import FOUND, INCONCLUSIVE
-from opperf.machine.environment import Difference, notable_differences
+from opperf.machine.environment import notable_differences
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
-from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
+from opperf.reports.markdown import code
+from opperf.reports.model import Section
+from opperf.suite_results.performance import performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
     Pair,
     Ratio,
@@ -28,73 +42,20 @@ from opperf.suite_results.ratios import (
     rows_by,
     total_of,
 )
+from opperf.suite_results.score_report import machine_of
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 """Verdicts on a ratio that may be findings to fail on."""
 
-MISSING = Verdict.MISSING.value
-
-SAID: Mapping[str, str] = {MISSING: "no longer working"}
+SAID: Mapping[str, str] = {Verdict.MISSING.value: "no longer working"}
 
 WITHOUT_RESULTS = "runs of a suite do not compare results"
 
+PERFORMANCE = "performance"
+"""The metric of a bench: below 1 is worse."""
 
-class Row(NamedTuple):
-    """A bench that both runs have figures of."""
-
-    facts: BenchFacts
-    ratio: Ratio
-    """Performance of B over that of A: below 1 is worse."""
-    verdict: Verdict
-    p: float
-    """Of no change beyond the threshold; not corrected for the number of benches."""
-    base: Performance
-    new: Performance
-    note: str
-
-
-Kind = Literal["refused", "broken", "fixed", "only A", "only B", "neither"]
-
-
-class Change(NamedTuple):
-    """A bench without a ratio."""
-
-    facts: BenchFacts
-    kind: Kind
-    """`refused`: not comparable. `broken`: worked in A, and was to run in B and failed: all of it,
-    or a case of a bench that has a ratio all the same."""
-    reason: str
-
-
-class Group(NamedTuple):
-    """The ratio of the benches of one value of a key."""
-
-    key: str
-    value: str
-    benches: int
-    ratio: Ratio
-
-
-class Comparison(NamedTuple):
-    """Two runs, compared."""
-
-    base: SuiteRun
-    new: SuiteRun
-    thresholds: Thresholds
-    scatter: float
-    rows: tuple[Row, ...]
-    changes: tuple[Change, ...]
-    groups: tuple[Group, ...]
-    total: Ratio | None
-    differences: tuple[Difference, ...]
-    fail_on: tuple[str, ...] = FAIL_ON
-
-    def count(self, verdict: Verdict) -> int:
-        return sum(row.verdict is verdict for row in self.rows)
-
-    def of_kind(self, kind: Kind) -> tuple[Change, ...]:
-        return tuple(change for change in self.changes if change.kind == kind)
+ASSUMED = "scatter assumed"
 
 
 def compare(
@@ -121,30 +82,40 @@ def compare(
         elif joined is not None:
             changes.append(joined)
     found, assumed = estimates(list(pairs.values()), scatter)
-    rows = verdicts_of(pairs, theirs, found, assumed, thresholds)
-    facts = [row.facts for row in rows]
+    facts = [theirs[name].facts for name in pairs]
+    rows = verdicts_of(pairs, facts, found, assumed, thresholds)
     weights = [bench.weight for bench in facts]
-    groups = [
-        Group(key, value, len(members[value]), ratio)
+    total = total_of(found, weights) if rows else None
+    groups = (
+        _group(key, value, len(members[value]), ratio)
         for key in by
         for members in (rows_by(key, facts),)
         for value, ratio in by_key(members, found, weights).items()
-    ]
-    environments = [next(iter(side.environments.values()), None) for side in (base, new)]
-    before, after = environments
-    differences = notable_differences(before, after) if before and after else []
-    return Comparison(
-        base,
-        new,
-        thresholds,
-        scatter,
-        tuple(rows),
-        tuple(changes),
-        tuple(groups),
-        total_of(found, weights) if rows else None,
-        tuple(differences),
-        findings,
     )
+    before, after = (next(iter(side.environments.values()), None) for side in (base, new))
+    return Comparison(
+        command="suite compare",
+        sides=tuple(Side(side.name, machine=machine_of(side.environments)) for side in (base, new)),
+        labels=("A", "B"),
+        threshold=thresholds.threshold,
+        same_within=thresholds.same_within,
+        rows=tuple(rows),
+        groups=tuple(groups),
+        total=_group("suite", ALL, len(rows), total) if total else None,
+        changes=tuple(changes),
+        missing=frozenset({ChangeKind.BROKEN}),
+        differences=tuple(notable_differences(before, after)) if before and after else (),
+        fail_on=findings,
+        notes=(*base.warnings, *new.warnings),
+    )
+
+
+def _group(key: str, value: str, benches: int, ratio: Ratio) -> GroupRatio:
+    return GroupRatio(value, PERFORMANCE, ratio.value, benches, ratio.low, ratio.high, key)
+
+
+def _change(facts: BenchFacts, kind: ChangeKind, reason: str) -> Change:
+    return Change(kind, facts.name, facts.name, "", reason=reason, category=facts.group)
 
 
 def _join(base: BenchResults | None, new: BenchResults | None) -> Pair | Change | None:
@@ -153,26 +124,26 @@ def _join(base: BenchResults | None, new: BenchResults | None) -> Pair | Change 
     if base is None or new is None:
         one = base or new
         assert one is not None
-        kind: Kind = "only A" if new is None else "only B"
-        return Change(one.facts, kind, "") if one.was_to_run else None
+        kind = ChangeKind.DISAPPEARED if new is None else ChangeKind.APPEARED
+        return _change(one.facts, kind, "") if one.was_to_run else None
     if not (base.was_to_run or new.was_to_run):
         return None
     why = why_not_comparable(base, new)
     if why:
-        return Change(new.facts, "refused", why)
+        return _change(new.facts, ChangeKind.REFUSED, why)
     before, after = performance_of(base), performance_of(new)
     if before and after:
         pair = Pair(before, after)
         if common_cases(pair):
             return pair
-        return Change(new.facts, "refused", "no case worked on both sides")
+        return _change(new.facts, ChangeKind.REFUSED, "no case worked on both sides")
     if before:
         if not new.was_to_run:
-            return Change(new.facts, "only A", new.facts.why_not or "disabled in B")
-        return Change(new.facts, "broken", _reason(new))
+            return _change(new.facts, ChangeKind.DISAPPEARED, new.facts.why_not or "disabled in B")
+        return _change(new.facts, ChangeKind.BROKEN, _reason(new))
     if after:
-        return Change(new.facts, "fixed", _reason(base))
-    return Change(new.facts, "neither", _reason(new))
+        return _change(new.facts, ChangeKind.FIXED, _reason(base))
+    return _change(new.facts, ChangeKind.NEITHER, _reason(new))
 
 
 def _failing_cases(base: BenchResults, new: BenchResults) -> Iterator[Change]:
@@ -185,9 +156,9 @@ def _failing_cases(base: BenchResults, new: BenchResults) -> Iterator[Change]:
             of_all = f"{len(failed)} of {pluralize(len(attempts), 'attempt')}"
             label = failed[0].record.case.label
             where = "" if len(new.attempts) == 1 else f"{label}: "
-            yield Change(new.facts, "broken", f"{where}{of_all}: {failed[0].reason}")
+            yield _change(new.facts, ChangeKind.BROKEN, f"{where}{of_all}: {failed[0].reason}")
     if new.failed_rounds and not base.failed_rounds:
-        yield Change(new.facts, "broken", new.failed_rounds[0])
+        yield _change(new.facts, ChangeKind.BROKEN, new.failed_rounds[0])
 
 
 def _reason(bench: BenchResults) -> str:
@@ -197,48 +168,61 @@ def _reason(bench: BenchResults) -> str:
 
 def verdicts_of(
     pairs: Mapping[str, Pair],
-    theirs: Mapping[str, BenchResults],
+    facts: Sequence[BenchFacts],
     found: Estimate,
     assumed: Sequence[bool],
     thresholds: Thresholds,
-) -> list[Row]:
+) -> list[ComparedRow]:
     """Returns the pairs, each with its ratio and verdict; `found` and `assumed` are those of
-    `estimates`, and `theirs` has the benches of B by name."""
+    `estimates`, and `facts` of the benches of B."""
     p_changed = p_beyond(found, thresholds.margin)
     changed = reject(p_changed, thresholds.changed_q)
     changed &= np.abs(found.mean) > thresholds.margin
     same = p_within(found, thresholds.same_margin) <= thresholds.same_level
     ratios = ratios_of(found, assumed)
     rows = []
-    for number, (name, pair) in enumerate(pairs.items()):
+    for number, pair in enumerate(pairs.values()):
         if changed[number]:
             verdict = Verdict.IMPROVED if found.mean[number] > 0 else Verdict.REGRESSED
         else:
             verdict = Verdict.SAME if same[number] else Verdict.AMBIGUOUS
-        common = common_cases(pair)
-        left = len(set(pair.base.cases) | set(pair.new.cases)) - len(common)
-        note = f"{pluralize(left, 'case')} of one side only" if left else ""
-        rows.append(
-            Row(
-                theirs[name].facts,
-                ratios[number],
-                verdict,
-                float(p_changed[number]),
-                pair.base,
-                pair.new,
-                note,
-            )
-        )
+        rows.append(_row(facts[number], pair, ratios[number], verdict, float(p_changed[number])))
     return rows
+
+
+def _row(bench: BenchFacts, pair: Pair, ratio: Ratio, verdict: Verdict, p: float) -> ComparedRow:
+    base, new = pair
+    left = len({*base.cases, *new.cases}) - len(common_cases(pair))
+    runs = f"runs: {base.attempts} and {new.attempts}"
+    return ComparedRow(
+        id=bench.name,
+        operator=bench.name,
+        inputs="",
+        metric=PERFORMANCE,
+        verdict=verdict,
+        category=bench.group,
+        unit=new.unit,
+        base=base.value,
+        new=new.value,
+        base_half_width=base.half_width,
+        new_half_width=new.half_width,
+        base_unreliable=base.half_width is None,
+        new_unreliable=new.half_width is None,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        p=p if math.isfinite(p) else None,
+        point=", ".join(f"{name}={value}" for name, value in bench.point.items()),
+        note=f"{pluralize(left, 'case')} of one side only" if left else "",
+        basis=f"{runs}, {ASSUMED}" if ratio.assumed else runs,
+    )
 
 
 def outcome(comparison: Comparison) -> tuple[int, str]:
     """Returns the exit code, and the reason if it is not 0: 1 for a finding to fail on, 3 if that
     cannot be decided of all benches."""
-    counts = {
-        **{verdict.value: comparison.count(verdict) for verdict in CHANGED},
-        MISSING: len(comparison.of_kind("broken")),
-    }
+    counts = {verdict.value: comparison.counts.get(verdict, 0) for verdict in CHANGED}
+    counts[Verdict.MISSING.value] = len(comparison.changes_of(ChangeKind.BROKEN))
     said = [f"{counts[word]} {SAID.get(word, word)}" for word in comparison.fail_on if counts[word]]
     if said:
         return FOUND, ", ".join(said)
@@ -246,7 +230,7 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
         return 0, ""
     is_open = {verdict.value for verdict in CHANGED} & set(comparison.fail_on)
     open_rows = [row for row in comparison.rows if is_open and row.verdict is Verdict.AMBIGUOUS]
-    refused = len(comparison.of_kind("refused"))
+    refused = len(comparison.changes_of(ChangeKind.REFUSED))
     if open_rows or refused or not comparison.rows:
         said = []
         if open_rows:
@@ -256,3 +240,38 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
             said.append(f"{refused} not comparable")
         return INCONCLUSIVE, f"cannot decide: {'; '.join(said) or 'no common bench'}"
     return 0, ""
+
+
+def telling_of(found: Comparison, scatter: float = ASSUMED_SCATTER) -> Telling:
+    """Returns what is said of two runs; `scatter` is that which was assumed."""
+    base, new = found.base.name, found.new.name
+    rows = sorted(found.rows, key=lambda row: row.ratio or 0.0)
+    said = ["Ratio: performance of B over that of A; below 1 is worse."]
+    if any(row.basis.endswith(ASSUMED) for row in rows):
+        said.append(
+            f"Of benches that were run once on each side, a scatter of {scatter:.0%} between "
+            "runs is assumed (--scatter), and as much again of a single observation; several runs "
+            "of a side show what it is."
+        )
+    return Telling(
+        title=f"{new} (B) against {base} (A)",
+        headline=f"Suite: {code(new)} against {code(base)}",
+        answer=(_summary(found),),
+        groups=[RowGroup("Benches", rows, ("Metric",))],
+        closing=said,
+        case="Bench",
+        how=Section(prose=[_summary(found)], in_answer=True),
+        samples="runs",
+    )
+
+
+def _summary(found: Comparison) -> str:
+    parts = [f"{number} {verdict.value}" for verdict, number in found.counts.items()]
+    for kind, title in titles_of(found.labels).items():
+        if changes := found.changes_of(kind):
+            parts.append(f"{len(changes)} {title[0].lower()}{title[1:]}")
+    count = len(found.rows) + len(found.changes)
+    total = ""
+    if one := found.total:
+        total = f" Total: {ratio_text(one.ratio)} ({interval_text(one.low, one.high)})."
+    return f"{count} benches: {', '.join(parts) or 'none in common'}.{total}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from opperf.comparison import compared
 from opperf.machine.environment import machine_text
 from opperf.model import Environment
 from opperf.plurals import pluralize
@@ -147,17 +148,7 @@ def ratio_text(ratio: Ratio | None) -> str:
     """Returns a ratio with its interval; `---` without one."""
     if ratio is None:
         return NOT_APPLICABLE
-    value, low, high = map(_digits, (ratio.value, ratio.low, ratio.high))
-    return f"{value} [{low}, {high}]"
-
-
-PLAIN_RATIOS = (0.001, 1000.0)
-"""Ratios that are written with three decimals; others with an exponent."""
-
-
-def _digits(ratio: float) -> str:
-    least, most = PLAIN_RATIOS
-    return f"{ratio:.3f}" if least <= ratio < most else f"{ratio:.1e}"
+    return f"{compared.ratio_text(ratio.value)} ({compared.interval_text(ratio.low, ratio.high)})"
 
 
 def _legend(scores: Scores) -> list[str]:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.commands.run_files import nodes as command
-from opperf.comparison.nodes.comparing import compare_nodes
+from opperf.comparison.nodes import CHANGED, compare_nodes
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import SCHEMA_VERSION, Header, Run, Status
@@ -55,26 +55,28 @@ def run_of():
 
 def test_the_node_that_is_slower_differs_and_no_other(run_of):
     factors = dict.fromkeys("abcdefgh", 1.0) | {"c": 1.2}
-    (kind,) = compare_nodes(run_of(factors), 0.02).kinds
-    assert [node.name for node in kind.nodes if node.differs] == ["c"]
-    slowest = kind.nodes[0]
-    assert slowest.name == "c" and slowest.cases == 4
+    found = compare_nodes(run_of(factors), 0.02)
+    assert [row.operator for row in found.rows if row.verdict.value in CHANGED] == ["c"]
+    slowest = found.rows[0]
+    assert slowest.operator == "c" and slowest.basis == "4 cases"
     assert slowest.low < 1.2 < slowest.high and slowest.ratio == pytest.approx(1.2, rel=0.01)
 
 
 def test_nodes_of_another_kind_are_compared_with_each_other(run_of):
     factors = dict.fromkeys("abcd", 1.0) | dict.fromkeys("wxyz", 3.0)
     found = compare_nodes(run_of(factors, of_another_kind="wxyz"), 0.02)
-    assert [len(kind.nodes) for kind in found.kinds] == [4, 4] and found.differing == ()
+    assert len({row.category for row in found.rows}) == 2 and len(found.rows) == 8
+    assert {row.verdict.value for row in found.rows} == {"no clear change"}
     two = compare_nodes(run_of(factors, of_another_kind="z"), 0.02)
-    assert two.kinds[1].nodes == () and two.kinds[1].too_few == ("z",)
+    assert "z" not in {row.operator for row in two.rows}
+    (why,) = two.reasons["Not compared"].values()
+    assert why.startswith("fewer than 4 nodes of Another CPU")
 
 
 def test_what_a_node_did_not_measure_is_said(run_of):
     found = compare_nodes(run_of(dict.fromkeys("abcde", 1.0), failing="e"), 0.02)
-    ((node, cases, reason),) = found.unmeasured
-    assert (node, cases, reason) == ("e", 1, "failed: no kernel")
-    assert {node.name: node.cases for node in found.kinds[0].nodes}["e"] == 3
+    assert found.reasons["Not measured"] == {"e": "1 case; failed: no kernel"}
+    assert {row.operator: row.basis for row in found.rows}["e"] == "3 cases"
 
 
 def test_too_few_nodes_are_one_line(run_of):
@@ -94,5 +96,5 @@ def test_the_command_says_which_differs_and_its_exit_code(run_of, tmp_path, caps
 
     assert called() == 0 and "c differs from the other nodes" in capsys.readouterr().out
     assert called("--strict", "-f", "json") == 1
-    rows = json.loads(capsys.readouterr().out)["nodes"]
-    assert [row["node"] for row in rows if row["differs"]] == ["c"]
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["operator"] for row in rows if row["verdict"] == "regressed"] == ["c"]

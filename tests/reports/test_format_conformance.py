@@ -14,7 +14,7 @@ import pytest
 
 from opperf.commands import COMMANDS
 from opperf.comparison.ab.telling import telling_of as of_session
-from opperf.comparison.compared import Side
+from opperf.comparison.compared import ComparedRow, Comparison, Side
 from opperf.comparison.explaining.difference import (
     ChangedFunction,
     Counts,
@@ -24,10 +24,9 @@ from opperf.comparison.explaining.difference import (
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
 from opperf.comparison.files.telling import telling_of as of_files
-from opperf.comparison.nodes.comparing import Kind, NodeComparison, Unmeasured
-from opperf.comparison.nodes.report import report_of as of_nodes
+from opperf.comparison.nodes import telling_of as of_nodes
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.stragglers import find_stragglers
+from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
@@ -65,7 +64,7 @@ from opperf.reports.showing import report_of as of_operator
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
 from opperf.suite_results.comparing import compare
-from opperf.suite_results.comparison_report import report_of as of_comparison
+from opperf.suite_results.comparing import telling_of as of_suites_compared
 from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.milabench_figures import milabench_report as of_milabench
 from opperf.suite_results.score_report import report_of as of_scores
@@ -144,7 +143,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),
-        "nodes": [of_nodes(nodes_compared(), NASTY, 0.02)],
+        "nodes": [report_of(nodes_compared(), of_nodes(nodes_compared(), NASTY))],
         **of_this_machine(NASTY, odd_run.cases, tmp_path),
         **of_suites(tmp_path),
         **of_history(tmp_path),
@@ -153,11 +152,17 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
 
 
 def nodes_compared():
-    """Four nodes, of which one is twice as slow, one of another kind, and one without a figure."""
-    figures = {f"{NASTY}{n}": {NASTY: 1.0 + (n == 3), "b": 2.0 + 2 * (n == 3)} for n in range(4)}
-    found = find_stragglers(figures, dict.fromkeys(figures, 0.01), 0.02)
-    kinds = (Kind(NASTY, found), Kind(f"{NASTY}!", (), (NASTY,)))
-    return NodeComparison(kinds, (Unmeasured(NASTY, 1, NASTY),))
+    """Nodes, of which one is slower, one of another kind, and one without a figure."""
+    verdicts = [Verdict.REGRESSED, *[Verdict.NO_CLEAR_CHANGE] * 3]
+    rows = tuple(
+        ComparedRow(
+            str(n), NASTY, "", "figures", one, NASTY, ratio=2.0, low=1.0, high=3.0, note=NASTY
+        )
+        for n, one in enumerate(verdicts)
+    )
+    reasons = {"Not compared": {NASTY: NASTY}, "Not measured": {NASTY: NASTY}}
+    sides = (Side(NASTY),) * len(rows)
+    return Comparison("nodes", sides, 0.02, rows=rows, reasons=reasons)
 
 
 def bisection():
@@ -235,6 +240,7 @@ def of_suites(folder):
         facts_of(name=f"{name}?", why_not=NASTY),
     ]
     run = suite(folder, benches, [good, bad])
+    compared = compare(run, run, by=(NASTY, "group"))
     return {
         "suite report": [
             of_scores(scores_of(run)),
@@ -242,7 +248,7 @@ def of_suites(folder):
             of_milabench(figures_of(run), NASTY, 10.0),
         ],
         "suite validate": [of_validation(validate(run, OWN))],
-        "suite compare": [of_comparison(compare(run, run, by=(NASTY, "group")))],
+        "suite compare": [report_of(compared, of_suites_compared(compared))],
     }
 
 

@@ -3,12 +3,13 @@
 import msgspec
 import pytest
 
+from opperf.comparison.compared import ChangeKind
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.reports.writing import write
-from opperf.suite_results.comparing import compare, outcome
-from opperf.suite_results.comparison_report import report_of
+from opperf.suite_results.comparing import compare, outcome, telling_of
 from opperf.suite_results.suite_run import in_environment, load
 from tests.environments import make_environment
 from tests.suite_results.making import (
@@ -27,7 +28,7 @@ STEADY = [10.0, 10.02, 9.98, 10.01]
 
 
 def verdicts(found):
-    return {row.facts.name: row.verdict for row in found.rows}
+    return {row.operator: row.verdict for row in found.rows}
 
 
 def both(tmp_path, base, new, **more):
@@ -55,16 +56,16 @@ def test_repeats_decide(tmp_path):
         ((), (0, ""), set()),
         (("improved", "regressed"), (1, "1 improved, 1 regressed"), {"slower", "faster"}),
     ):
-        asked = found._replace(fail_on=fail_on)
+        asked = msgspec.structs.replace(found, fail_on=fail_on)
         assert outcome(asked) == code
-        report = report_of(asked)
-        assert {test.name for test in report.tests if test.result == "failure"} == failing
+        report = report_of(asked, telling_of(asked))
+        assert {test.operator for test in report.tests if test.result == "failure"} == failing
         assert report.data["fail_on"] == fail_on
     with pytest.raises(UsageError, match="runs of a suite do not compare results"):
-        compare(found.base, found.new, fail_on=["different"])
-    ratios = {row.facts.name: row.ratio for row in found.rows}
-    assert ratios["slower"].value == pytest.approx(0.9)
-    assert ratios["slower"].low < 0.9 < ratios["slower"].high < 1
+        both(tmp_path, {"a": STEADY}, {"a": STEADY}, fail_on=["different"])
+    (slower,) = (row for row in found.rows if row.operator == "slower")
+    assert slower.ratio == pytest.approx(0.9)
+    assert slower.low < 0.9 < slower.high < 1
 
 
 def test_nothing_that_regressed_exits_with_0(tmp_path):
@@ -101,13 +102,16 @@ def test_a_bench_that_no_longer_works_is_a_regression(tmp_path):
     new = suite(tmp_path, [facts_of(bad, name="a")], [bad], "new.jsonl")
     found = compare(base, new)
     assert [(one.kind, one.reason) for one in found.changes] == [
-        ("broken", "timeout: no end after 600 s")
+        (ChangeKind.BROKEN, "timeout: no end after 600 s")
     ]
     assert outcome(found)[0] == 1
     assert outcome(compare(new, base))[0] == 3
     unasked = compare(base, new, fail_on=["regressed"])
-    assert outcome(unasked)[0] == 3 and report_of(unasked).tests[0].result == "skipped"
-    report = report_of(found)
+    assert (
+        outcome(unasked)[0] == 3
+        and report_of(unasked, telling_of(unasked)).tests[0].result == "skipped"
+    )
+    report = report_of(found, telling_of(found))
     assert [(test.result, test.kind) for test in report.tests] == [("failure", "missing")]
     (row,) = report.rows
     assert dict(zip(report.header, row, strict=True))["verdict"] == "missing"
@@ -131,7 +135,7 @@ def test_a_case_that_fails_in_b_is_not_hidden_by_the_others_of_its_bench(tmp_pat
     ]
     found = compare(*sides)
     (change,) = found.changes
-    assert (change.kind, len(found.rows)) == ("broken", 1)
+    assert (change.kind, len(found.rows)) == (ChangeKind.BROKEN, 1)
     assert change.reason.startswith("a: 1 of 1 attempt: ")
     assert outcome(found) == (1, "1 no longer working")
     assert not compare(sides[0], sides[0]).changes and not compare(*reversed(sides)).changes
@@ -152,7 +156,7 @@ def test_other_settings_are_refused_with_the_reason(tmp_path, changed, said):
         record = record_of(script_case("a", **{"argv": ("--batch", "32")} | more), rates_around(10))
         sides.append(suite(tmp_path, [facts_of(record, name="a")], [record], f"{name}.jsonl"))
     found = compare(*sides)
-    assert [one.kind for one in found.changes] == ["refused"] and not found.rows
+    assert [one.kind for one in found.changes] == [ChangeKind.REFUSED] and not found.rows
     assert said in found.changes[0].reason and outcome(found)[0] == 3
 
 
@@ -205,16 +209,16 @@ def test_groups_and_the_total(tmp_path):
         for name, found in (("base", records), ("new", fast))
     ]
     found = compare(*sides, by=("batch",))
-    assert {one.value: round(one.ratio.value, 6) for one in found.groups} == {"a": 4.0, "b": 1.0}
-    assert found.total.value == pytest.approx(2.0)
+    assert {one.category: round(one.ratio, 6) for one in found.groups} == {"a": 4.0, "b": 1.0}
+    assert found.total.ratio == pytest.approx(2.0)
 
 
 def test_the_report_names_what_is_on_one_side(tmp_path):
     found = both(tmp_path, {"a": STEADY, "old": 1.0}, {"a": STEADY, "new": 1.0})
-    report = report_of(found)
+    report = report_of(found, telling_of(found))
     titles = [section.title for section in report.sections]
-    assert "In A only" in titles and "In B only" in titles
-    assert report.data["benches"][0]["verdict"] == "same"
+    assert "In A only: 1 case" in titles and "In B only: 1 case" in titles
+    assert report.data["rows"][0]["verdict"] == "same"
     assert [test.result for test in report.tests] == ["system-out", "skipped", "skipped"]
 
 
@@ -226,7 +230,7 @@ def test_environments_of_one_run_are_compared(tmp_path):
     run = suite(tmp_path, [facts_of(*records, name="a")], records)
     assert [bench.facts.name for bench in run.benches] == ["a (torch==2.12)", "a (torch==2.13)"]
     found = compare(in_environment(run, "torch==2.12"), in_environment(run, "torch==2.13"))
-    assert [(row.facts.name, row.verdict) for row in found.rows] == [("a", Verdict.IMPROVED)]
+    assert [(row.operator, row.verdict) for row in found.rows] == [("a", Verdict.IMPROVED)]
     with pytest.raises(UsageError, match="unknown environment 'torch==2.1'"):
         in_environment(run, "torch==2.1")
 
@@ -239,4 +243,4 @@ def test_a_run_is_comparable_with_its_copy_in_milabenchs_layout(tmp_path):
     run = run_of([facts_of(record, name="a")], [record])
     write(run, tmp_path / "copy", "milabench")
     found = compare(load([written(tmp_path / "run.jsonl", run)]), load([tmp_path / "copy"]))
-    assert not found.changes and found.rows[0].ratio.value == pytest.approx(1, rel=0.01)
+    assert not found.changes and found.rows[0].ratio == pytest.approx(1, rel=0.01)

@@ -260,7 +260,7 @@ def test_attempts_that_say_nothing_have_an_interval_without_end(tmp_path):
     scores = scores_of(of_rates(tmp_path, {"a": [1.0, 1.0]}, "new.jsonl"), base)
     assert scores.rows[0].ratio.high == math.inf and scores.total.high == math.inf
     report = report_of(scores)
-    assert "inf]" in write_text(report) and "Infinity" not in write_json(report)
+    assert "to inf)" in write_text(report) and "Infinity" not in write_json(report)
 
 
 def test_rounds_of_a_record_are_attempts_and_those_that_failed_are_failures(tmp_path):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from opperf.commands.compare import finish
 from opperf.commands.options import command
 from opperf.errors import FOUND
 from opperf.requests.suites.results import (
@@ -50,14 +49,4 @@ def compare(request: CompareSuitesRequest) -> int:
 
     Exit codes: 0 nothing found, 1 a bench regressed or no longer works (--fail-on), 2 a file that
     cannot be read, 3 it cannot be decided: run each side several times."""
-    from opperf.reports.writing import write_reports
-    from opperf.suite_results.comparing import outcome
-    from opperf.suite_results.comparison_report import report_of
-
-    found = request.run(tell)
-    write_reports(report_of(found), request.outputs)
-    code, why = outcome(found)
-    if why:
-        sys.stdout.flush()
-        tell(f"opperf: {why}")
-    return code
+    return finish(request.run(tell), request)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import UsageError
 from opperf.requests.declaring import COMPARISON, Option, Say, argument
+from opperf.requests.judging import Judged
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import findings_among, locate_kept
@@ -18,7 +19,6 @@ from opperf.shares import read_share
 if TYPE_CHECKING:
     from opperf.comparison.statistics.data import Thresholds
     from opperf.reports.model import Report
-    from opperf.suite_results.comparing import Comparison
     from opperf.suite_results.suite_run import SuiteRun
     from opperf.suite_results.validation.layers import Validation
 
@@ -211,14 +211,17 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
         ),
     ] = None
 
-    def run(self, say: Say) -> Comparison:
+    def run(self, say: Say) -> Judged:
         """Returns the comparison."""
-        from opperf.suite_results.comparing import compare
+        from opperf.comparison.report import report_of
+        from opperf.suite_results.comparing import compare, outcome, telling_of
 
         a, b = (self.base, *self.repeat_a), (self.new, *self.repeat_b)
         self.check_outputs((*a, *b))
         base, new = _side(a, self.env_a), _side(b, self.env_b)
-        return compare(base, new, self.thresholds, self.by, self.scatter, self.fail_on)
+        found = compare(base, new, self.thresholds, self.by, self.scatter, self.fail_on)
+        report = report_of(found, telling_of(found, self.scatter))
+        return Judged({found.labels: found}, report, *outcome(found))
 
     @property
     def thresholds(self) -> Thresholds:

@@ -103,8 +103,8 @@ def test_a_suite_is_run_in_several_environments_that_are_compared(opperf, here, 
     assert [record.summaries["rate"].median for record in run.records] == [1.0, 2.0, 1.0, 2.0]
     sides = ("--env-a", "scales==1.0", "--env-b", "scales==2.0", "-o", "found.json")
     assert opperf("compare", "run.jsonl", "run.jsonl", *sides)[0] == 0
-    found = json.loads((here / "found.json").read_text())["benches"]
-    assert [(row["bench"], row["ratio"]) for row in found] == [("bare", 2.0), ("own", 2.0)]
+    found = json.loads((here / "found.json").read_text())["rows"]
+    assert [(row["operator"], row["ratio"]) for row in found] == [("bare", 2.0), ("own", 2.0)]
     code, _, err = opperf("run", "two.yaml", *both, "--use-current-env")
     assert code == 2 and "use one of them" in err
 
