@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
-from opperf.model import OperatorTarget, Record, Settings, TensorSpec
-from opperf.results.figures import LONGEST, CaseFigures, case_name, distinct_names
-from opperf.results.units import device_label, sort_by_operator
+from opperf.instruments.times import FORWARD
+from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Settings, Status, TensorSpec
+from opperf.results.figures import (
+    LONGEST,
+    CaseFigures,
+    Measurement,
+    case_figures,
+    case_name,
+    distinct_names,
+)
+from opperf.results.units import Figure, device_label, sort_by_operator
+from tests.verifications import FAILED, verified
 
 MakeRecord = Callable[..., Record]
 
@@ -84,3 +95,43 @@ def test_the_length_of_a_name_is_limited(make_record: MakeRecord) -> None:
     assert name.endswith("xxx; mxnet]") and cut.endswith(f"xxx; {too_long.id}]")
     alike = names(*(of_length(make_record, 1000, ending) for ending in "ab"))
     assert len(set(alike)) == 2 and {len(name) for name in alike} == {LONGEST}
+
+
+def test_a_view_of_a_record_has_its_figures_with_their_notes(make_record: MakeRecord) -> None:
+    record = msgspec.structs.replace(
+        make_record(),
+        samples={"forward": [1e6, 2e6, 3e6]},
+        notes=(Note("forward", NoteCode.BUSY, "waits\nhere"), Note("memory", "unsteady", "2 or 3")),
+    )
+    found = CaseFigures(record).measured
+    forward, memory = found["forward"], found["memory"]
+    assert (forward.unit, forward.median, forward.samples) == ("ns", 2e6, [1e6, 2e6, 3e6])
+    assert forward.interval == (1.9e6, 2.1e6) and forward.half_width == pytest.approx(1e5)
+    assert forward.error == pytest.approx(math.log1p(0.05) / 1.96, rel=1e-4)
+    assert (forward.caveat, forward.unsound, forward.unreliable) == ("waits here", "", True)
+    assert forward.shown == Figure(2e6, forward.half_width, True)
+    assert (memory.caveat, memory.unsound) == ("2 or 3", "the counts of the same call differ")
+    assert not found["backward"].unreliable and found["backward"].is_ranked
+
+
+def test_a_wrong_result_has_figures_that_are_not_compared(make_record: MakeRecord) -> None:
+    wrong = CaseFigures(verified(make_record(), FAILED))
+    assert wrong.compared == {} and set(wrong.measured) == set(make_record().summaries)
+    assert wrong.record.ended == "wrong" and wrong.record.is_failed
+    assert wrong.record.why_without_figures.startswith("wrong result: ")
+    failed = make_record(status=Status.CRASHED, reason="signal 11")
+    assert CaseFigures(failed).compared == CaseFigures(failed).absent == {}
+    assert (failed.ended, failed.why_without_figures) == ("crashed", "crashed: signal 11")
+
+
+def test_an_average_has_no_interval() -> None:
+    average = Measurement.of_average(FORWARD, 3e6)
+    assert (average.median, average.summary.mean, average.samples) == (3e6, 3e6, [])
+    assert average.interval is average.half_width is average.error is None
+
+
+def test_figures_of_a_run_have_their_environment(run: Run, make_record: MakeRecord) -> None:
+    id = next(iter(run.environments))
+    own = msgspec.structs.replace(make_record(), environment=id)
+    found = case_figures(msgspec.structs.replace(run, records=(own, make_record())))
+    assert [figures.environment for figures in found] == [run.environments[id], None]
