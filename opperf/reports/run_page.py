@@ -59,7 +59,8 @@ def beside_the_results(run: Run) -> Iterator[Section]:
     others = [record for record in records if record.status is not Status.OK]
     settings = differing_settings(record.case for record in records)
     if outliers.is_fuzzed(run):
-        yield _outliers(run)
+        section = outlier_section(run)
+        yield section._replace(table=section.table and _whole(section.table))
     for record in records:
         yield from replays.sections_of(record)
     if others:
@@ -95,7 +96,8 @@ def _results(records: Sequence[Record], settings: Sequence[str], names: Sequence
     return Section("Results", table=table, below=[" ".join(run_tables.legend(records, columns))])
 
 
-def _outliers(run: Run) -> Section:
+def outlier_section(run: Run) -> Section:
+    """Returns the shapes that take longer than their size explains, of a run of random shapes."""
     found = outliers.outliers(run.records)[: outliers.SHOWN_OUTLIERS]
     unranked = explain_unranked(run.records)
     notes = [f"{unranked}."] if unranked else []
@@ -105,7 +107,7 @@ def _outliers(run: Run) -> Section:
     return Section(
         "Outliers",
         prose=[outliers.EXPLANATION, *notes],
-        table=_whole(run_tables.outlier_table(found, run.records)),
+        table=run_tables.outlier_table(found, run.records),
         below=mark_legend(entry.time.shown for entry in found),
         commands=[(outliers.AGAIN[name], command) for name, command in commands.items()],
     )

@@ -22,12 +22,14 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.ranking_report import short_text
-from opperf.reports.model import Table
-from opperf.reports.run_tables import case_columns, metric_column, outlier_table, wrap_all
-from opperf.reports.text import render
-from opperf.results import outliers, units
+from opperf.reports.model import Section, Table
+from opperf.reports.run_page import outlier_section
+from opperf.reports.run_tables import case_columns, metric_column, wrap_all
+from opperf.reports.text import section_text
+from opperf.results import units
 from opperf.results.columns import FigureColumn, column_of, count_uncertain
 from opperf.results.figures import CaseFigures, explain_unranked
+from opperf.results.outliers import is_fuzzed
 from opperf.results.projection import group
 from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import swept_labels
@@ -52,7 +54,7 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
         _counts(run.records, elapsed_s),
         wrap_all(_doubts(run.records), width),
         _not_measured(run.records, lines),
-        _outlier_table(run, width),
+        section_text(outlier_section(run), width) if is_fuzzed(run) else "",
         # The tables of a sweep have its times by size.
         _slowest([record for record in run.records if not record.case.point], width),
         short_text(run, width),
@@ -234,16 +236,16 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     every = [record for record, _ in timed]
     unranked = explain_unranked(every, [FORWARD.name])
     ranked = sorted((pair for pair in timed if pair[1].is_ranked), key=lambda pair: -pair[1].median)
+    explained = [unranked] if unranked else []
     if not ranked:
-        return wrap_all([unranked], width)
+        return wrap_all(explained, width)
     forward = column_of(FORWARD)
     slowest = _in_shown_order([record for record, _ in ranked[:SLOWEST]], forward)
     settings = differing_settings(record.case for record in slowest)
     columns = case_columns(slowest, every, settings, "Slowest")
-    table = render(Table((*columns, metric_column(forward, slowest)), is_split=True), width)
+    table = Table((*columns, metric_column(forward, slowest)), is_split=True)
     legend = units.mark_legend(map(forward.read, slowest))
-    explained = wrap_all([*legend, *filter(None, [unranked])], width)
-    return f"{table}\n\n{explained}" if explained else table
+    return section_text(Section(table=table, below=[*legend, *explained]), width)
 
 
 def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Record]:
@@ -254,21 +256,6 @@ def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Rec
     shown = [-math.inf if value == units.NOT_APPLICABLE else float(value) for value in values]
     order = sorted(range(len(records)), key=lambda place: -shown[place])
     return [records[place] for place in order]
-
-
-def _outlier_table(run: Run, width: int | None) -> str:
-    if not outliers.is_fuzzed(run):
-        return ""
-    found = outliers.outliers(run.records)[: outliers.SHOWN_OUTLIERS]
-    unranked = list(filter(None, [explain_unranked(run.records)]))
-    if not found:
-        return wrap_all(unranked, width)
-    legend = units.mark_legend(entry.time.shown for entry in found)
-    explained = wrap_all([outliers.EXPLANATION, *legend, *unranked], width)
-    lines = [render(outlier_table(found, run.records), width), "", explained]
-    commands = outliers.commands_for(run, found[0].record)
-    lines += [f"{f'{outliers.AGAIN[name]}:':<24} {command}" for name, command in commands.items()]
-    return "\n".join(lines)
 
 
 def _excluded(reasons: dict[str, str], width: int) -> str:

@@ -23,11 +23,12 @@ def write_text(report: Report, width: int | None = None) -> str:
     """Returns the report, no wider than `width` except for the commands at its end."""
     title = wrap(report.title, width) if width else report.title
     shown = (section for section in report.sections if not section.is_extra)
-    written = [title, *(_section(section, width) for section in shown)]
+    written = [title, *(section_text(section, width) for section in shown)]
     return "\n\n".join(filter(None, written)) + "\n"
 
 
-def _section(section: Section, width: int | None) -> str:
+def section_text(section: Section, width: int | None) -> str:
+    """Returns a section, no wider than `width` except for its commands."""
     text = _without_commands(section, width)
     if width is not None:
         text = wrap_message(text, width)
