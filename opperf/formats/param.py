@@ -31,6 +31,10 @@ DEVICES = {"gpu": "cuda"}
 """PyTorch's kinds of devices, where they are not opperf's."""
 
 
+LOST = ("settings", "passes", "origin", "why", "category", "tags", "count")
+"""Fields of a case that are not read again of what was written: no line has a place for them."""
+
+
 def param_text(run: model.Run, names: Sequence[str] = ()) -> str:
     """Returns the lines of a run."""
     return "".join(f"{json.dumps(line)}\n" for line in _lines(run))

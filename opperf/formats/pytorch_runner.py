@@ -192,6 +192,14 @@ def _command(row: Mapping[str, str], named: Named) -> str | None:
     return " ".join(words)
 
 
+LOST = (
+    *("accelerator_model", "xla_flags", "enable_functionalization", "repeat"),
+    *("iterations_per_run", "outputs_file", "timestamp", "verification_code"),
+    *("verification_mean_rel_error", "verification_max_rel_error", "command", "others"),
+)
+"""Fields of a record that are not read again of what was written: a row has no place for them."""
+
+
 def runner_csv_text(records: Iterable[ModelResult]) -> str:
     """Returns the table of some records: a row for each that is compiled, with its speed-up over
     the eager one of the same run. A figure that is not known is an empty cell, and a model that
