@@ -12,7 +12,7 @@ from opperf.history.reports.showing import change_text, date_text
 from opperf.history.timelines import History, Timeline
 from opperf.metrics import metric_named
 from opperf.results.plots.data import Line, Panel, Plot, Point
-from opperf.results.plots.images import PALETTE, styled
+from opperf.results.plots.images import banded_lines, series_channels, styled
 from opperf.results.units import Figure as Value
 from opperf.results.units import Unit, choose_unit
 
@@ -96,9 +96,7 @@ def _panel(
     unit = _unit(lines)
     rows = [row for line in lines for row in _rows(history, line, unit, environments)]
     legend = alt.Legend(title=None, orient="top", labelLimit=0) if len(names) > 1 else None
-    color = alt.Color(
-        "environment:N", scale=alt.Scale(domain=list(names), range=list(PALETTE)), legend=legend
-    )
+    channels = series_channels("environment", names, legend)
     x = alt.X(
         "place:Q",
         title=X_TITLE,
@@ -107,20 +105,8 @@ def _panel(
     )
     title = f"{lines[0].key.metric} ({unit.name})"
     y = alt.Y("median:Q", title=title, scale=alt.Scale(zero=False))
-    tooltip = [
-        alt.Tooltip(f"{name}:N")
-        for name in ("commit", "date", "subject", "environment", "median", "interval")
-    ]
-    base = alt.Chart(alt.Data(values=rows))
-    layers = [
-        base.mark_area(opacity=0.2).encode(
-            x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=color
-        ),
-        base.mark_line(strokeWidth=1).encode(x=x, y=y, color=color),
-        base.mark_point(filled=True, size=28, opacity=1).encode(
-            x=x, y=y, color=color, tooltip=tooltip
-        ),
-    ]
+    shown = ("commit", "date", "subject", "environment", "median", "interval")
+    layers = banded_lines(rows, x, y, channels, shown, size=28)
     marks = list(_marks(history, lines, events))
     if marks:
         data = alt.Chart(alt.Data(values=marks))

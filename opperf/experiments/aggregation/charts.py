@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,13 @@ from opperf.experiments.aggregation.tables import (
     time_text,
 )
 from opperf.formats.model_records import Estimate, title_of
-from opperf.results.plots.images import PALETTE, SHAPES, styled
+from opperf.results.plots.images import (
+    INK,
+    banded_lines,
+    interval_bars,
+    series_channels,
+    styled,
+)
 
 PIXELS = 100
 """Pixels of an inch, as Matplotlib has by default."""
@@ -29,14 +34,14 @@ WIDTH, HEIGHT = 9.0, 6.75
 BAR, HEAD = 16, 130
 """Pixels of a bar with its value, and of a figure's title and axis."""
 
-BAND = 0.2
-"""Opacity of bands, so that several over each other can be distinguished."""
-
 INTERVALS = "Bands: 95 % intervals, where there are repeats enough"
 
 DEVIATIONS = "Thin lines: standard deviations"
 
 SPREAD = "Bands: 5th to 95th percentile over models; lines: medians"
+
+INTERVAL = {"strokeWidth": 7, "opacity": 0.45}
+"""An interval on a bar, below the line of the deviation."""
 
 ONE = "#999"
 """Colour of the line at 1, which is as fast as the baseline."""
@@ -79,19 +84,10 @@ def _row(one: Estimate, backend: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def _colours(backends: Sequence[str]) -> dict[str, Any]:
-    """Returns the colours and marks of backends."""
-    titles = [title_of(backend) for backend in backends]
+def _channels(backends: Sequence[str]) -> dict[str, Any]:
+    """Returns the channels and marks of backends."""
     legend = alt.Legend(title=None, orient="top", symbolOpacity=1)
-    return {
-        name: kind(
-            "backend:N",
-            scale=alt.Scale(domain=titles, range=list(values)),
-            sort=None,
-            legend=legend,
-        )
-        for name, kind, values in (("color", alt.Color, PALETTE), ("shape", alt.Shape, SHAPES))
-    }
+    return series_channels("backend", list(map(title_of, backends)), legend)
 
 
 def _one(axis: str) -> Any:
@@ -100,36 +96,18 @@ def _one(axis: str) -> Any:
     return rule.encode(**{axis: alt.X("one:Q") if axis == "x" else alt.Y("one:Q")})
 
 
-def _single(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Returns the bands of backends that have one point, between which no area is."""
-    counts = Counter(row["backend"] for row in rows)
-    alone = [row for row in rows if counts[row["backend"]] == 1]
-    return alt.Chart(alt.Data(values=alone)).mark_rule(strokeWidth=7, opacity=BAND)
-
-
 SPEEDUP_AXIS = "Speed-up"
 
 
-def _points(rows: list[dict[str, Any]], x: Any, colours: Mapping[str, Any], names: str) -> Any:
+def _points(rows: list[dict[str, Any]], x: Any, channels: Mapping[str, Any], names: str) -> Any:
     """Returns lines through points, with bands and deviations; `names` is a field to show."""
     y = alt.Y("value:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False, nice=True))
-    base = alt.Chart(alt.Data(values=rows))
-    known = [row for row in rows if row["low"] is not None]
-    banded = alt.Chart(alt.Data(values=known))
-    color = colours["color"]
-    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", names, "value", "interval")]
-    low, high = alt.Y("low:Q", title=SPEEDUP_AXIS), alt.Y2("high:Q")
+    deviations = alt.Chart(alt.Data(values=rows)).mark_rule(strokeWidth=1)
+    below = alt.Y("below:Q", title=SPEEDUP_AXIS)
     return alt.layer(
         _one("y"),
-        banded.mark_area(opacity=BAND).encode(x=x, y=low, y2=high, color=color),
-        _single(known).encode(x=x, y=low, y2=high, color=color),
-        base.mark_rule(strokeWidth=1).encode(
-            x=x, y=alt.Y("below:Q", title=SPEEDUP_AXIS), y2="above:Q", color=color
-        ),
-        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=color),
-        base.mark_point(filled=True, size=55, opacity=1).encode(
-            x=x, y=y, tooltip=tooltip, **colours
-        ),
+        deviations.encode(x=x, y=below, y2="above:Q", color=channels["color"]),
+        *banded_lines(rows, x, y, channels, ("backend", names, "value", "interval")),
     )
 
 
@@ -169,7 +147,7 @@ def speedup_chart(compared: Comparison, figure: Figure) -> Any:
         for at, own in compared.found.items()
         if backend in own
     ]
-    chart = _points(rows, _dates(rows), _colours(compared.backends), "date")
+    chart = _points(rows, _dates(rows), _channels(compared.backends), "date")
     heading = f"{compared.title}, geometric means over models"
     return figure.sized(chart, heading, [f"{DEVIATIONS}. {INTERVALS}"])
 
@@ -189,8 +167,8 @@ def latest_chart(compared: Comparison, figure: Figure) -> Any:
         scale=alt.Scale(domain=[0, max(1, most - 1)], padding=60, nice=False),
         axis=alt.Axis(values=_thinned(range(most)), format="d"),
     )
-    colours = _colours(compared.backends)
-    points = _points(rows, x, colours, "model")
+    channels = _channels(compared.backends)
+    points = _points(rows, x, channels, "model")
     step = -(-len(rows) // MOST_NAMES)
     labels = []
     for number, backend in enumerate(compared.backends):
@@ -200,7 +178,7 @@ def latest_chart(compared: Comparison, figure: Figure) -> Any:
         labels.append(
             alt.Chart(alt.Data(values=own))
             .mark_text(angle=315, fontSize=10, opacity=0.8, **side)
-            .encode(x=x, y="value:Q", text="model:N", color=colours["color"])
+            .encode(x=x, y="value:Q", text="model:N", color=channels["color"])
         )
     legend = [f"{DEVIATIONS}. {INTERVALS}"]
     if step > 1:
@@ -224,25 +202,17 @@ def grouped_chart(compared: Comparison, figure: Figure) -> Any:
         if one is not None
     ]
     titles = [title_of(backend) for backend in compared.backends]
-    color = _colours(compared.backends)["color"]
+    color = _channels(compared.backends)["color"]
     y = alt.Y("model:N", sort=None, title=None, scale=alt.Scale(domain=list(models)))
     offset = alt.YOffset("backend:N", scale=alt.Scale(domain=titles))
     x = alt.X("value:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=True))
-    base = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset)
-    banded = alt.Chart(alt.Data(values=[row for row in rows if row["low"] is not None]))
-    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", "model", "value", "interval")]
+    places = {"y": y, "yOffset": offset}
+    fields = ("backend", "model", "value", "interval")
+    bars, intervals, texts = interval_bars(rows, places, x, color, fields, INTERVAL)
+    deviations = alt.Chart(alt.Data(values=rows)).mark_rule(strokeWidth=1.3, color=INK)
+    below = alt.X("below:Q", title=SPEEDUP_AXIS)
     chart = alt.layer(
-        base.mark_bar().encode(x=x, color=color, tooltip=tooltip),
-        banded.mark_rule(strokeWidth=7, opacity=0.45, color="#222").encode(
-            y=y, yOffset=offset, x=alt.X("low:Q", title=SPEEDUP_AXIS), x2="high:Q"
-        ),
-        base.mark_rule(strokeWidth=1.3, color="#222").encode(
-            x=alt.X("below:Q", title=SPEEDUP_AXIS), x2="above:Q"
-        ),
-        base.mark_text(align="left", dx=4, fontSize=10).encode(
-            x=alt.X("end:Q", title=SPEEDUP_AXIS), text="text:N"
-        ),
-        _one("x"),
+        bars, intervals, deviations.encode(x=below, x2="above:Q", **places), texts, _one("x")
     )
     legend = [f"{DEVIATIONS}. {INTERVALS}"]
     return figure.sized(chart, compared.title, legend, bars=len(rows))
@@ -263,20 +233,11 @@ def histogram_chart(compared: Comparison, figure: Figure) -> Any:
         for at, own in compared.found.items()
         if backend in own and time_text(at) in shown
     ]
-    colours = _colours(compared.backends)
-    base = alt.Chart(alt.Data(values=rows)).encode(x=_dates(rows), color=colours["color"])
-    low, high = alt.Y("p5:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False)), alt.Y2("p95:Q")
-    tooltip = [alt.Tooltip(f"{name}:N") for name in ("backend", "date", "p95", "p50", "p5")]
-    middle = alt.Y("p50:Q", title=SPEEDUP_AXIS)
-    chart = alt.layer(
-        _one("y"),
-        base.mark_area(opacity=BAND).encode(y=low, y2=high),
-        _single(rows).encode(x=_dates(rows), y=low, y2=high, color=colours["color"]),
-        base.mark_line(strokeWidth=2).encode(y=middle),
-        base.mark_point(filled=True, size=55, opacity=1).encode(
-            y=middle, shape=colours["shape"], tooltip=tooltip
-        ),
-    )
+    channels = _channels(compared.backends)
+    y = alt.Y("p50:Q", title=SPEEDUP_AXIS, scale=alt.Scale(zero=False))
+    fields = ("backend", "date", "p95", "p50", "p5")
+    lines = banded_lines(rows, _dates(rows), y, channels, fields, ("p5", "p95"))
+    chart = alt.layer(_one("y"), *lines)
     return figure.sized(chart, f"{compared.title}, percentiles over models", [SPREAD])
 
 

@@ -20,7 +20,14 @@ from opperf.results.output import check_output
 from opperf.results.plots.bars import INPUTS_WIDTH, BarPanel, BarPlot, BarRow, Limits
 from opperf.results.plots.data import Plot
 from opperf.results.plots.dimensions import linear_ticks, log_ticks, measured, number_text
-from opperf.results.plots.images import INTERVALS, PALETTE, WRITERS, image, styled
+from opperf.results.plots.images import (
+    INTERVALS,
+    WRITERS,
+    image,
+    interval_bars,
+    series_channels,
+    styled,
+)
 from opperf.results.plots.text import bar_text, plot_text
 from opperf.results.projection import Source
 from opperf.results.runfile import is_run_file, read_run
@@ -162,6 +169,8 @@ MOST_COLUMNS = 3
 TITLE_HEIGHT = 60
 """Pixels of a panel's title and axis."""
 
+INTERVAL = {"strokeWidth": 1.4}
+
 MOST_TICKS = 6
 """Most labels of an axis: they do not overlap in `WIDTH`."""
 
@@ -263,22 +272,10 @@ def _panel(panel: BarPanel, plot: BarPlot, limits: Limits) -> Any:
     if any(len(row.bars) > 1 for row in panel.rows):
         encoded["yOffset"] = alt.YOffset("series:N", scale=alt.Scale(domain=list(plot.series)))
     legend = alt.Legend(title=None, orient="top", columns=MOST_COLUMNS, labelLimit=0)
-    color = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=list(plot.series), range=list(PALETTE)),
-        sort=None,
-        legend=legend if len(plot.series) > 1 else None,
-    )
-    base = alt.Chart(alt.Data(values=_rows(panel, keys, limits))).encode(**encoded)
+    channels = series_channels("series", plot.series, legend if len(plot.series) > 1 else None)
+    rows, shown = _rows(panel, keys, limits), ("name", "series", "text", "interval")
     layers = alt.layer(
-        base.mark_bar(clip=True, size=BAR - 1).encode(
-            x=x,
-            x2="start:Q",
-            color=color,
-            tooltip=[alt.Tooltip(f"{name}:N") for name in ("name", "series", "text", "interval")],
-        ),
-        base.mark_rule(strokeWidth=1.4, color="#222", clip=True).encode(x="low:Q", x2="high:Q"),
-        base.mark_text(align="left", dx=4, fontSize=10.5).encode(x="end:Q", text="text:N"),
+        *interval_bars(rows, encoded, x, channels["color"], shown, INTERVAL, size=BAR - 1),
         _bar_names(panel, keys, y),
     )
     title = alt.TitleParams(panel.title, frame="group", fontSize=13) if panel.title else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -43,6 +44,96 @@ PADDING = 12
 
 MOST_TICKS = 8
 """Most sizes that are labelled on an axis of `WIDTH`, in which their numbers do not overlap."""
+
+
+BAND = 0.2
+"""Opacity of bands, so that several over each other can be distinguished."""
+
+ALONE: dict[str, Any] = {"strokeWidth": 7, "opacity": BAND}
+"""The band of a series of one point, between which and another no area is."""
+
+EACH: dict[str, Any] = {"strokeWidth": 1.2}
+"""The interval of each point."""
+
+INK = "#222"
+"""Colour of intervals on bars."""
+
+Rows = Sequence[Mapping[str, Any]]
+"""The data of a chart."""
+
+
+def series_channels(field: str, names: Sequence[str], legend: Any) -> dict[str, Any]:
+    """Returns the colours and marks of series, which a field names."""
+    import altair as alt
+
+    made = {}
+    for channel, kind, values in (("color", alt.Color, PALETTE), ("shape", alt.Shape, SHAPES)):
+        scale = alt.Scale(domain=list(names), range=list(values))
+        made[channel] = kind(f"{field}:N", scale=scale, sort=None, legend=legend)
+    return made
+
+
+def banded_lines(
+    rows: Rows,
+    x: Any,
+    y: Any,
+    channels: Mapping[str, Any],
+    shown: Sequence[str],
+    ends: tuple[str, str] = ("low", "high"),
+    joined: Rows | None = None,
+    size: int = 55,
+) -> list[Any]:
+    """Returns the layers of lines through points, with bands between the fields `ends`; `shown` are
+    the fields on hover. With `joined`, these rows alone have lines and bands, and all have their
+    intervals."""
+    import altair as alt
+
+    color, low = channels["color"], ends[0]
+    connected = rows if joined is None else joined
+    known = [row for row in connected if row[low] is not None]
+    counts = Counter(row[color["shorthand"][:-2]] for row in known)
+    alone = [row for row in known if counts[row[color["shorthand"][:-2]]] == 1]
+    points, lines, banded, single = (
+        alt.Chart(alt.Data(values=list(own)))
+        for own in (rows, connected, known, alone if joined is None else rows)
+    )
+    band = {"x": x, "y": alt.Y(f"{low}:Q", title=y["title"]), "y2": f"{ends[1]}:Q", "color": color}
+    tooltip = [alt.Tooltip(f"{name}:N") for name in shown]
+    return [
+        banded.mark_area(opacity=BAND).encode(**band),
+        single.mark_rule(**(ALONE if joined is None else EACH)).encode(**band),
+        lines.mark_line(strokeWidth=2).encode(x=x, y=y, color=color),
+        points.mark_point(filled=True, size=size, opacity=1).encode(
+            x=x, y=y, tooltip=tooltip, **channels
+        ),
+    ]
+
+
+def interval_bars(
+    rows: Rows,
+    places: Mapping[str, Any],
+    x: Any,
+    color: Any,
+    shown: Sequence[str],
+    interval: Mapping[str, Any],
+    **bar: Any,
+) -> list[Any]:
+    """Returns the layers of bars at some places, of the properties `bar`, with their intervals and
+    a text at the end of each."""
+    import altair as alt
+
+    base, known = (
+        alt.Chart(alt.Data(values=list(own))).encode(**places)
+        for own in (rows, [row for row in rows if row["low"] is not None])
+    )
+    low, end = (alt.X(f"{name}:Q", title=x["title"]) for name in ("low", "end"))
+    tooltip = [alt.Tooltip(f"{name}:N") for name in shown]
+    start = {"x2": "start:Q"} if "start" in rows[0] else {}
+    return [
+        base.mark_bar(clip=True, **bar).encode(x=x, color=color, tooltip=tooltip, **start),
+        known.mark_rule(clip=True, color=INK, **interval).encode(x=low, x2="high:Q"),
+        base.mark_text(align="left", dx=4, fontSize=10.5).encode(x=end, text="text:N"),
+    ]
 
 
 def image(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
@@ -107,29 +198,21 @@ def _panel(
 ) -> Any:
     import altair as alt
 
-    legend = _legend(names) if len(names) > 1 else None
-    color = alt.Color(
-        "line:N", scale=alt.Scale(domain=list(names), range=list(PALETTE)), sort=None, legend=legend
-    )
-    shape = alt.Shape(
-        "line:N", scale=alt.Scale(domain=list(names), range=list(SHAPES)), sort=None, legend=legend
-    )
+    channels = series_channels("line", names, _legend(names) if len(names) > 1 else None)
     x = alt.X("x:Q", title=plot.x_title, scale=_size_scale(plot), axis=_size_axis(plot, size[0]))
     y_title = f"{panel.metric.title} ({panel.unit.name})"
     y = alt.Y("y:Q", title=y_title, scale=_scale(plot.x_is_log and panel.is_log, shared))
-    data = alt.Data(values=_rows(panel.lines, panel.end))
-    joined = alt.Data(values=_rows([line for line in panel.lines if line.is_function], panel.end))
-    base = alt.Chart(data)
-    tooltip = [alt.Tooltip(f"{name}:N") for name in ("line", "size", "median", "interval")]
+    joined = _rows([line for line in panel.lines if line.is_function], panel.end)
     layers = alt.layer(
-        alt.Chart(joined)
-        .mark_area(opacity=0.22)
-        .encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=color),
-        base.mark_rule(strokeWidth=1.2).encode(x=x, y="low:Q", y2="high:Q", color=color),
-        alt.Chart(joined).mark_line(strokeWidth=2).encode(x=x, y=y, color=color),
-        base.mark_point(filled=True, size=45, opacity=1).encode(
-            x=x, y=y, color=color, shape=shape, tooltip=tooltip
-        ),
+        *banded_lines(
+            _rows(panel.lines, panel.end),
+            x,
+            y,
+            channels,
+            ("line", "size", "median", "interval"),
+            joined=joined,
+            size=45,
+        )
     )
     made = layers.properties(width=size[0], height=size[1])
     if len({panel.title for panel in plot.panels}) == 1:
