@@ -221,13 +221,14 @@ def write_run(run: Run) -> Written:
     """Returns the figures of a run for which smaller is better, as `customSmallerIsBetter` takes
     them. Raises `RunFileError` without one."""
     export = export_of(run)
-    figures = export.latest().figures
+    last = export.latest()
+    figures = last.figures
     larger = sum(not entry.facts.lower_is_better for entry in figures)
     warnings = export.left_out_of_latest()
     if larger:
         warnings.append(f"excluded: {pluralize(larger, 'figure')} for which larger is better")
     listed = [entry for entry in figures if entry.facts.lower_is_better]
-    return Written([_bench(entry, export.latest(), export) for entry in listed], warnings)
+    return Written([_bench(entry, last, export) for entry in listed], warnings)
 
 
 def _commit_data(

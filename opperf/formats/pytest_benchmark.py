@@ -265,7 +265,7 @@ def _bench(entry: Entry, others: Mapping[str, float], export: Export) -> dict[st
             for metric in exported_metrics()
             if not metric.is_time
         }
-        environment = export.latest().environments.get(entry.key.environment, {})
+        environment = export.runs[-1].environments.get(entry.key.environment, {})
         of_case = {
             "details": display_details(record.case),
             "category": record.case.category,
