@@ -24,7 +24,6 @@ from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, Settings
-from opperf.rules.callers import failed_callers
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import is_unwritten, may_lack_numbers
 from opperf.sources.registry import plan
@@ -64,7 +63,6 @@ def planned(
     plans = [plan(framework, one) for one in selected]
     # In a run these are operators without inputs; here they are faults of the rules.
     failed = {label: one.excluded[label] for one in plans for label in one.faults}
-    failed |= {label: why.reason for label, why in failed_callers(name).items()}
     assert not failed, "\n".join(f"{label}: {reason}" for label, reason in failed.items())
     return tuple(case for one in plans for case in one.cases)
 

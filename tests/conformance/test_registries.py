@@ -16,6 +16,7 @@ from scipy.linalg import lu_factor
 from opperf.dtypes import is_integer, kind_of
 from opperf.frameworks import is_available, load
 from opperf.model import Case, TensorSpec
+from opperf.rules.callers import failed_callers
 from opperf.rules.engine import rules_module
 from tests.conformance.driver import Judged, cheaply, found_in, judge, planned, without_gradient
 from tests.conformance.exceptions import Found, without_exceptions
@@ -130,6 +131,14 @@ def test_cases_mean_something_in_other_dtypes(name, dtype):
     assert without_exceptions(found, coarse, present).stale == []
     refused = sum(any(one.kind == DOES_NOT_RUN for one in case.findings) for case in judged)
     assert refused < len(judged) * MOST_REFUSED[kind_of(dtype)]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_every_function_calls_is_known(name):
+    """As it is looked for where only the callers of an operator have inputs of it."""
+    if not is_available(name):
+        pytest.skip(f"{name} is not installed")
+    assert {label: why.reason for label, why in failed_callers(name).items()} == {}
 
 
 @pytest.mark.parametrize("name", PARTS)
