@@ -52,25 +52,29 @@ class Export(NamedTuple):
         """Returns sentences on what is not written: of runs of which only the figures are, their
         outcomes; and verdicts of sessions, all of them or those without a figure."""
         outcomes = [entry for run in runs for entry in run.outcomes]
-        said = Counter(one.point.status for one in outcomes if one.key.metric == WHOLE)
+        said = Counter(entry.point.status for entry in outcomes if entry.key.metric == WHOLE)
         odd = len(outcomes) - said.total()
         shown = {entry.key.case for run in runs for entry in run.entries}
-        said["without a usual metric"] = sum(id not in shown for id in self.records)
-        placed = {(key, one.session) for (_, key), found in self.remarks.items() for one in found}
+        said["without a usual metric"] = sum(
+            id not in shown for id in (self.records if runs else ())
+        )
+        placed = {
+            (key, remark.session) for (_, key), found in self.remarks.items() for remark in found
+        }
         verdicts = self.verdicts - (len(placed) if has_remarks else 0)
-        found = []
+        excluded = []
         if said.total():
             by_status = ", ".join(
                 f"{count} {status}" for status, count in sorted(said.items()) if count
             )
-            found.append(
+            excluded.append(
                 f"excluded: {pluralize(said.total(), 'case')} without figures ({by_status})"
             )
         if odd:
-            found.append(f"excluded: {pluralize(odd, 'figure')} not finite")
+            excluded.append(f"excluded: {pluralize(odd, 'figure')} not finite")
         if verdicts:
-            found.append(f"excluded: {pluralize(verdicts, 'verdict')} of sessions")
-        return found
+            excluded.append(f"excluded: {pluralize(verdicts, 'verdict')} of sessions")
+        return excluded
 
     def latest(self) -> Submission:
         """Returns the run of the latest commit, for a format of one run. Raises `UsageError` for

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError, unknown
@@ -34,12 +35,20 @@ class Form(NamedTuple):
     keep, and `opperf export` writes them of a run."""
     lost: tuple[str, ...] = ()
     """What is not read again of what was written, as the format has no place for it."""
-    is_folder: bool = False
     path: Callable[[Path], bool] | None = None
     """Whether a folder, or a file that is no JSON, is of it."""
     text: Callable[[bytes], bool] | None = None
     value: Callable[[Any], bool] | None = None
     """Whether a value of JSON is of it."""
+    is_folder: bool = False
+
+
+def _form(module: ModuleType) -> Form:
+    """Returns the form of a module, which has all of these names that apply to it."""
+    path, text, value = (
+        getattr(module, f"recognise_{what}", None) for what in ("path", "text", "value")
+    )
+    return Form(module.read, module.write, module.LOST, path, text, value)
 
 
 FORMS = {
@@ -47,39 +56,17 @@ FORMS = {
         asv.read,
         asv_writing.write,
         asv_writing.LOST,
-        is_folder=True,
-        path=asv.recognise,
+        asv.recognise_path,
         value=asv.recognise_value,
+        is_folder=True,
     ),
-    "pytest-benchmark": Form(
-        pytest_benchmark.read,
-        pytest_benchmark.write,
-        pytest_benchmark.LOST,
-        path=pytest_benchmark.recognise,
-        value=pytest_benchmark.recognise_value,
-    ),
-    "github-action-benchmark": Form(
-        github_action.read,
-        github_action.write,
-        github_action.LOST,
-        text=github_action.recognise_text,
-        value=github_action.recognise_value,
-    ),
-    "pytorch": Form(
-        pytorch_records.read,
-        pytorch_records.write,
-        pytorch_records.LOST,
-        value=pytorch_records.recognise_value,
-    ),
-    "operator-benchmark": Form(
-        operator_benchmark.read,
-        operator_benchmark.write,
-        operator_benchmark.LOST,
-        value=operator_benchmark.recognise_value,
-    ),
-    "milabench": Form(milabench.read, path=milabench.recognise),
-    "milabench-database": Form(database.read, path=database.recognise),
-    "bencher": Form(bencher.read, bencher.write, bencher.LOST, value=bencher.recognise_value),
+    "pytest-benchmark": _form(pytest_benchmark),
+    "github-action-benchmark": _form(github_action),
+    "pytorch": _form(pytorch_records),
+    "operator-benchmark": _form(operator_benchmark),
+    "milabench": Form(milabench.read, path=milabench.recognise_path),
+    "milabench-database": Form(database.read, path=database.recognise_path),
+    "bencher": _form(bencher),
 }
 """By name, those with few marks of their own last."""
 

@@ -21,21 +21,18 @@ from opperf.formats.documents import (
 )
 from opperf.formats.exporting import Export, Written, export_of, iso_time
 from opperf.formats.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
-    file_time,
     machine_of,
     number_of,
     submit,
+    submit_value,
 )
 from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Run, Struct
-from opperf.model.base import digest
 from opperf.plurals import pluralize
 from opperf.repository import Commit
 from opperf.results.units import unit_of
@@ -110,7 +107,10 @@ def read(path: Path, given: Given) -> Intake:
         text = text[assigned.end() :].rstrip().removesuffix(b";")
     value = parse(text, path)
     if isinstance(value, list):
-        return _read_list(value, path, given)
+        benches = as_form(value, list[Bench], path)
+        return submit_value(
+            SOURCE, value, path, given, lambda machine: _entries(benches, "", machine)
+        )
     groups = as_form(value, dict[str, Any], path).get("entries")
     warnings: list[str] = []
     submissions = []
@@ -139,27 +139,6 @@ def read(path: Path, given: Given) -> Intake:
             "one"
         )
     return Intake(tuple(submissions), tuple(warnings))
-
-
-def _read_list(value: Any, path: Path, given: Given) -> Intake:
-    machine = machine_of({}, given)
-    warnings = [f"{path}: it has no time; that of the file is taken"]
-    if not given.machine:
-        warnings.append(UNKNOWN_MACHINE.format(path))
-    commit = commit_of(path, given)
-    benches = as_form(value, list[Bench], path)
-    submission = submit(
-        SOURCE,
-        [commit.sha, digest(value)],
-        path,
-        commit,
-        given.branch,
-        file_time(path),
-        _entries(benches, "", machine),
-        [machine],
-        warnings,
-    )
-    return Intake((submission,), tuple(warnings))
 
 
 def _commit(facts: CommitFacts, path: Path, at: str) -> Commit:
@@ -197,7 +176,7 @@ LOST = (
     *("branch", "command", "labels", "machine", "failures", "category", "tolerances"),
     *("shorter halves of intervals", "quartiles", "samples"),
 )
-"""What is not read again of what was written, as the format has no place for it."""
+"""Facts that are not read again of what was written: the format has no place for them."""
 
 
 def write(export: Export) -> Written:

@@ -102,7 +102,7 @@ LOST = (
     *("labels", "machine", "failures", "other figures", "category", "tolerances"),
     *("numbers of samples", "intervals", "quartiles", "samples"),
 )
-"""What is not read again of what was written, as the format has no place for it."""
+"""Facts that are not read again of what was written: the format has no place for them."""
 
 
 def write(export: Export) -> Written:

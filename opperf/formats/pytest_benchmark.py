@@ -99,7 +99,7 @@ class File(Struct, frozen=True):
     datetime: str = ""
 
 
-def recognise(path: Path) -> bool:
+def recognise_path(path: Path) -> bool:
     """Whether a folder is of files that `--benchmark-save` wrote."""
     return path.name == ".benchmarks" or (path / ".benchmarks").is_dir()
 
@@ -201,7 +201,7 @@ LOST = (
     *("earlier runs", "author", "subject", "command", "labels", "memory", "versions", "gpus"),
     *("failures", "other figures", "category", "tolerances"),
 )
-"""What is not read again of what was written, as the format has no place for it."""
+"""Facts that are not read again of what was written: the format has no place for them."""
 
 
 def write(export: Export) -> Written:

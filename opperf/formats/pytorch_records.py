@@ -269,7 +269,7 @@ LOST = (
     *("time of the commit", "author", "subject", "command", "labels", "architecture", "platform"),
     *("memory", "python", "versions", "tolerances"),
 )
-"""What is not read again of what was written, as the format has no place for it."""
+"""Facts that are not read again of what was written: the format has no place for them."""
 
 
 def write(export: Export) -> Written:

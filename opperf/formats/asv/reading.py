@@ -149,7 +149,7 @@ class OldRow(Struct, frozen=True):
     samples: list[list[float] | None] | None = None
 
 
-def recognise(path: Path) -> bool:
+def recognise_path(path: Path) -> bool:
     """Whether a folder is of asv's results, or of one machine's."""
     return path.is_dir() and bool(list(_machine_files(path)))
 

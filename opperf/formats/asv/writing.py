@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from opperf.formats.asv.reading import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWER, SOURCE
 from opperf.formats.documents import MEMORY, TIME, known_unit
 from opperf.formats.exporting import Export, Written
-from opperf.formats.model import Entry, Point, Submission
+from opperf.formats.model import Point, Submission
 from opperf.model.base import digest
 from opperf.plurals import pluralize
 
@@ -53,7 +53,7 @@ LOST = (
     *("category", "direction", "tolerances", "numbers of samples without quartiles"),
     "intervals without quartiles",
 )
-"""What is not read again of what was written, as the format has no place for it."""
+"""Facts that are not read again of what was written: the format has no place for them."""
 
 
 def write(export: Export) -> Written:
@@ -160,20 +160,16 @@ def _by_bench(
     run: Submission, environment: str, benches: Mapping[tuple[str, str], Bench]
 ) -> dict[Bench, list[tuple[str, Point]]]:
     """Returns, by benchmark, the cases of a run with their points."""
-    found: dict[Bench, list[tuple[str, Point]]] = {}
-    failed: dict[str, Entry] = {}
-    for entry in run.entries:
-        if entry.key.environment != environment:
-            continue
-        bench = benches.get((entry.key.case, entry.key.metric))
-        if bench is None:
-            failed[entry.key.case] = entry
-        else:
-            found.setdefault(bench, []).append((entry.key.case, entry.point))
+    here = [entry for entry in run.entries if entry.key.environment == environment]
+    points = {(entry.key.case, entry.key.metric): entry.point for entry in here}
     measured = {entry.key.case for entry in run.figures}
-    for (case, _), bench in benches.items():
-        if case in failed and case not in measured:
-            found.setdefault(bench, []).append((case, failed[case].point))
+    # Of a case without any figure, every benchmark failed.
+    failed = {entry.key.case: entry.point for entry in here if entry.key.case not in measured}
+    found: dict[Bench, list[tuple[str, Point]]] = {}
+    for (case, metric), bench in benches.items():
+        point = points.get((case, metric)) or failed.get(case)
+        if point is not None:
+            found.setdefault(bench, []).append((case, point))
     return found
 
 

@@ -30,7 +30,7 @@ from opperf.formats.figures import (
     says_nothing,
     submit,
 )
-from opperf.formats.milabench.streams import warmup_of
+from opperf.formats.milabench.streams import mapping, warmup_of
 from opperf.formats.model import Entry, Point, Submission
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Struct
@@ -96,7 +96,7 @@ class Pack(NamedTuple):
     """Those after the warm-up."""
 
 
-def recognise(path: Path) -> bool:
+def recognise_path(path: Path) -> bool:
     """Whether a file is a database of milabench's."""
     try:
         check_database(path)
@@ -174,9 +174,9 @@ def _run(
 
 def machine_of_meta(meta: Mapping[str, Any], given: Given) -> Machine:
     """Returns the machine that milabench's own description of it is of."""
-    cpu, torch = (_mapping(meta.get(name)) for name in ("cpu", "pytorch"))
-    gpus = _mapping(_mapping(meta.get("accelerators")).get("gpus"))
-    models = [str(_mapping(gpu).get("product") or "") for gpu in gpus.values()]
+    cpu, torch = (mapping(meta.get(name)) for name in ("cpu", "pytorch"))
+    gpus = mapping(mapping(meta.get("accelerators")).get("gpus"))
+    models = [str(mapping(gpu).get("product") or "") for gpu in gpus.values()]
     facts = {
         "cpu": str(cpu.get("brand") or ""),
         "cores": cpu.get("count"),
@@ -184,10 +184,6 @@ def machine_of_meta(meta: Mapping[str, Any], given: Given) -> Machine:
         "versions": {"torch": str(torch["torch"])} if torch.get("torch") else {},
     }
     return machine_of(facts, given)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _object(text: str | None, path: Path, at: str) -> Mapping[str, Any]:

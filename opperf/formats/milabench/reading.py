@@ -29,6 +29,7 @@ from opperf.formats.milabench.streams import (
     Observed,
     Stream,
     is_stream,
+    mapping,
     observe,
     read_stream,
     warmup_of,
@@ -147,8 +148,8 @@ def _attempts(files: Iterable[_File]) -> Iterable[Sequence[_File]]:
 
 def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> BenchFacts:
     config = files[0].observed.config
-    options = _dict(_dict(config.get("voir")).get("options"))
-    usage = _dict(_dict(config.get("validation")).get("usage"))
+    options = mapping(mapping(config.get("voir")).get("options"))
+    usage = mapping(mapping(config.get("validation")).get("usage"))
     return BenchFacts(
         name=name,
         group=str(config.get("group") or name),
@@ -182,12 +183,12 @@ def _planned(files: Sequence[_File]) -> int:
     """Returns how many processes a bench was to have: of a plan that has one on each GPU, as many
     as the machine has, and 0 if no stream says how many."""
     config = files[0].observed.config
-    plan = _dict(config.get("plan"))
+    plan = mapping(config.get("plan"))
     if plan.get("method") == "njobs":
         return int(read_number(plan.get("n")) or 1)
     known = {sample.device for file in files for sample in file.observed.gpus}
-    accelerators = _dict(_dict(files[0].observed.meta).get("accelerators"))
-    return max(len(_dict(accelerators.get("gpus"))), len(known))
+    accelerators = mapping(mapping(files[0].observed.meta).get("accelerators"))
+    return max(len(mapping(accelerators.get("gpus"))), len(known))
 
 
 def _record(files: Sequence[_File]) -> Record:
@@ -215,8 +216,8 @@ def _case(files: Sequence[_File]) -> Case:
     first = files[0]
     config = first.observed.config
     plan, options = (
-        _dict(config.get("plan")),
-        _dict(_dict(config.get("voir")).get("options")),
+        mapping(config.get("plan")),
+        mapping(mapping(config.get("voir")).get("options")),
     )
     target = ScriptTarget(
         name=first.bench,
@@ -238,7 +239,7 @@ def _words(argv: Any) -> tuple[str, ...]:
     if isinstance(argv, list):
         return tuple(map(str, argv))
     words: list[str] = []
-    for name, value in _dict(argv).items():
+    for name, value in mapping(argv).items():
         if value is None or value is False:
             continue
         words.append(str(name))
@@ -249,7 +250,7 @@ def _words(argv: Any) -> tuple[str, ...]:
 
 def _result(file: _File, name: str, rank: int) -> ProcessResult:
     seen = file.observed
-    options = _dict(_dict(seen.config.get("voir")).get("options"))
+    options = mapping(mapping(seen.config.get("voir")).get("options"))
     warmup = warmup_of(seen.rates, int(read_number(options.get("skip")) or 0))
     # A program that is not stopped at once makes more than were wanted.
     wanted = int(read_number(options.get("stop")) or 0)
@@ -286,7 +287,7 @@ def _status(seen: Observed) -> tuple[Status, str]:
     return Status.OK, ""
 
 
-def recognise(path: Path) -> bool:
+def recognise_path(path: Path) -> bool:
     """Whether a folder is of streams, or a file is one."""
     if path.is_dir():
         return any(file.suffix == DATA for file in path.iterdir())
@@ -382,7 +383,3 @@ def _rate(attempts: Sequence[Record], seen: Mapping[str, Observed]) -> Point:
             for record in attempts
         ]
     )
-
-
-def _dict(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -214,9 +214,13 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _first(by_event: Mapping[str, list[Any]], event: str) -> dict[str, Any]:
-    found = by_event.get(event, [{}])[0]
-    return found if isinstance(found, dict) else {}
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Returns an object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _first(by_event: Mapping[str, list[Any]], event: str) -> Mapping[str, Any]:
+    return mapping(by_event.get(event, [{}])[0])
 
 
 def _progress(entry: JsonObject) -> int:
@@ -227,8 +231,7 @@ def _progress(entry: JsonObject) -> int:
 
 
 def _gpus(entry: JsonObject) -> Iterable[GpuSample]:
-    found = entry.get("gpudata")
-    for device, state in found.items() if isinstance(found, dict) else ():
+    for device, state in mapping(entry.get("gpudata")).items():
         if isinstance(state, dict):
             used, total, *_ = [*map(read_number, _list(state.get("memory"))), None, None]
             yield GpuSample(
