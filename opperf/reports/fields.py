@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from opperf.reports.model import Cell, Column, Table, Tone
 from opperf.results.text import Shown
 from opperf.results.units import Figure, Unit, choose_unit
 
 Item = TypeVar("Item")
+
+Other = TypeVar("Other")
 
 
 def _text(value: Any) -> str:
@@ -64,9 +66,9 @@ TEXT = ColumnKind(wraps=True)
 NUMBER = ColumnKind(is_number=True)
 
 
-def number(write: Callable[[Any], str]) -> ColumnKind:
+def number(write: Callable[[Any], str], none: str = "") -> ColumnKind:
     """Returns the kind of numbers that tables write so."""
-    return ColumnKind(lambda value: "" if value is None else write(value), is_number=True)
+    return ColumnKind(lambda value: none if value is None else write(value), is_number=True)
 
 
 COUNT = number("{:,}".format)
@@ -113,6 +115,14 @@ class Field(Generic[Item]):
     """Of inputs, which are read as `Shown`: all cases of the run, from which a shorter text must
     tell those of the rows."""
     page_title: str = ""
+
+    def of(self, pick: Callable[[Other], Item]) -> Field[Other]:
+        """Returns the same column of objects of which one of these is picked."""
+        read, shown = self.read, self.shown
+        of_other: Any = {"read": lambda item: read(pick(item))}
+        if shown is not None:
+            of_other["shown"] = lambda item: shown(pick(item))
+        return cast("Field[Other]", replace(self, **of_other))
 
     def value(self, item: Item) -> Any:
         """Returns the value of an object as files have it, with all digits."""

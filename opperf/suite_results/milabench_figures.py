@@ -17,8 +17,9 @@ import numpy as np
 
 from opperf.formats.milabench.streams import GpuSample, Observed
 from opperf.model import Struct
+from opperf.reports.fields import NAME, Field, number, objects_of, rows_of, table_of
 from opperf.reports.markdown import code
-from opperf.reports.model import Column, Report, Section, Table, names, numbers
+from opperf.reports.model import Report, Section
 from opperf.results.units import NOT_APPLICABLE
 from opperf.suite_results.score_report import COMMAND
 from opperf.suite_results.suite_run import BenchResults, SuiteRun
@@ -236,31 +237,29 @@ def _energy(seen: Observed) -> tuple[float, float]:
     return joules / 1000, times[-1] - times[0] if times else 0.0
 
 
-Format = Callable[[float], str]
+def _column(key: str, read: Callable[[Row], float], form: str) -> Field[Row]:
+    return Field(key, key, number(form.format, NOT_APPLICABLE), lambda row: _value(read(row)))
 
-COLUMNS: Mapping[str, tuple[Callable[[Row], float], Format]] = {
-    "fail": (lambda row: row.fail, "{:.0f}".format),
-    "n": (lambda row: row.n, "{:.0f}".format),
-    "ngpu": (lambda row: row.ngpu, "{:.0f}".format),
-    "perf": (lambda row: row.perf, "{:.2f}".format),
-    "sem%": (lambda row: row.sem, "{:.1%}".format),
-    "std%": (lambda row: row.std, "{:.1%}".format),
-    "peak_memory": (lambda row: row.peak_memory, "{:.0f}".format),
-    "score": (lambda row: row.score, "{:.2f}".format),
-    "weight": (lambda row: row.weight, "{:.2f}".format),
-    "energy (Kj)": (lambda row: row.energy_kj, "{:.3f}".format),
-    "perf_watt": (lambda row: row.perf_watt, "{:.3f}".format),
-    "median_watt": (lambda row: row.median_watt, "{:.3f}".format),
-}
-"""Its columns, each with what it has and how it is written."""
+
+FIELDS: tuple[Field[Row], ...] = (
+    Field("bench", "bench", NAME, lambda row: row.bench),
+    _column("fail", lambda row: row.fail, "{:.0f}"),
+    _column("n", lambda row: row.n, "{:.0f}"),
+    _column("ngpu", lambda row: row.ngpu, "{:.0f}"),
+    _column("perf", lambda row: row.perf, "{:.2f}"),
+    _column("sem%", lambda row: row.sem, "{:.1%}"),
+    _column("std%", lambda row: row.std, "{:.1%}"),
+    _column("peak_memory", lambda row: row.peak_memory, "{:.0f}"),
+    _column("score", lambda row: row.score, "{:.2f}"),
+    _column("weight", lambda row: row.weight, "{:.2f}"),
+    _column("energy (Kj)", lambda row: row.energy_kj, "{:.3f}"),
+    _column("perf_watt", lambda row: row.perf_watt, "{:.3f}"),
+    _column("median_watt", lambda row: row.median_watt, "{:.3f}"),
+)
 
 
 def milabench_report(figures: Figures, name: str, price: float | None) -> Report:
     """Returns the report of a run of a name; JSON and CSV have all digits."""
-    header = ["bench", *COLUMNS]
-    rows = [
-        [row.bench, *(_value(read(row)) for read, _ in COLUMNS.values())] for row in figures.rows
-    ]
     scores: dict[str, Any] = {
         "failure_rate": figures.failure_rate,
         "passes": figures.passes,
@@ -269,15 +268,10 @@ def milabench_report(figures: Figures, name: str, price: float | None) -> Report
         "rpp": _value(price / figures.score) if price and figures.score else None,
     }
     return Report(
-        command=COMMAND,
-        title=f"Benchmark results, as milabench: {name}",
-        sections=[
-            Section(
-                "Breakdown",
-                table=Table(
-                    (names("bench", [row.bench for row in figures.rows]), *_columns(figures))
-                ),
-            ),
+        COMMAND,
+        f"Benchmark results, as milabench: {name}",
+        [
+            Section("Breakdown", table=table_of(FIELDS, figures.rows)),
             Section("Scores", prose=_sentences(scores), in_answer=True),
             *(
                 [Section("Passed over, without a beginning or an end", items=figures.ignored)]
@@ -285,29 +279,17 @@ def milabench_report(figures: Figures, name: str, price: float | None) -> Report
                 else []
             ),
         ],
-        data={
+        {
             "run": name,
             "as": "milabench",
-            "benches": [dict(zip(header, row, strict=True)) for row in rows],
+            "benches": objects_of(FIELDS, figures.rows),
             **scores,
             "ignored": list(figures.ignored),
         },
-        header=header,
-        rows=rows,
+        *rows_of(FIELDS, figures.rows),
         headline=f"Suite: {code(name)}",
         answer=_sentences(scores),
     )
-
-
-def _columns(figures: Figures) -> list[Column]:
-    return [
-        numbers(title, [_text(read(row), write) for row in figures.rows])
-        for title, (read, write) in COLUMNS.items()
-    ]
-
-
-def _text(value: float, write: Format) -> str:
-    return NOT_APPLICABLE if math.isnan(value) else write(value)
 
 
 def _value(value: float) -> float | None:

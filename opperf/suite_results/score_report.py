@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from opperf.comparison import compared
 from opperf.machine.environment import machine_text
 from opperf.model import Environment
 from opperf.plurals import pluralize
-from opperf.reports.model import (
-    Cell,
-    Column,
-    Fact,
-    Report,
-    Section,
-    Table,
-    Tone,
-    figures,
-    names,
-    numbers,
-    texts,
-    words,
+from opperf.reports.fields import (
+    GENERAL,
+    MEMORY,
+    NAME,
+    NUMBER,
+    TEXT,
+    WORD,
+    ColumnKind,
+    Field,
+    figure,
+    number,
+    objects_of,
+    rows_of,
+    table_of,
 )
-from opperf.results.units import (
-    NOT_APPLICABLE,
-    Figure,
-    Unit,
-    align,
-    format_figure,
-    mark_legend,
-)
+from opperf.reports.model import Fact, Report, Section
+from opperf.results.units import NOT_APPLICABLE, Figure, Unit, format_figure, mark_legend
 from opperf.suite_results.performance import Performance
 from opperf.suite_results.ratios import Ratio
 from opperf.suite_results.saving_sizes import batch_size_of
-from opperf.suite_results.scores import Group, Row, Scores, scores_of, values
+from opperf.suite_results.scores import Group, Row, Scores, scores_of
 from opperf.suite_results.suite_run import SuiteRun
 
 COMMAND = "suite report"
@@ -44,34 +41,130 @@ PER_MONEY = 1000
 PLAIN = Unit("", 1.0)
 
 
+def _digits(value: float) -> str:
+    return str(format_figure(Figure(value), PLAIN))
+
+
+PERCENT = number(lambda share: f"{100 * share:.1f} %", NOT_APPLICABLE)
+
+FAILURES = ColumnKind(tone=lambda fail: "worse" if fail else "", is_number=True)
+
+PERFORMANCE = figure(PLAIN)
+
+
+def figure_of(performance: Performance | None) -> Figure | None:
+    """Returns a performance as a figure: one without an interval is uncertain."""
+    if performance is None:
+        return None
+    width = performance.half_width
+    return Figure(performance.value, width, unreliable=width is None)
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """Returns a ratio with its interval; `---` without one."""
+    if ratio is None:
+        return NOT_APPLICABLE
+    return f"{compared.ratio_text(ratio.value)} ({compared.interval_text(ratio.low, ratio.high)})"
+
+
+BENCH: Field[Row] = Field("bench", "Bench", NAME, lambda row: row.facts.name)
+
+WHY: Field[Row] = Field("why", None, TEXT, lambda row: row.why)
+
+FAIL: Field[Row] = Field("fail", "Fail", FAILURES, lambda row: row.fail)
+
+MEASURED: tuple[Field[Row], ...] = (
+    Field("perf", "Perf", PERFORMANCE, lambda row: figure_of(row.performance)),
+    Field("unit", "Unit", WORD, lambda row: row.performance and row.performance.unit),
+)
+
+PEAK: Field[Row] = Field("peak_memory_bytes", "Peak memory", MEMORY, lambda row: row.peak_bytes)
+
+FIELDS: tuple[Field[Row], ...] = (
+    BENCH,
+    FAIL,
+    Field("n", "n", NUMBER, lambda row: row.n),
+    Field("ngpu", "GPUs", NUMBER, lambda row: row.gpus),
+    *MEASURED,
+    Field("attempts", None, NUMBER, lambda row: row.performance.attempts if row.performance else 0),
+    Field("sem", "sem", PERCENT, lambda row: row.sem),
+    Field("std", "std", PERCENT, lambda row: row.std),
+    PEAK,
+    Field(
+        "score",
+        "Score",
+        NUMBER,
+        lambda row: row.ratio and row.ratio.value,
+        lambda row: ratio_text(row.ratio),
+    ),
+    Field("score_low", None, NUMBER, lambda row: row.ratio and row.ratio.low),
+    Field("score_high", None, NUMBER, lambda row: row.ratio and row.ratio.high),
+    Field("weight", "Weight", GENERAL, lambda row: row.facts.weight),
+    Field("energy_j", None, NUMBER, lambda row: row.energy_j),
+    Field(
+        "",
+        "Energy kJ",
+        number(_digits, NOT_APPLICABLE),
+        lambda row: None if row.energy_j is None else row.energy_j / 1000,
+    ),
+    Field("group", None, WORD, lambda row: row.facts.group),
+    Field("env", None, WORD, lambda row: row.facts.env),
+    WHY,
+)
+
+POINT: Field[Row] = Field("point", None, WORD, lambda row: row.facts.point)
+
+
+def _group_fields(key: str) -> tuple[Field[Group], ...]:
+    return (
+        Field("", key.capitalize(), NAME, lambda group: group.value),
+        Field("", "Benches", NUMBER, lambda group: group.benches),
+        Field("", "Fail", NUMBER, lambda group: group.fail),
+        Field("", "Perf", PERFORMANCE, lambda group: group.perf),
+        Field("", "Unit", WORD, lambda group: group.unit),
+        Field("", "Score", NUMBER, lambda group: group.total, lambda one: ratio_text(one.total)),
+    )
+
+
+def values(scores: Scores) -> dict[str, Any]:
+    """Returns the figures as values of JSON."""
+
+    def ratio(found: Ratio | None) -> dict[str, Any] | None:
+        return found._asdict() if found else None
+
+    return {
+        "run": scores.run.name,
+        "baseline": scores.baseline.name if scores.baseline else None,
+        "benches": objects_of((*FIELDS, POINT), scores.rows),
+        "total": ratio(scores.total),
+        "groups": [{**group._asdict(), "total": ratio(group.total)} for group in scores.groups],
+        "price": scores.price,
+        "per_money": scores.per_money,
+        "assumed_scatter": scores.scatter,
+        "warnings": list(scores.run.warnings),
+    }
+
+
 def report_of(scores: Scores) -> Report:
     """Returns the report."""
-    shown = values(scores)
     return Report(
-        command=COMMAND,
-        title=f"Suite: {scores.run.name}",
-        sections=[section for section in _sections(scores) if section.has_content],
-        data=shown,
-        header=COLUMNS,
-        rows=[[bench[name] for name in COLUMNS] for bench in shown["benches"]],
+        COMMAND,
+        f"Suite: {scores.run.name}",
+        [section for section in _sections(scores) if section.has_content],
+        values(scores),
+        *rows_of(FIELDS, scores.rows),
         answer=_totals(scores),
     )
 
 
-COLUMNS = (
-    *("bench", "fail", "n", "ngpu", "perf", "unit", "attempts", "sem", "std", "peak_memory_bytes"),
-    *("score", "score_low", "score_high", "weight", "energy_j", "group", "env", "why"),
-)
-"""Columns of CSV, as JSON names them."""
-
-
 def _sections(scores: Scores) -> Iterator[Section]:
     yield Section(facts=list(_facts(scores)))
-    yield Section("Benches", table=_table(scores.rows), below=_legend(scores))
-    yield _without_figures(scores)
+    yield Section("Benches", table=table_of(FIELDS, scores.rows), below=_legend(scores))
+    lacking = [row for row in scores.rows if row.why]
+    yield Section("In no total", table=table_of((BENCH, replace(WHY, title="Reason")), lacking))
     for key in dict.fromkeys(group.key for group in scores.groups):
         groups = [group for group in scores.groups if group.key == key]
-        yield Section(f"By {key}", table=_group_table(key, groups))
+        yield Section(f"By {key}", table=table_of(_group_fields(key), groups))
     if scores.run.warnings:
         yield Section("Streams", items=list(scores.run.warnings), is_folded=True)
     yield Section(prose=_totals(scores), in_answer=True)
@@ -89,68 +182,6 @@ def machine_of(environments: Mapping[str, Environment]) -> str:
     return "" if first is None else machine_text(first)
 
 
-def _table(rows: Sequence[Row]) -> Table:
-    columns = [
-        names("Bench", [row.facts.name for row in rows]),
-        Column("Fail", [fail_cell(row) for row in rows], is_number=True),
-        numbers("n", [str(row.n) for row in rows]),
-        numbers("GPUs", [str(row.gpus) for row in rows]),
-        numbers("Perf", performances([row.performance for row in rows])),
-        words("Unit", [row.performance.unit if row.performance else "" for row in rows]),
-        numbers("sem", [percent(row.sem) for row in rows]),
-        numbers("std", [percent(row.std) for row in rows]),
-        figures("Peak memory", [memory_figure(row) for row in rows], "B"),
-        numbers("Score", [ratio_text(row.ratio) for row in rows]),
-        numbers("Weight", [f"{row.facts.weight:g}" for row in rows]),
-        numbers("Energy kJ", [_kilo(row.energy_j) for row in rows]),
-    ]
-    return Table(tuple(columns))
-
-
-def fail_cell(row: Row) -> Cell:
-    """Returns the number of failures, marked where there are any."""
-    tone: Tone = "worse" if row.fail else ""
-    return Cell(str(row.fail), tone)
-
-
-def performances(found: Sequence[Performance | None]) -> list[str]:
-    """Returns the performances with their 95 % intervals, aligned."""
-    return align([format_figure(figure_of(performance), PLAIN) for performance in found])
-
-
-def figure_of(performance: Performance | None) -> Figure | None:
-    """Returns a performance as a figure: one without an interval is uncertain."""
-    if performance is None:
-        return None
-    width = performance.half_width
-    return Figure(performance.value, width, unreliable=width is None)
-
-
-def memory_figure(row: Row) -> Figure | None:
-    """Returns the peak of the memory in bytes."""
-    return _figure(row.peak_bytes)
-
-
-def _figure(value: float | None) -> Figure | None:
-    return None if value is None else Figure(value)
-
-
-def _kilo(value: float | None) -> str:
-    return str(format_figure(None if value is None else Figure(value / 1000), PLAIN))
-
-
-def percent(share: float | None) -> str:
-    """Returns a share in percent; `---` without one."""
-    return NOT_APPLICABLE if share is None else f"{100 * share:.1f} %"
-
-
-def ratio_text(ratio: Ratio | None) -> str:
-    """Returns a ratio with its interval; `---` without one."""
-    if ratio is None:
-        return NOT_APPLICABLE
-    return f"{compared.ratio_text(ratio.value)} ({compared.interval_text(ratio.low, ratio.high)})"
-
-
 def _legend(scores: Scores) -> list[str]:
     said = [
         "Perf: items per second of all processes together after the warm-up, and its 95 % "
@@ -166,33 +197,6 @@ def _legend(scores: Scores) -> list[str]:
             "as much again; several runs of a machine show by how much it does."
         )
     return said
-
-
-def _without_figures(scores: Scores) -> Section:
-    rows = [row for row in scores.rows if row.why]
-    table = Table(
-        (
-            names("Bench", [row.facts.name for row in rows]),
-            texts("Reason", [row.why for row in rows]),
-        )
-    )
-    return Section("In no total", table=table)
-
-
-def _group_table(key: str, groups: Sequence[Group]) -> Table:
-    perf = align(
-        [format_figure(_figure(group.perf), PLAIN) for group in groups],
-    )
-    return Table(
-        (
-            names(key.capitalize(), [group.value for group in groups]),
-            numbers("Benches", [str(group.benches) for group in groups]),
-            numbers("Fail", [str(group.fail) for group in groups]),
-            numbers("Perf", perf),
-            words("Unit", [group.unit for group in groups]),
-            numbers("Score", [ratio_text(group.total) for group in groups]),
-        )
-    )
 
 
 def _totals(scores: Scores) -> list[str]:
@@ -219,11 +223,33 @@ def _mean_text(scores: Scores) -> str:
         return "No total: no bench with a weight has a figure."
     if mean.perf is None:
         return "No total: rates of different units have no mean; --baseline RUN gives ratios."
-    value = format_figure(_figure(mean.perf), PLAIN)
     return (
-        f"Total: {value} {mean.unit}, the geometric mean of {counted} of "
+        f"Total: {_digits(mean.perf)} {mean.unit}, the geometric mean of {counted} of "
         f"{pluralize(len(scores.rows), 'bench')} by weight; --baseline RUN gives ratios."
     )
+
+
+RunRow = tuple[str, Row]
+"""A bench of a run of some name."""
+
+RUNS: tuple[Field[RunRow], ...] = (
+    Field("run", "Run", NAME, lambda row: row[0]),
+    *(
+        field.of(lambda row: row[1])
+        for field in (
+            BENCH,
+            Field(
+                "batch_size",
+                "Batch",
+                number(str, NOT_APPLICABLE),
+                lambda row: batch_size_of(row.facts),
+            ),
+            FAIL,
+            *MEASURED,
+            PEAK,
+        )
+    ),
+)
 
 
 def runs_report_of(runs: Mapping[str, SuiteRun]) -> Report:
@@ -231,19 +257,10 @@ def runs_report_of(runs: Mapping[str, SuiteRun]) -> Report:
     size is another program, so that there are no ratios."""
     scores = {name: scores_of(run) for name, run in runs.items()}
     rows = [(name, row) for name, found in scores.items() for row in found.rows if row.n]
-    sizes = [batch_size_of(row.facts) for _, row in rows]
-    columns = (
-        names("Run", [name for name, _ in rows]),
-        names("Bench", [row.facts.name for _, row in rows]),
-        numbers("Batch", [NOT_APPLICABLE if size is None else str(size) for size in sizes]),
-        Column("Fail", [fail_cell(row) for _, row in rows], is_number=True),
-        numbers("Perf", performances([row.performance for _, row in rows])),
-        words("Unit", [row.performance.unit if row.performance else "" for _, row in rows]),
-        figures("Peak memory", [memory_figure(row) for _, row in rows], "B"),
-    )
     return Report(
-        command=COMMAND,
-        title="Runs",
-        sections=[Section(table=Table(columns))],
-        data={name: values(found) for name, found in scores.items()},
+        COMMAND,
+        "Runs",
+        [Section(table=table_of(RUNS, rows))],
+        {name: values(found) for name, found in scores.items()},
+        *rows_of(RUNS, rows),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opperf.comparison.statistics.weights import geometric_mean
 from opperf.defaults import ASSUMED_SCATTER
@@ -264,49 +264,3 @@ def _group(key: str, value: str, rows: Sequence[Row], total: Ratio | None) -> Gr
         )
     fail = sum(row.fail for row in rows)
     return Group(key, value, len(rows), fail, total, mean, next(iter(units), "") if mean else "")
-
-
-def values(scores: Scores) -> dict[str, Any]:
-    """Returns the figures as values of JSON."""
-    return {
-        "run": scores.run.name,
-        "baseline": scores.baseline.name if scores.baseline else None,
-        "benches": [_row_values(row) for row in scores.rows],
-        "total": _ratio_values(scores.total),
-        "groups": [
-            {**group._asdict(), "total": _ratio_values(group.total)} for group in scores.groups
-        ],
-        "price": scores.price,
-        "per_money": scores.per_money,
-        "assumed_scatter": scores.scatter,
-        "warnings": list(scores.run.warnings),
-    }
-
-
-def _ratio_values(ratio: Ratio | None) -> dict[str, Any] | None:
-    return ratio._asdict() if ratio else None
-
-
-def _row_values(row: Row) -> dict[str, Any]:
-    found = row.performance
-    return {
-        "bench": row.facts.name,
-        "fail": row.fail,
-        "n": row.n,
-        "ngpu": row.gpus,
-        "perf": found.value if found else None,
-        "unit": found.unit if found else None,
-        "attempts": found.attempts if found else 0,
-        "sem": row.sem,
-        "std": row.std,
-        "peak_memory_bytes": row.peak_bytes,
-        "score": row.ratio.value if row.ratio else None,
-        "score_low": row.ratio.low if row.ratio else None,
-        "score_high": row.ratio.high if row.ratio else None,
-        "weight": row.facts.weight,
-        "energy_j": row.energy_j,
-        "group": row.facts.group,
-        "point": row.facts.point,
-        "env": row.facts.env,
-        "why": row.why,
-    }

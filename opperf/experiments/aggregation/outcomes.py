@@ -3,7 +3,7 @@ failures, with what repeats them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Any, NamedTuple
@@ -16,18 +16,18 @@ from opperf.formats.model_records import INCOMPATIBLE, title_of
 from opperf.formats.xla import command_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize
-from opperf.reports.model import Cell as TableCell
-from opperf.reports.model import (
-    Column,
-    Report,
-    Section,
-    Table,
-    Tone,
-    names,
-    numbers,
-    texts,
-    words,
+from opperf.reports.fields import (
+    NAME,
+    NUMBER,
+    TEXT,
+    WORD,
+    ColumnKind,
+    Field,
+    objects_of,
+    rows_of,
+    table_of,
 )
+from opperf.reports.model import Report, Section
 from opperf.results.projection import group
 
 
@@ -191,103 +191,108 @@ def report_of(found: Outcomes, title: str = "") -> Report:
         title or "Pass rates and failures",
         [_rates(found, said), *_failing(failures)],
         _data(found),
-        tuple(COLUMNS),
-        [[read(failure) for read in COLUMNS.values()] for failure in failures],
+        *rows_of(_fields(failures), failures),
     )
 
 
-def _group_columns(groups: Sequence[Group]) -> list[Column]:
-    made = [
-        names("Suite", (group.suite for group in groups)),
-        words("Test", (group.test for group in groups)),
-        words("Backend", (title_of(group.backend) for group in groups)),
+def _group_fields(groups: Iterable[Group]) -> list[Field[Group]]:
+    # A machine that all share says nothing.
+    machine = "Accelerator" if len({group.machine for group in groups}) > 1 else None
+    return [
+        Field("suite", "Suite", NAME, lambda group: group.suite),
+        Field("test", "Test", WORD, lambda group: group.test),
+        Field(
+            "backend",
+            "Backend",
+            WORD,
+            lambda group: group.backend,
+            lambda group: title_of(group.backend),
+        ),
+        Field("accelerator", machine, WORD, lambda group: group.machine),
     ]
-    machines = [group.machine for group in groups]
-    # One that all share says nothing.
-    return [*made, words("Accelerator", machines)] if len(set(machines)) > 1 else made
 
 
 def _rates(found: Outcomes, said: str) -> Section:
-    groups = list(found.rates)
-    columns = _group_columns(groups)
-    newest = len(found.weeks)
-    for number, week in enumerate(found.weeks):
-        cells = [_rate_cell(found.rates[group].get(week)) for group in groups]
-        # Without room, the oldest weeks are dropped first.
-        columns.append(Column(week, cells, is_number=True, extra=max(0, newest - number - 2)))
+    fields = [*_group_fields(found.rates), *_week_fields(found)]
     notes = [f"{said}."]
     if found.skipped:
         notes.append(f"{pluralize(found.skipped, 'record')} skipped by the runner count as none.")
     return Section(
         "Pass rate by week (from Monday, UTC)",
         prose=notes,
-        table=Table(tuple(columns)),
+        table=table_of(fields, found.rates),
         below=["Of several records of a cell in a week, the last counts."],
     )
 
 
-def _rate_cell(rate: Rate | None) -> TableCell:
-    if rate is None:
-        return TableCell("")
-    tone: Tone = "worse" if rate.failed else ""
-    total = rate.passed + rate.failed
+def _rate_text(rate: Rate | None) -> str:
     # Rounded down: 100 % is all.
-    return TableCell(f"{int(100 * rate.share)} % {rate.passed}/{total}", tone)
+    return f"{int(100 * rate.share)} % {rate.passed}/{rate.passed + rate.failed}" if rate else ""
+
+
+RATE = ColumnKind(
+    _rate_text, tone=lambda rate: "worse" if rate and rate.failed else "", is_number=True
+)
+
+
+def _week_fields(found: Outcomes) -> Iterator[Field[Group]]:
+    def reader(week: str) -> Callable[[Group], Rate | None]:
+        return lambda group: found.rates[group].get(week)
+
+    for number, week in enumerate(found.weeks):
+        # Without room, the oldest weeks are dropped first.
+        extra = max(0, len(found.weeks) - number - 2)
+        yield Field("", week, RATE, reader(week), extra=extra)
+
+
+def _fields(failures: Sequence[Failure]) -> tuple[Field[Failure], ...]:
+    """Returns the columns of failures."""
+    groups = (failure.cell.group for failure in failures)
+    of_groups: list[Field[Failure]] = [
+        field.of(lambda failure: failure.cell.group) for field in _group_fields(groups)
+    ]
+    places = {id(failure): place for place, failure in enumerate(failures, 1)}
+    return (
+        Field("", "No", NUMBER, lambda failure: places[id(failure)]),
+        of_groups[0],
+        Field("model", "Model", NAME, lambda failure: failure.cell.model),
+        *of_groups[1:],
+        Field("batch_size", "Batch", NUMBER, lambda failure: failure.cell.size, is_optional=True),
+        Field("flags", "Flags", TEXT, lambda failure: failure.cell.flags, is_optional=True),
+        Field("failing_since", "Failing since", WORD, lambda failure: _time(failure.since)),
+        Field(
+            "last_passed",
+            "Last passed",
+            WORD,
+            lambda failure: _time(failure.passed),
+            lambda failure: _time(failure.passed) or "never",
+        ),
+        Field(
+            "reason",
+            "Reason",
+            TEXT,
+            lambda failure: failure.reason,
+            lambda failure: one_line(failure.reason, ERROR_LENGTH),
+        ),
+        Field("command", None, TEXT, lambda failure: command_of(failure.last.record)),
+    )
 
 
 def _failing(failures: Sequence[Failure]) -> list[Section]:
     if not failures:
         return []
-    cells = [failure.cell for failure in failures]
-    columns = [
-        numbers("No", map(str, range(1, len(failures) + 1))),
-        names("Model", (cell.model for cell in cells)),
-        *_group_columns([cell.group for cell in cells]),
-        *_differing("Batch", (_text(cell.size) for cell in cells), is_number=True),
-        *_differing("Flags", (cell.flags for cell in cells)),
-        words("Failing since", (_time(failure.since) for failure in failures)),
-        words("Last passed", (_time(failure.passed) or "never" for failure in failures)),
-        texts("Reason", (one_line(failure.reason, ERROR_LENGTH) for failure in failures)),
-    ]
     commands = [
         f"{command_of(failure.last.record)}  # {number}"
         for number, failure in enumerate(failures, start=1)
     ]
     return [
-        Section("Failing", table=Table(tuple(columns))),
+        Section("Failing", table=table_of(_fields(failures), failures)),
         Section(prose=["The commands that repeat them, by number:"], code=commands),
     ]
 
 
-def _differing(title: str, cells: Iterable[str], is_number: bool = False) -> list[Column]:
-    listed = list(cells)
-    if not any(listed):
-        return []
-    return [numbers(title, listed) if is_number else texts(title, listed)]
-
-
 def _time(seconds: float | None) -> str:
     return "" if seconds is None else time_text(seconds).partition(".")[0]
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-COLUMNS: Mapping[str, Callable[[Failure], Any]] = {
-    "suite": lambda failure: failure.cell.group.suite,
-    "model": lambda failure: failure.cell.model,
-    "test": lambda failure: failure.cell.group.test,
-    "backend": lambda failure: failure.cell.group.backend,
-    "accelerator": lambda failure: failure.cell.group.machine,
-    "batch_size": lambda failure: failure.cell.size,
-    "flags": lambda failure: failure.cell.flags,
-    "failing_since": lambda failure: _time(failure.since),
-    "last_passed": lambda failure: _time(failure.passed),
-    "reason": lambda failure: failure.reason,
-    "command": lambda failure: command_of(failure.last.record),
-}
-"""Values of a failure by their names in CSV and JSON."""
 
 
 def _data(found: Outcomes) -> dict[str, Any]:
@@ -297,8 +302,6 @@ def _data(found: Outcomes) -> dict[str, Any]:
             for group, weeks in found.rates.items()
             for week, rate in weeks.items()
         ],
-        "failures": [
-            {name: read(failure) for name, read in COLUMNS.items()} for failure in found.failures
-        ],
+        "failures": objects_of(_fields(found.failures), found.failures),
         "skipped": found.skipped,
     }

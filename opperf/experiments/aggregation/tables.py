@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
 from opperf.formats.model_records import Estimate, title_of
-from opperf.reports.model import Report, Section, names, numbers
-from opperf.reports.model import Table as ReportTable
+from opperf.reports.fields import NAME, Field, number, table_of
+from opperf.reports.model import Report, Section
 from opperf.results.columns import rows_text
 
 DIGITS = 8
@@ -218,21 +218,20 @@ def grid_text(table: Table) -> str:
     return text + "\n"
 
 
+DECIMALS = number(lambda value: f"{value:.2f}" if isinstance(value, float) else str(value))
+
+
 def table_report(table: Table, title: str) -> Report:
     """Returns the table for readers of text or Markdown, with two decimals."""
-    columns = [
-        (names if number in table.names else numbers)(
-            heading.text, [_shown(row[number]) for row in table.rows]
-        )
-        for number, heading in enumerate(table.headings)
+
+    def reader(place: int) -> Callable[[Sequence[Value]], Value]:
+        return lambda row: row[place]
+
+    fields: list[Field[Sequence[Value]]] = [
+        Field("", heading.text, NAME if place in table.names else DECIMALS, reader(place))
+        for place, heading in enumerate(table.headings)
     ]
     header = [heading.text for heading in table.headings]
-    section = Section(table=ReportTable(tuple(columns)))
+    section = Section(table=table_of(fields, table.rows))
     data = {"columns": header, "rows": table.rows}
     return Report("aggregate", title, [section], data, header, table.rows)
-
-
-def _shown(value: Value) -> str:
-    if value is None:
-        return ""
-    return f"{value:.2f}" if isinstance(value, float) else str(value)

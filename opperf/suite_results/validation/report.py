@@ -6,8 +6,18 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from opperf.plurals import pluralize
-from opperf.reports.model import Cell, Report, Section, Table, Test, names, texts, words
-from opperf.suite_results.validation.checks import Level
+from opperf.reports.fields import (
+    NAME,
+    TEXT,
+    WORD,
+    ColumnKind,
+    Field,
+    objects_of,
+    rows_of,
+    table_of,
+)
+from opperf.reports.model import Report, Section, Test
+from opperf.suite_results.validation.checks import Found, Level
 from opperf.suite_results.validation.layers import Validation
 
 COMMAND = "suite validate"
@@ -22,7 +32,15 @@ RESULTS: dict[Level, Literal["failure", "skipped", "system-out"]] = {
 }
 """Results of a layer as a test, by the worst level of what it found."""
 
-COLUMNS = ("bench", "layer", "level", "process", "text")
+LAYER = ColumnKind(tone=lambda level: "worse" if level == "failure" else "open")
+
+FIELDS: tuple[Field[Found], ...] = (
+    Field("bench", "Bench", NAME, lambda found: found.bench),
+    Field("layer", None, WORD, lambda found: found.layer),
+    Field("level", "Layer", LAYER, lambda found: found.level, lambda found: found.layer),
+    Field("process", "Process", WORD, lambda found: found.process),
+    Field("text", "Finding", TEXT, lambda found: found.text),
+)
 
 
 def report_of(found: Validation, as_milabench: bool = False) -> Report:
@@ -40,18 +58,17 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
             }
             for bench in found.run.benches
         ],
-        "findings": [{name: getattr(each, name) for name in COLUMNS} for each in found.findings],
+        "findings": objects_of(FIELDS, found.findings),
         "warnings": list(found.run.warnings),
     }
     if as_milabench:
         data["milabench_code"] = found.milabench_code
     return Report(
-        command=COMMAND,
-        title=f"Validation: {found.run.name}",
-        sections=[section for section in _sections(found, as_milabench) if section.has_content],
-        data=data,
-        header=COLUMNS,
-        rows=[[getattr(each, name) for name in COLUMNS] for each in found.findings],
+        COMMAND,
+        f"Validation: {found.run.name}",
+        [section for section in _sections(found, as_milabench) if section.has_content],
+        data,
+        *rows_of(FIELDS, found.findings),
         tests=list(_tests(found)),
         answer=(_summary(found, as_milabench),),
     )
@@ -59,21 +76,7 @@ def report_of(found: Validation, as_milabench: bool = False) -> Report:
 
 def _sections(found: Validation, as_milabench: bool) -> Iterator[Section]:
     for level, title in TITLES.items():
-        findings = found.at(level)
-        table = Table(
-            (
-                names("Bench", [finding.bench for finding in findings]),
-                words("Layer", [])._replace(
-                    cells=[
-                        Cell(finding.layer, "worse" if finding.level == "failure" else "open")
-                        for finding in findings
-                    ]
-                ),
-                words("Process", [finding.process for finding in findings]),
-                texts("Finding", [finding.text for finding in findings]),
-            )
-        )
-        yield Section(title, table=table)
+        yield Section(title, table=table_of(FIELDS, found.at(level)))
     yield Section("Streams", items=list(found.run.warnings), is_folded=True)
     yield Section(prose=[_summary(found, as_milabench)], in_answer=True)
 
