@@ -13,10 +13,11 @@ from opperf.comparison.files.judging import Question
 from opperf.comparison.files.outcome import LOOKED_FOR
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.project_file import ProjectFile, read_project_file
-from opperf.comparison.report import objects_of_rows
+from opperf.comparison.sections import columns_of
 from opperf.comparison.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
+from opperf.reports.fields import objects_of
 from opperf.reports.formats import REPORT, format_named
 from opperf.reports.html import write_html
 from opperf.reports.model import Report
@@ -66,7 +67,7 @@ class Reported:
     def to_pandas(self) -> DataFrame:
         """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
         installed."""
-        return data_frame(objects_of_rows(self.rows))
+        return data_frame(objects_of(columns_of(self.comparison), self.rows))
 
     def report(self, output_format: str) -> str:
         """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""

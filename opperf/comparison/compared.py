@@ -346,12 +346,9 @@ def tone_of(verdict: Verdict, is_worse: bool = True) -> Tone:
     return TONES.get(verdict, "")
 
 
-PLAIN_RATIOS = (0.001, 1000.0)
-"""Ratios that are written with three decimals; others with an exponent."""
-
-
 def _digits(ratio: float, decimals: int = 3) -> str:
-    is_plain = PLAIN_RATIOS[0] <= ratio < PLAIN_RATIOS[1]
+    # Others have an exponent.
+    is_plain = 0.001 <= ratio < 1000.0
     return f"{ratio:.{decimals}f}" if is_plain else f"{ratio:.1e}"
 
 

@@ -3,8 +3,6 @@ and tests for programs, beside its sections."""
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,48 +16,14 @@ from opperf.comparison.compared import (
     interval_text,
     ratio_text,
 )
+from opperf.comparison.page import page_of
 from opperf.comparison.results import TITLE
-from opperf.comparison.sections import Telling, missing_text, sections_of
+from opperf.comparison.sections import Telling, columns_of, missing_text, sections_of
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
-from opperf.reports.fields import NAME, NUMBER, TEXT, WORD, Field, objects_of, rows_of
-from opperf.reports.model import ChangeRow, Changes, Report, SideSamples, Test
+from opperf.reports.fields import objects_of, rows_of
+from opperf.reports.model import Report, Test
 from opperf.results.units import choose_unit, format_figure
-
-
-def _finite(value: float | None) -> float | None:
-    """Returns a value; None for one that is not finite, which JSON cannot express."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-VALUES: tuple[Field[ComparedRow], ...] = (
-    Field("id", None, NAME, lambda row: row.id),
-    Field("operator", None, NAME, lambda row: row.operator),
-    Field("inputs", None, TEXT, lambda row: row.inputs),
-    Field("settings", None, TEXT, lambda row: row.settings),
-    Field("point", None, TEXT, lambda row: row.point),
-    Field("category", None, WORD, lambda row: row.category),
-    Field("metric", None, WORD, lambda row: row.metric),
-    Field("verdict", None, WORD, lambda row: row.verdict.value),
-    Field("ratio", None, NUMBER, lambda row: _finite(row.ratio)),
-    Field("low", None, NUMBER, lambda row: _finite(row.low)),
-    Field("high", None, NUMBER, lambda row: _finite(row.high)),
-    Field("p", None, NUMBER, lambda row: _finite(row.p)),
-    Field("detectable", None, NUMBER, lambda row: _finite(row.detectable)),
-    Field("blocks", None, NUMBER, lambda row: row.blocks),
-    Field("base", None, NUMBER, lambda row: _finite(row.base)),
-    Field("new", None, NUMBER, lambda row: _finite(row.new)),
-    Field("base_half_width", None, NUMBER, lambda row: row.base_half_width),
-    Field("new_half_width", None, NUMBER, lambda row: row.new_half_width),
-    Field("unit", None, WORD, lambda row: row.unit),
-    Field("allowed", None, NUMBER, lambda row: _finite(row.allowed)),
-    Field("basis", None, TEXT, lambda row: row.basis),
-    Field("note", None, TEXT, lambda row: row.note),
-    Field("caveat", None, TEXT, lambda row: row.caveat),
-    Field("results", None, WORD, lambda row: row.results),
-    Field("difference", None, TEXT, lambda row: row.difference),
-)
-"""Columns of a row in JSON, CSV and data frames; a missing value is null, or an empty cell."""
 
 
 def report_of(found: Comparison, told: Telling) -> Report:
@@ -76,7 +40,7 @@ def report_of(found: Comparison, told: Telling) -> Report:
         headline=told.headline,
         answer=told.answer,
         comment=found.command,
-        changes=changes_of(found, told) if told.has_page else None,
+        changes=page_of(found, told, _with_missing(found)) if told.has_page else None,
     )
 
 
@@ -109,13 +73,18 @@ def report_of_several(listed: Sequence[tuple[Comparison, Telling]]) -> Report:
 
 def _rows(listed: Sequence[Comparison]) -> tuple[list[str], list[list[Any]]]:
     """Returns the header of CSV and its rows, each with the sides, of what is missing too."""
-    header, _ = rows_of(VALUES, [])
+    header, _ = rows_of(columns_of(listed[0]), [])
     made = []
     for found in listed:
-        gone = [change for change in found.changes if change.kind in found.missing]
-        rows = [*found.rows, *(_missing_row(found, change) for change in gone)]
-        made += [[*found.labels, *values] for values in rows_of(VALUES, rows)[1]]
+        _, rows = rows_of(columns_of(found), _with_missing(found))
+        made += [[*found.labels, *values] for values in rows]
     return ["a", "b", *header], made
+
+
+def _with_missing(found: Comparison) -> list[ComparedRow]:
+    """Returns the rows, with those of what is missing."""
+    gone = (change for change in found.changes if change.kind in found.missing)
+    return [*found.rows, *(_missing_row(found, change) for change in gone)]
 
 
 def _missing_row(found: Comparison, change: Change) -> ComparedRow:
@@ -130,11 +99,6 @@ def _missing_row(found: Comparison, change: Change) -> ComparedRow:
         changed_settings=change.changed_settings,
         note=missing_text(found, change),
     )
-
-
-def objects_of_rows(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
-    """Returns rows as JSON and data frames have them."""
-    return objects_of(VALUES, rows)
 
 
 def values_of(found: Comparison) -> dict[str, Any]:
@@ -156,7 +120,7 @@ def values_of(found: Comparison) -> dict[str, Any]:
         ],
         "comparable": found.comparable,
         "incomparable": found.incomparable,
-        "rows": objects_of_rows(found.rows),
+        "rows": objects_of(columns_of(found), found.rows),
         "groups": list(map(msgspec.structs.asdict, found.groups)),
         "total": found.total and msgspec.structs.asdict(found.total),
         "changes": [
@@ -171,16 +135,16 @@ def values_of(found: Comparison) -> dict[str, Any]:
         "notes": found.notes,
         "confirm": found.confirm,
         "explain": found.explain,
-        "session": session and _session_values(session),
+        "session": session and _session_values(found, session),
     }
 
 
-def _session_values(session: SessionFacts) -> dict[str, Any]:
+def _session_values(found: Comparison, session: SessionFacts) -> dict[str, Any]:
     coarse = session.coarse
     rows = coarse and {
         "blocks": coarse.blocks,
         "threshold": coarse.threshold,
-        "rows": objects_of_rows(coarse.rows),
+        "rows": objects_of(columns_of(found), coarse.rows),
     }
     return msgspec.structs.asdict(session) | {"coarse": rows}
 
@@ -254,74 +218,3 @@ def _change_test(found: Comparison, change: Change) -> Test:
         message=missing_text(found, change),
         kind=Verdict.MISSING.value if is_found else "",
     )
-
-
-def changes_of(found: Comparison, told: Telling) -> Changes:
-    """Returns all rows, as a page draws them."""
-    sides = found.sides if len(found.sides) == 2 else ()
-    base, new = (side.name for side in sides) if sides else found.labels
-    gone = [change for change in found.changes if change.kind in found.missing]
-    rows = [*found.rows, *(_missing_row(found, change) for change in gone)]
-    facts = [
-        (label.capitalize(), ", ".join(filter(None, (side.name, side.started, side.machine))))
-        for label, side in zip(found.labels, sides, strict=False)
-    ]
-    return Changes(
-        sides=(base, new),
-        threshold=found.threshold,
-        same_within=found.same_within,
-        detectable=found.detectable,
-        rows=[_change_row(found, row) for row in rows],
-        interval=found.interval,
-        facts=(*facts, *told.facts.items()),
-        samples=told.samples,
-    )
-
-
-def _change_row(found: Comparison, row: ComparedRow) -> ChangeRow:
-    is_missing = row.verdict is Verdict.MISSING
-    differs = f"{TITLE}: {row.difference}" if row.results == DIFFERENT else ""
-    notes = (row.caveat,) if is_missing else (row.note, row.caveat)
-    return ChangeRow(
-        operator=row.operator,
-        inputs=", ".join(filter(None, (row.inputs, row.settings, row.point))),
-        metric=row.metric,
-        verdict=row.words,
-        tone=row.tone,
-        finding=row.note if is_missing else differs,
-        ratio=row.ratio,
-        low=row.low,
-        high=row.high,
-        detectable=row.detectable,
-        facts=tuple(_row_facts(found, row)),
-        notes=tuple(filter(None, notes)),
-        samples=tuple(_samples(found, row)),
-        commands=found.again.get(row.id, ()),
-    )
-
-
-def _row_facts(found: Comparison, row: ComparedRow) -> Iterator[tuple[str, str]]:
-    unit = choose_unit(row.unit, row.figures)
-    for label, figure in zip(found.labels, row.figures, strict=True):
-        if figure is not None:
-            value, share, mark = format_figure(figure, unit)
-            yield label.capitalize(), " ".join(filter(None, (value, unit.name, share, mark)))
-    facts = {
-        "Category": row.category,
-        "Settings": row.changed_settings,
-        "No difference up to": row.tolerance,
-        "Blocks": "" if row.blocks is None else str(row.blocks),
-        "Rests on": row.basis,
-        "P-value of a change": "" if row.p is None else f"{row.p:.2g}",
-        "Id": row.id,
-    }
-    yield from ((label, text) for label, text in facts.items() if text)
-
-
-def _samples(found: Comparison, row: ComparedRow) -> Iterator[SideSamples]:
-    for label, figure, values in zip(
-        found.labels, row.figures, found.samples.get((row.id, row.metric), ()), strict=False
-    ):
-        middle = statistics.median(values) if figure is None else figure.value
-        width = None if figure is None else figure.half_width
-        yield SideSamples(label.capitalize(), row.unit, values, middle, width)

@@ -36,7 +36,9 @@ from opperf.reports.model import (
     table_of,
     words,
 )
-from opperf.results.units import Unit, choose_unit, mark_legend
+from opperf.reports.pages.content import finite
+from opperf.results.text import Shown
+from opperf.results.units import Figure, Unit, choose_unit, mark_legend
 from opperf.shares import detectable_text
 
 RATIO = "Ratio"
@@ -90,48 +92,52 @@ def cut(rows: Sequence[ComparedRow], most: int) -> tuple[tuple[int, ...] | None,
     return (tuple(range(most)) if left > 0 else None), more_text(left)
 
 
+PLAIN = Telling("", ())
+"""Of columns for programs."""
+
+
 def columns_of(
-    found: Comparison, told: Telling, rows: Sequence[ComparedRow]
+    found: Comparison, told: Telling = PLAIN, rows: Sequence[ComparedRow] = ()
 ) -> list[Field[ComparedRow]]:
-    """Returns the columns of rows in tables."""
+    """Returns the columns of rows: in tables, and in CSV, JSON and data frames, where a missing
+    value is null, or an empty cell."""
     first, second = (label.capitalize() for label in found.labels)
     units = {row.unit for row in rows}
     unit = Unit("", 1.0)
     if len(units) == 1:
-        every = (figure for row in rows for figure in row.figures)
-        unit = choose_unit(units.pop(), every)
+        unit = choose_unit(rows[0].unit, (figure for row in rows for figure in row.figures))
     side = fields.figure(unit)
     cases = [(row.operator, row.inputs) for row in (*found.rows, *rows)]
-    # Rows of a session have those too in which no cases differ.
+    # Rows of a session have those settings too in which no cases differ.
     vary = len({row.settings for row in found.rows}) > 1
-    own = found.session is None
+    usual = "default" if vary else ""
+    is_shown = vary or found.session is None
     return [
-        Field("", told.case, NAME, lambda row: row.operator),
+        Field("id", None, NAME, lambda row: row.id),
+        Field("operator", told.case, NAME, lambda row: row.operator),
+        Field("inputs", "Inputs", TEXT, _case, among=cases, is_optional=True),
+        Field("point", "Sweep", TEXT, lambda row: row.point, is_optional=True),
         Field(
-            "",
-            "Inputs",
-            TEXT,
-            lambda row: (row.operator, row.inputs),
-            among=cases,
-            is_optional=True,
-        ),
-        Field("", "Sweep", TEXT, lambda row: row.point, is_optional=True),
-        Field(
-            "",
+            "settings",
             "Settings",
             TEXT,
-            lambda row: (row.settings or "default") if vary else row.settings * own,
+            lambda row: row.settings,
+            lambda row: (row.settings or usual) * is_shown,
             is_optional=True,
         ),
-        Field("", "Metric", WORD, lambda row: row.metric, page_title="Pass"),
+        Field("category", None, WORD, lambda row: row.category),
+        Field("metric", "Metric", WORD, lambda row: row.metric, page_title="Pass"),
         Field(
-            "",
+            "ratio",
             told.ratio,
             NUMBER,
+            lambda row: finite(row.ratio),
             lambda row: ratio_text(row.ratio),
             is_optional=True,
             page_title="" if told.ratio == RATIO else f"Time, {told.ratio}",
         ),
+        Field("low", None, NUMBER, lambda row: finite(row.low)),
+        Field("high", None, NUMBER, lambda row: finite(row.high)),
         Field(
             "",
             found.interval,
@@ -141,28 +147,58 @@ def columns_of(
             page_title="Likely between" if found.session else "",
         ),
         Field(
-            "",
+            "verdict",
             "Verdict",
             WORD,
+            lambda row: row.verdict.value,
             lambda row: Cell(told.verdicts.get(row.verdict, row.words), row.tone, row.remarks),
         ),
-        Field("", first, side, lambda row: row.figures[0], extra=1, is_optional=True),
-        Field("", second, side, lambda row: row.figures[1], extra=1, is_optional=True),
-        *([Field("", "Unit", WORD, lambda row: row.unit)] if units else []),
-        Field("", "Detectable", NUMBER, _detectable, is_optional=True, page_title="Visible from"),
-        Field("", "Blocks", COUNT, lambda row: row.blocks, extra=1, is_optional=True),
-        Field("", "Rests on", TEXT, lambda row: row.basis, is_optional=True),
-        Field("", "Note", TEXT, lambda row: row.note, is_optional=True),
-        Field("", results.TITLE, TEXT, _difference, is_optional=True),
+        Field("p", None, NUMBER, lambda row: finite(row.p)),
+        Field("base", first, side, lambda row: finite(row.base), _base, extra=1, is_optional=True),
+        Field("new", second, side, lambda row: finite(row.new), _new, extra=1, is_optional=True),
+        Field("base_half_width", None, NUMBER, lambda row: row.base_half_width),
+        Field("new_half_width", None, NUMBER, lambda row: row.new_half_width),
+        Field("unit", "Unit" if len(units) > 1 else None, WORD, lambda row: row.unit),
+        Field(
+            "detectable",
+            "Detectable",
+            NUMBER,
+            lambda row: row.detectable,
+            _detectable,
+            is_optional=True,
+            page_title="Visible from",
+        ),
+        Field("blocks", "Blocks", COUNT, lambda row: row.blocks, extra=1, is_optional=True),
+        Field("allowed", None, NUMBER, lambda row: finite(row.allowed)),
+        Field("basis", "Rests on", TEXT, lambda row: row.basis, is_optional=True),
+        Field("note", "Note", TEXT, lambda row: row.note, is_optional=True),
+        Field("caveat", None, TEXT, lambda row: row.caveat),
+        Field("results", None, WORD, lambda row: row.results),
+        Field(
+            "difference",
+            results.TITLE,
+            TEXT,
+            lambda row: row.difference,
+            lambda row: row.difference if row.results == DIFFERENT else "",
+            is_optional=True,
+        ),
     ]
+
+
+def _case(row: ComparedRow) -> Shown:
+    return row.operator, row.inputs
+
+
+def _base(row: ComparedRow) -> Figure | None:
+    return row.figures[0]
+
+
+def _new(row: ComparedRow) -> Figure | None:
+    return row.figures[1]
 
 
 def _detectable(row: ComparedRow) -> str:
     return "" if row.detectable is None else detectable_text(row.detectable)
-
-
-def _difference(row: ComparedRow) -> str:
-    return row.difference if row.results == DIFFERENT else ""
 
 
 def sections_of(found: Comparison, told: Telling) -> tuple[Section, ...]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from opperf.model import Run
+from opperf.reports.pages.content import DataTable
 from opperf.results.text import Shown
 from opperf.results.units import Figure, FigureText, Unit, choose_unit, format_figure, unit_words
 
@@ -245,56 +246,19 @@ class RunOnPage(NamedTuple):
     """By case's id, those that were made."""
 
 
-class SideSamples(NamedTuple):
-    """The samples of one side of a comparison, in their order."""
+class RowsOnPage(NamedTuple):
+    """The rows of a comparison, for a page that draws intervals against the threshold."""
 
-    side: str
-    unit: str
-    values: Sequence[float]
-    median: float
-    half_width: float | None = None
-    """Of the median's interval."""
-
-
-class ChangeRow(NamedTuple):
-    """One figure of a comparison, with its verdict."""
-
-    operator: str
-    inputs: str
-    metric: str
-    verdict: str
-    tone: Tone
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    detectable: float | None = None
-    """Smallest change that the measurements would have shown, as a share."""
-    finding: str = ""
-    """Why its verdict is none of the figure: results that differ, or what one side lacks."""
-    facts: Sequence[tuple[str, str]] = ()
-    notes: Sequence[str] = ()
-    samples: Sequence[SideSamples] = ()
-    commands: Sequence[tuple[str, str]] = ()
-    """Titles and commands that measure its case again."""
-
-
-class Changes(NamedTuple):
-    """All figures of a comparison, for a page that draws intervals against the threshold."""
-
-    sides: tuple[str, str]
+    table: DataTable | None
+    """None of a comparison of nothing."""
+    counts: Mapping[tuple[str, Tone], int]
+    """Numbers of rows by verdict and its tone."""
     threshold: float
     """The smallest change of interest, as a share."""
-    rows: Sequence[ChangeRow]
-    interval: str
-    """The name of the intervals: `95 % interval`."""
-    same_within: float | None = None
-    """Share within which a change counts as none; None where nothing is shown to be the same."""
     detectable: float | None = None
     """Median of the smallest changes that the figures would have shown, as a share."""
     facts: Sequence[tuple[str, str]] = ()
     """The two sides, and the machines."""
-    samples: str = "samples"
-    """Name of the samples of the rows."""
 
 
 class Test(NamedTuple):
@@ -329,7 +293,7 @@ class Report:
     """Of its heading on a page: 1 of a page of its own."""
     runs: Sequence[RunOnPage] = ()
     """Whose cases a page in HTML has, each with its samples."""
-    changes: Changes | None = None
+    changes: RowsOnPage | None = None
     """Of a comparison."""
     comment: str = ""
     """Of a report for a pull request, what tells its comment from others; Markdown then has the

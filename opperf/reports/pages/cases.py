@@ -12,7 +12,17 @@ from opperf.model import CallSite, Case, Record, Run, Status, identity_of
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.places import line_text
 from opperf.reports.model import RunOnPage
-from opperf.reports.pages.content import Cell, DataTable, Heading, Row, Samples
+from opperf.reports.pages.content import (
+    Cell,
+    DataTable,
+    Heading,
+    Row,
+    Samples,
+    finite,
+    most_samples,
+    picked,
+    rounded,
+)
 from opperf.reports.run_tables import VERIFICATION, legend, verification_cell
 from opperf.reports.showing import split_preamble
 from opperf.results.columns import FigureColumn, select_columns
@@ -256,39 +266,3 @@ def unmeasured(runs: Sequence[RunOnPage]) -> int:
     bad = [record for own in runs for record in own.run.records if record.status is not Status.OK]
     planned = [own.run for own in runs if own.run.header.program is None]
     return len(bad) + sum(len(without_record(run)) for run in planned)
-
-
-MOST_SAMPLES = 400
-"""Most samples of a metric of a case: a point for each pixel of a chart."""
-
-ALL_SAMPLES = 120_000
-"""Most samples of a page: 0.8 MB, so that one of a thousand operators stays below 3 MB."""
-
-FEWEST_SAMPLES = 8
-"""Fewest samples of a metric, however many cases there are."""
-
-DIGITS = 4
-"""Significant digits of samples, which are points of a chart."""
-
-
-def most_samples(series: int) -> int:
-    """Returns the most samples of each of so many series of a page."""
-    return min(MOST_SAMPLES, max(FEWEST_SAMPLES, ALL_SAMPLES // max(1, series)))
-
-
-def picked(taken: Sequence[float], most: int) -> list[float]:
-    """Returns samples evenly through the measurement, so that drift and levels can be seen."""
-    count = min(most, len(taken))
-    values = (taken[index * len(taken) // count] for index in range(count))
-    return [rounded(value) for value in values if math.isfinite(value)]
-
-
-def rounded(value: float, digits: int = DIGITS) -> float:
-    """Returns a number with few digits; an integer where it is one, which is shorter."""
-    found = float(f"{value:.{digits}g}")
-    return int(found) if found.is_integer() and abs(found) < 2**53 else found
-
-
-def finite(value: float | None) -> float | None:
-    """Returns a number; None where it is none, which JSON cannot express."""
-    return value if value is not None and math.isfinite(value) else None

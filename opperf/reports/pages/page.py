@@ -3,7 +3,6 @@ and the changes between two runs on it."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
@@ -14,24 +13,18 @@ from opperf.machine.environment import machine_text
 from opperf.model import Environment, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.html import fragment_content, render, unmarked
-from opperf.reports.model import ChangeRow, Changes, Report, RunOnPage, Section, SideSamples, Tone
+from opperf.reports.model import Report, RunOnPage, Section, Tone
 from opperf.reports.pages.cases import (
     case_table,
     environments_of,
-    most_samples,
-    picked,
     scripts_of,
     unmeasured,
 )
 from opperf.reports.pages.content import (
-    Cell,
     Chart,
     Content,
     DataLine,
     DataTable,
-    Heading,
-    Row,
-    Samples,
 )
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
@@ -40,7 +33,7 @@ from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
 from opperf.results.projection import Source
 from opperf.results.text import count_text
 from opperf.results.web_page import page_text
-from opperf.shares import detectable_text, share_text
+from opperf.shares import detectable_text
 
 TEMPLATE = "pages/body.html.jinja"
 
@@ -70,7 +63,7 @@ def write_page(report: Report, width: int | None = None) -> str:
     """Returns the page of a report."""
     runs = report.runs
     scripts = scripts_of(runs)
-    table = change_table(report.changes) if report.changes else case_table(runs, scripts)
+    table = report.changes.table if report.changes else case_table(runs, scripts)
     content = Content(
         table=table,
         environments=tuple(environments_of(runs).values()),
@@ -216,7 +209,7 @@ ORDER: tuple[Tone, ...] = ("worse", "better", "open", "")
 
 def _verdict_tiles(report: Report) -> Iterator[Tile]:
     assert report.changes is not None
-    counts = Counter((row.verdict, row.tone) for row in report.changes.rows)
+    counts = report.changes.counts
     verdicts = Counter(verdict for verdict, _ in counts)
     for (verdict, tone), number in sorted(counts.items(), key=lambda one: ORDER.index(one[0][1])):
         # A suspect figure may be better or worse.
@@ -277,102 +270,3 @@ def _line(line: Line) -> DataLine:
         tuple((point.x, point.y, point.low, point.high) for point in points),
         line.is_function,
     )
-
-
-def change_table(found: Changes) -> DataTable | None:
-    """Returns the table, with the largest changes first; None of a comparison of nothing."""
-    if not found.rows:
-        return None
-    has_detectable = any(row.detectable is not None for row in found.rows)
-    has_findings = any(row.finding for row in found.rows)
-    rows = sorted(found.rows, key=_size)
-    columns = (
-        Heading("Operator", "name"),
-        Heading("Inputs", "text"),
-        Heading("Metric", "text", is_filter=True),
-        Heading("Verdict", "verdict", is_filter=True),
-        *([Heading("Finding", "text")] if has_findings else []),
-        Heading("Ratio", "number"),
-        Heading(found.interval, "interval"),
-        *([Heading("Detectable", "number", unit="%")] if has_detectable else []),
-    )
-    most = most_samples(sum(len(row.samples) for row in rows))
-    made = tuple(_row(found, row, has_findings, has_detectable, most) for row in rows)
-    return DataTable(
-        "figure",
-        columns,
-        made,
-        threshold=found.threshold,
-        legend=tuple(_legend(found, has_detectable)),
-    )
-
-
-def _legend(found: Changes, has_detectable: bool) -> Iterator[str]:
-    first, second = found.sides
-    edge = share_text(found.threshold)
-    yield (
-        f"Ratio: {second} over {first}, 1.100 is 10% more, with its {found.interval}. Shaded: "
-        f"changes below the threshold of {edge}, which are not of interest; the line is no change."
-    )
-    if found.same_within is not None:
-        yield f"Same: shown to have changed by less than {share_text(found.same_within)}."
-    if has_detectable:
-        yield "Detectable: the smallest change that would have been found four times out of five."
-
-
-def _size(row: ChangeRow) -> tuple[bool, bool, float]:
-    """Returns the place of a row: findings first, those beside the figure before others, then by
-    the size of the change."""
-    change = abs(math.log(row.ratio)) if row.ratio and row.ratio > 0 else 0.0
-    return row.tone not in ("worse", "better"), not row.finding, -change
-
-
-def _row(
-    found: Changes, row: ChangeRow, has_findings: bool, has_detectable: bool, most: int
-) -> Row:
-    interval: Cell = None
-    if row.ratio is not None and math.isfinite(row.ratio):
-        interval = [_short(row.ratio), _short(row.low), _short(row.high)]
-    detectable = None if row.detectable is None else _short(100 * row.detectable)
-    return Row(
-        cells=(
-            row.operator,
-            row.inputs,
-            row.metric,
-            [row.verdict, row.tone],
-            *([row.finding] if has_findings else []),
-            _short(row.ratio),
-            interval,
-            *([detectable] if has_detectable else []),
-        ),
-        facts=(*_interval_fact(row), *row.facts),
-        notes=tuple(row.notes),
-        code=tuple(row.commands),
-        samples=tuple(_samples(found, row, side, most) for side in row.samples),
-    )
-
-
-def _samples(found: Changes, row: ChangeRow, side: SideSamples, most: int) -> Samples:
-    width = side.half_width
-    return Samples(
-        title=row.metric.capitalize(),
-        unit=side.unit,
-        values=picked(side.values, most),
-        taken=len(side.values),
-        median=_short(side.median) or 0.0,
-        low=None if width is None else _short(side.median - width),
-        high=None if width is None else _short(side.median + width),
-        side=side.side,
-        noun=found.samples,
-    )
-
-
-def _interval_fact(row: ChangeRow) -> list[tuple[str, str]]:
-    if row.ratio is None or row.low is None or row.high is None:
-        return []
-    return [("Ratio", f"{row.ratio:.3f}, from {row.low:.3f} to {row.high:.3f}")]
-
-
-def _short(value: float | None) -> float | None:
-    """Returns a number with the digits that are shown; None where it is none."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.5g}")

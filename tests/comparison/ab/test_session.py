@@ -12,7 +12,7 @@ from opperf.comparison.ab.judging import comparison_of
 from opperf.comparison.ab.process import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.telling import telling_of
-from opperf.comparison.report import changes_of
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.data import Analysis, CaseVerdict, Thresholds, Verdict
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Check, Closing, Difference, Place, ProcessLine, Settings, Status, Tolerance
@@ -77,11 +77,12 @@ def test_a_page_has_the_medians_of_the_processes_of_both_arms(session, written):
         True, Thresholds(), None, (CaseVerdict(f"{RELU.id} forward", Verdict.SAME),)
     )
     compared = comparison_of(found, analysis, name="my session.jsonl")
-    row, *_ = changes_of(compared, telling_of(compared)).rows
+    rows = report_of(compared, telling_of(compared)).changes.table.rows
+    (row,) = (row for row in rows if row.samples)
     a, b = row.samples
     assert (a.side, a.values, a.median) == ("A", pytest.approx([10.0, 30.0]), pytest.approx(20.0))
     assert (b.side, b.values) == ("B", pytest.approx([20.0]))
-    commands = [command for _, command in row.commands]
+    commands = [command for _, command in row.code]
     ids = [found.cases_of(arm)[RELU.id].id for arm in "AB"]
     assert commands == [f"opperf run 'my session.jsonl' --id {id}" for id in ids]
     assert comparison_of(found, analysis).again == {}, "a session that is not kept has no file"

@@ -7,7 +7,7 @@ import pytest
 
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.files.telling import telling_of
-from opperf.comparison.report import changes_of
+from opperf.comparison.report import report_of
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
@@ -29,14 +29,13 @@ def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_agai
 ):
     base, new = record(factor=1.0), record(factor=5.0)
     found = asked(run(base), run(new))
-    rows = {row.metric: row for row in changes_of(found, telling_of(found)).rows}
+    rows = {row.cells[2]: row for row in report_of(found, telling_of(found)).changes.table.rows}
     assert [one.side for one in rows["forward"].samples] == ["Base", "New"]
     assert [one.values for one in rows["forward"].samples] == [
-        base.samples["forward"],
-        new.samples["forward"],
+        pytest.approx(side.samples["forward"], rel=1e-3) for side in (base, new)
     ]
     assert rows["memory"].samples == (), "memory is the same on every run"
-    ((_, command),) = rows["memory"].commands
+    ((_, command),) = rows["memory"].code
     assert command == f"opperf run {found.base.path} --id {base.id}"
     other = record("exp")
     changed = asked(run(base), run(other), in_order=True)
@@ -48,8 +47,8 @@ def test_a_row_on_a_page_has_the_samples_of_both_sides_and_what_measures_it_agai
 
 def test_results_by_operator_have_neither_samples_nor_cases_to_measure(run, record, asked):
     found = asked(run(record()), run(record(factor=2.0)), ("json", "json"))
-    for row in changes_of(found, telling_of(found)).rows:
-        assert row.ratio is not None and row.samples == row.commands == ()
+    for row in report_of(found, telling_of(found)).changes.table.rows:
+        assert row.cells[4] is not None and row.samples == row.code == ()
 
 
 def test_memory_has_a_verdict_and_no_interval(run, record, asked):

@@ -12,7 +12,7 @@ import pytest
 from opperf.model import Case, Note, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.reports.model import Report, RunOnPage
 from opperf.reports.pages import page
-from opperf.reports.pages.cases import ALL_SAMPLES, MOST_SAMPLES
+from opperf.reports.pages.content import ALL_SAMPLES, MOST_SAMPLES
 from opperf.reports.pages.page import write_page, write_run
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import comparison, everything, row  # noqa: F401
