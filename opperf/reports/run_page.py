@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opperf.decoding import JsonObject
 from opperf.instruments.memory import MEMORY
@@ -11,8 +11,9 @@ from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.machine.environment import environment_texts
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
 from opperf.reports import replays, run_tables
+from opperf.reports.fields import NUMBER, TEXT, WORD, Field, table_of
 from opperf.reports.markdown import write_markdown
-from opperf.reports.model import Report, Section, Table, numbers, texts, words
+from opperf.reports.model import Report, Section, Table
 from opperf.results import outliers
 from opperf.results.columns import PERCENTILES, select_columns
 from opperf.results.figures import explain_unranked
@@ -52,6 +53,17 @@ def _sections(run: Run, names: Sequence[str]) -> Iterator[Section]:
     yield from beside_the_results(run)
 
 
+UNMEASURED: tuple[Field[Record], ...] = (
+    Field("", "Status", WORD, lambda record: record.status.value),
+    Field("", "Reason", TEXT, lambda record: record.reason),
+)
+
+EXCLUDED: tuple[Field[tuple[str, str]], ...] = (
+    Field("", "Operator", WORD, lambda excluded: excluded[0]),
+    Field("", "Reason", TEXT, lambda excluded: excluded[1]),
+)
+
+
 def beside_the_results(run: Run) -> Iterator[Section]:
     """Yields what a page has besides the results: outliers, what replays consist of, what was not
     measured and why, and the environment."""
@@ -64,17 +76,10 @@ def beside_the_results(run: Run) -> Iterator[Section]:
     for record in records:
         yield from replays.sections_of(record)
     if others:
-        columns = (
-            *run_tables.case_columns(others, others, settings),
-            words("Status", [record.status.value for record in others]),
-            texts("Reason", [record.reason for record in others]),
-        )
-        yield Section("Not measured", table=_whole(Table(columns)))
+        fields = (*run_tables.case_fields(others, others, settings), *UNMEASURED)
+        yield Section("Not measured", table=_whole(table_of(fields, others)))
     if run.header.excluded:
-        operators, reasons = zip(*sorted(run.header.excluded.items()), strict=True)
-        yield Section(
-            "No benchmark", table=Table((words("Operator", operators), texts("Reason", reasons)))
-        )
+        yield Section("No benchmark", table=table_of(EXCLUDED, sorted(run.header.excluded.items())))
     facts = [f"{label}: {text}" for label, text in environment_facts(run)]
     yield Section("Environment", prose=facts, is_folded=True)
     if run.environment is not None:
@@ -179,30 +184,41 @@ PERCENTILES_OF_RESULTS = (
 """The same of both passes together."""
 
 
+class Result(NamedTuple):
+    """A result of an operator, as files of MXNet's utility have it, and its figures."""
+
+    name: str
+    result: JsonObject
+    figures: dict[Source, str]
+
+
+def _reader(source: Source) -> Callable[[Result], str]:
+    return lambda row: row.figures.get(source, NOT_APPLICABLE)
+
+
 def results_text(
     results: Mapping[str, Sequence[Mapping[str, Any]]],
     features: Mapping[str, bool],
     kind: MetricKind,
 ) -> str:
     """Returns a page of results by operator, of medians or else means, and the features."""
-    listed = [(name, result) for name, own in sorted(results.items()) for result in own]
-    figures = [_figures(name, result) for name, result in listed]
-    have_medians = any(source in found for found in figures for _, source in MEDIANS)
+    listed = [
+        Result(name, result, _figures(name, result))
+        for name, own in sorted(results.items())
+        for result in own
+    ]
+    have_medians = any(source in row.figures for row in listed for _, source in MEDIANS)
     columns = (
         *(MEDIANS if have_medians else MEANS),
         ("Memory (kB)", Source(MEMORY, "median")),
         *(PERCENTILES_OF_RESULTS if kind is MetricKind.WALL else ()),
     )
-    table = Table(
-        (
-            words("Operator", [name for name, _ in listed]),
-            texts("Inputs", [_inputs(result) for _, result in listed]),
-            *(
-                numbers(title, [found.get(source, NOT_APPLICABLE) for found in figures])
-                for title, source in columns
-            ),
-        )
-    )
+    fields: list[Field[Result]] = [
+        Field("", "Operator", WORD, lambda row: row.name),
+        Field("", "Inputs", TEXT, lambda row: _inputs(row.result)),
+        *(Field("", title, NUMBER, _reader(source)) for title, source in columns),
+    ]
+    table = table_of(fields, listed)
     sections = (Section("Results", table=table), features_section(dict(features)))
     page = Report("run", "Operator benchmarks", sections, None, level=1)
     return write_markdown(page).rstrip("\n")

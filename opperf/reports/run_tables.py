@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from opperf.errors import one_line
-from opperf.instruments.times import FORWARD
 from opperf.metrics import metrics_in
 from opperf.model import DECLARED, Record, Status
-from opperf.reports.model import Column, Table, figures, inputs, numbers, texts, words
+from opperf.reports.fields import NUMBER, TEXT, TIME, WORD, Field, figure, number, table_of
+from opperf.reports.model import Table
 from opperf.reports.text import WIDTH, render
 from opperf.results.columns import (
     BANDWIDTH,
@@ -33,7 +34,7 @@ from opperf.results.settings import (
 )
 from opperf.results.sweeps import point_text, swept_inputs, variables_of
 from opperf.results.text import Shown, inputs_text, wrap
-from opperf.results.units import Figure, Unit, choose_unit, mark_legend
+from opperf.results.units import Figure, Unit, mark_legend
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
@@ -88,19 +89,32 @@ def run_text(records: Sequence[Record], width: int | None = None, names: Sequenc
     return "\n\n".join(filter(None, parts))
 
 
-def case_columns(
+def case_fields(
     records: Sequence[Record], run: Iterable[Record], settings: Sequence[str], title: str = ""
-) -> Iterator[Column]:
-    """Yields what some of a run's records are of, their inputs, and these settings."""
-    noun = noun_of(record.case for record in records)
-    yield words(title or noun.capitalize(), [record.case.label for record in records])
-    yield inputs(map(_shown, records), map(_shown, run))
-    if settings:
-        yield texts("Settings", [settings_text(record.case, settings) for record in records])
+) -> list[Field[Record]]:
+    """Returns the columns of what some of a run's records are of, their inputs, and these
+    settings."""
+    noun = title or noun_of(record.case for record in records).capitalize()
+    return [
+        Field("", noun, WORD, lambda record: record.case.label),
+        Field("", "Inputs", TEXT, _shown, among=list(map(_shown, run))),
+        Field(
+            "",
+            "Settings" if settings else None,
+            TEXT,
+            lambda record: settings_text(record.case, settings),
+        ),
+    ]
 
 
 def _shown(record: Record) -> Shown:
     return record.case.label, inputs_text(record.case)
+
+
+def _status_text(record: Record) -> str:
+    if record.status is Status.OK:
+        return ""
+    return one_line(f"{record.status.value}: {record.reason}", STATUS_WIDTH)
 
 
 def results_table(
@@ -111,48 +125,35 @@ def results_table(
     """Returns a table of records with these columns, and settings and statuses that differ."""
     if settings is None:
         settings = differing_settings(record.case for record in records)
-    statuses = [
-        ""
-        if record.status is Status.OK
-        else one_line(f"{record.status.value}: {record.reason}", STATUS_WIDTH)
-        for record in records
+    # Where verifications were asked for.
+    is_verified = any(record.verification for record in records)
+    fields: list[Field[Record]] = [
+        *case_fields(records, records, settings),
+        *map(metric_field, columns),
+        Field("", "Status", WORD, _status_text, is_optional=True),
+        Field("", VERIFICATION if is_verified else None, WORD, verification_cell),
     ]
-    return Table(
-        (
-            *case_columns(records, records, settings),
-            *(metric_column(column, records) for column in columns),
-            *([words("Status", statuses)] if any(statuses) else []),
-            *_verification_columns(records),
-        ),
-        is_split=True,
-    )
+    return table_of(fields, records, is_split=True)
 
 
 def outlier_table(found: Sequence[Outlier], run: Iterable[Record]) -> Table:
     """Returns the table of some of a run's outliers."""
     records = [outlier.record for outlier in found]
-    outlier, shown, *_ = case_columns(records, run, (), "Outlier")
-    moved = [Figure(record.moved_bytes) for record in records]
-    return Table(
-        (
-            outlier,
-            words("Pass", [outlier.time.metric.name for outlier in found]),
-            shown,
-            words("Id", [record.id for record in records]),
-            figures(MOVED.title, moved, MOVED.unit),
-            figures("Median", [outlier.time.shown for outlier in found], FORWARD.unit),
-            figures("Line", [Figure(outlier.expected_ns) for outlier in found], FORWARD.unit),
-            numbers("Ratio", [f"{outlier.ratio:.2f}" for outlier in found]),
-        ),
-        is_split=True,
+    cases: list[Field[Outlier]] = [
+        field.of(lambda outlier: outlier.record)
+        for field in case_fields(records, run, (), "Outlier")
+    ]
+    fields: tuple[Field[Outlier], ...] = (
+        cases[0],
+        Field("", "Pass", WORD, lambda outlier: outlier.time.metric.name),
+        cases[1],
+        Field("", "Id", WORD, lambda outlier: outlier.record.id),
+        Field("", MOVED.title, figure(MOVED.unit), lambda outlier: outlier.record.moved_bytes),
+        Field("", "Median", TIME, lambda outlier: outlier.time.shown),
+        Field("", "Line", TIME, lambda outlier: outlier.expected_ns),
+        Field("", "Ratio", number("{:.2f}".format), lambda outlier: outlier.ratio),
     )
-
-
-def _verification_columns(records: Sequence[Record]) -> list[Column]:
-    """Returns the column of verifications, where they were asked for."""
-    if not any(record.verification for record in records):
-        return []
-    return [words(VERIFICATION, map(verification_cell, records))]
+    return table_of(fields, found, is_split=True)
 
 
 def verification_cell(record: Record) -> str:
@@ -161,22 +162,15 @@ def verification_cell(record: Record) -> str:
     return "" if found is None else " ".join(filter(None, (found.code.value, found.failed)))
 
 
-def metric_column(column: FigureColumn, records: Sequence[Record]) -> Column:
-    """Returns a column of the records' figures."""
-    return figures(column.metric.title, list(map(column.read, records)), column.metric.unit)
+def metric_field(column: FigureColumn) -> Field[Record]:
+    """Returns the column of the figures of records."""
+    return Field("", column.metric.title, figure(column.metric.unit), column.read)
 
 
-def _figures_or_statuses(
-    column: FigureColumn, records: Iterable[Record | None]
-) -> list[Figure | str | None]:
-    return [
-        None
-        if record is None
-        else column.read(record)
-        if record.ended == Status.OK.value
-        else record.ended
-        for record in records
-    ]
+def _figure_or_status(column: FigureColumn, record: Record | None) -> Figure | str | None:
+    if record is None:
+        return None
+    return column.read(record) if record.ended == Status.OK.value else record.ended
 
 
 Row = Mapping[str, Record]
@@ -245,38 +239,42 @@ def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[Ti
     rows = rows_by(setting, differing, records)
     values = list(dict.fromkeys(value for row in rows for value in row))
     # All records of a row have its operator and inputs.
-    first = [next(iter(row.values())) for row in rows]
-    cases = list(case_columns(first, first, [name for name in differing if name != setting]))
+    first = [_first(row) for row in rows]
+    others = [name for name in differing if name != setting]
+    cases = [field.of(_first) for field in case_fields(first, first, others)]
     return [
         TitledTable(
             f"{column.metric.title} by {DECLARED[setting].title.lower()}",
-            Table((*cases, *_value_columns(column, rows, values)), is_split=True),
+            table_of((*cases, *_value_fields(column, values)), rows, is_split=True),
         )
         for column in select_columns(records, names)
     ]
 
 
-def _value_columns(
-    column: FigureColumn, rows: Sequence[Row], values: Sequence[str]
-) -> Iterator[Column]:
-    found = {
-        value: _figures_or_statuses(column, [row.get(value) for row in rows]) for value in values
-    }
-    every = (figure for own in found.values() for figure in own if isinstance(figure, Figure))
-    unit = choose_unit(column.metric.unit, every)
-    base = values[0]
+def _first(row: Row) -> Record:
+    return next(iter(row.values()))
+
+
+def _value_fields(column: FigureColumn, values: Sequence[str]) -> Iterator[Field[Row]]:
+    def reader(value: str) -> Callable[[Row], Figure | str | None]:
+        return lambda row: _figure_or_status(column, row.get(value))
+
+    def ratio(value: str) -> Callable[[Row], Figure | None]:
+        return lambda row: _ratio(reader(value)(row), reader(base)(row))
+
+    base, alike = values[0], replace(figure(column.metric.unit), is_alike=True)
     for value in values:
-        yield figures(value, found[value], unit)
+        yield Field("", value, alike, reader(value))
         if value != base:
-            ratios = [_ratio(*pair) for pair in zip(found[value], found[base], strict=True)]
             title = f"{value}/{base}"
-            yield figures(title if len(title) <= RATIO_TITLE_WIDTH else "ratio", ratios, PLAIN)
+            short = title if len(title) <= RATIO_TITLE_WIDTH else "ratio"
+            yield Field("", short, figure(PLAIN), ratio(value))
 
 
-def _ratio(figure: Figure | str | None, base: Figure | str | None) -> Figure | None:
-    if not isinstance(figure, Figure) or not isinstance(base, Figure) or not base.value:
+def _ratio(one: Figure | str | None, base: Figure | str | None) -> Figure | None:
+    if not isinstance(one, Figure) or not isinstance(base, Figure) or not base.value:
         return None
-    return Figure(figure.value / base.value, None, figure.is_uncertain or base.is_uncertain)
+    return Figure(one.value / base.value, None, one.is_uncertain or base.is_uncertain)
 
 
 def is_swept(records: Iterable[Record]) -> bool:
@@ -304,29 +302,27 @@ def sweep_tables(records: Sequence[Record]) -> list[TitledTable]:
     tables: list[TitledTable] = []
     for variables, own in group(swept, (tuple(record.case.point) for record in swept)).items():
         points = sorted({tuple(record.case.point.values()) for record in own})
-        sizes = [
-            numbers(variable, [str(point[place]) for point in points])._replace(is_key=True)
-            for place, variable in enumerate(variables)
-        ]
+        sizes = list(map(_size_field, range(len(variables)), variables))
         tables += (
-            TitledTable(title, Table((*sizes, *columns), is_split=True))
-            for title, columns in _contents(own, points)
+            TitledTable(title, table_of((*sizes, *fields), points, is_split=True))
+            for title, fields in _contents(own)
         )
     return tables
 
 
-def _contents(
-    records: Sequence[Record], points: Sequence[Point]
-) -> Iterator[tuple[str, list[Column]]]:
+def _size_field(place: int, variable: str) -> Field[Point]:
+    return Field("", variable, NUMBER, lambda point: point[place], is_key=True)
+
+
+def _contents(records: Sequence[Record]) -> Iterator[tuple[str, list[Field[Point]]]]:
     metrics = [metric for metric in metrics_in(records) if metric.usual]
     lines = _lines(records)
     if len(lines) == 1:
         ((name, line),) = lines.items()
-        found = [column_of(metric) for metric in metrics]
-        columns = [_line_column(column, line, points, column.metric.title) for column in found]
+        fields = [_line_field(column_of(metric), line, metric.title) for metric in metrics]
         if any(bandwidth_of(record) for record in records):
-            columns.append(_line_column(BANDWIDTH_COLUMN, line, points, "Forward"))
-        yield f"{', '.join(name)}: {swept_inputs([record.case for record in records])}", columns
+            fields.append(_line_field(BANDWIDTH_COLUMN, line, "Forward"))
+        yield f"{', '.join(name)}: {swept_inputs([record.case for record in records])}", fields
         return
     operators = {name[0] for name in lines}
     of = "" if len(operators) > 1 else f" of {min(operators)}"
@@ -336,10 +332,9 @@ def _contents(
         yield (
             f"{metric.title}{of} by {by}",
             [
-                _line_column(
+                _line_field(
                     column_of(metric),
                     line,
-                    points,
                     "".join(f"{wrap(word, NAME_WIDTH)}\n" for word in name[len(operators) == 1 :]),
                 )
                 for name, line in lines.items()
@@ -359,6 +354,10 @@ def _lines(records: Sequence[Record]) -> dict[tuple[str, ...], Line]:
     return {name: lines[name] for own in by_operator.values() for name in own}
 
 
-def _line_column(column: FigureColumn, line: Line, points: Iterable[Point], title: str) -> Column:
-    found = _figures_or_statuses(column, [line.get(point) for point in points])
-    return figures(title, found, column.metric.unit)
+def _line_field(column: FigureColumn, line: Line, title: str) -> Field[Point]:
+    return Field(
+        "",
+        title,
+        figure(column.metric.unit),
+        lambda point: _figure_or_status(column, line.get(point)),
+    )

@@ -21,10 +21,11 @@ from opperf.model import (
     Waits,
 )
 from opperf.plurals import pluralize
+from opperf.reports.fields import table_of
 from opperf.reports.hotspots.ranking_report import short_text
-from opperf.reports.model import Section, Table
+from opperf.reports.model import Section
 from opperf.reports.run_page import outlier_section
-from opperf.reports.run_tables import case_columns, metric_column, wrap_all
+from opperf.reports.run_tables import case_fields, metric_field, wrap_all
 from opperf.reports.text import section_text
 from opperf.results import units
 from opperf.results.columns import FigureColumn, column_of, count_uncertain
@@ -242,8 +243,8 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     forward = column_of(FORWARD)
     slowest = _in_shown_order([record for record, _ in ranked[:SLOWEST]], forward)
     settings = differing_settings(record.case for record in slowest)
-    columns = case_columns(slowest, every, settings, "Slowest")
-    table = Table((*columns, metric_column(forward, slowest)), is_split=True)
+    fields = (*case_fields(slowest, every, settings, "Slowest"), metric_field(forward))
+    table = table_of(fields, slowest, is_split=True)
     legend = units.mark_legend(map(forward.read, slowest))
     return section_text(Section(table=table, below=[*legend, *explained]), width)
 
