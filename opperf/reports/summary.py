@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from opperf.errors import one_line
 from opperf.instruments.times import FORWARD
@@ -51,17 +50,17 @@ WIDTH = 100
 def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
     """The summary of a run as plain text; tables are no wider than `width`."""
     lines = width or WIDTH
-    sections = (
+    texts = (
         _counts(run.records, elapsed_s),
         wrap_all(_doubts(run.records), width),
-        _not_measured(run.records, lines),
+        section_text(_not_measured(run.records), lines),
         section_text(outlier_section(run), width) if is_fuzzed(run) else "",
         # The tables of a sweep have its times by size.
         _slowest([record for record in run.records if not record.case.point], width),
         short_text(run, width),
-        _excluded(run.header.excluded, lines),
+        section_text(_excluded(run.header.excluded), lines),
     )
-    return "\n\n".join(section for section in sections if section)
+    return "\n\n".join(filter(None, texts))
 
 
 def verification_sentences(records: Sequence[Record]) -> list[str]:
@@ -200,23 +199,22 @@ def waiting_share(every: Iterable[Waits]) -> float:
     return waited_s / wall_s if wall_s else 0.0
 
 
-def _not_measured(records: Iterable[Record], width: int) -> str:
+def _not_measured(records: Iterable[Record]) -> Section:
     failed = [record for record in records if record.status is not Status.OK]
-    if not failed:
-        return ""
     groups = group(
         (record.case.label for record in failed),
         ((record.status.value, one_line(record.reason, 2 * WIDTH)) for record in failed),
     )
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    lines = ["Not measured:"]
-    for (status, reason), labels in ordered[:REASONS]:
-        lines.append(_wrap(f"{len(labels)} {status}: {reason} ({_examples(labels)})", width))
+    items = [
+        f"{len(labels)} {status}: {reason} ({_examples(labels)})"
+        for (status, reason), labels in ordered[:REASONS]
+    ]
     rest = ordered[REASONS:]
     if rest:
         count = sum(len(labels) for _, labels in rest)
-        lines.append(f"  {count} more, for {pluralize(len(rest), 'other reason')}, in the output")
-    return "\n".join(lines)
+        items.append(f"{count} more, for {pluralize(len(rest), 'other reason')}, in the output")
+    return Section("Not measured" if items else "", items=items)
 
 
 def _examples(labels: Iterable[str]) -> str:
@@ -259,29 +257,13 @@ def _in_shown_order(records: Sequence[Record], column: FigureColumn) -> list[Rec
     return [records[place] for place in order]
 
 
-def _excluded(reasons: dict[str, str], width: int) -> str:
-    if not reasons:
-        return ""
+def _excluded(reasons: Mapping[str, str]) -> Section:
     listed = sorted(reasons)
     groups = group(listed, (one_line(reasons[name], 2 * WIDTH) for name in listed))
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    lines = [f"No benchmark for {pluralize(len(reasons), 'operator')}:"]
-    lines += [
-        _wrap(f"{len(names)}: {reason}: {', '.join(names)}", width)
-        for reason, names in ordered[:REASONS]
-    ]
+    items = [f"{len(names)}: {reason}: {', '.join(names)}" for reason, names in ordered[:REASONS]]
     rest = [name for _, names in ordered[REASONS:] for name in names]
     if rest:
-        lines.append(_wrap(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}", width))
-    return "\n".join(lines)
-
-
-def _wrap(text: str, width: int) -> str:
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        items.append(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}")
+    title = f"No benchmark for {pluralize(len(reasons), 'operator')}" if items else ""
+    return Section(title, items=items)
