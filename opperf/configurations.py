@@ -28,6 +28,7 @@ from opperf.decoding import JsonObject
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.execution.executor import InProcess
+from opperf.formats.param.schema import Raw, Spec
 from opperf.frameworks import load as load_framework
 from opperf.model import Record
 from opperf.sources.completing import complete, distinguish
@@ -40,7 +41,6 @@ from opperf.sources.param.registering import (
     Iterator,
     add_operator,
 )
-from opperf.sources.param.schema import Raw, Spec
 from opperf.sources.varying import disambiguate, with_settings
 
 OWN = ("device", "profiler", "mode", "warmup", "runs")

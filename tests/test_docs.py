@@ -271,7 +271,7 @@ def test_a_table_has_all_options_of_its_command_and_no_others(page, title, name,
 
 
 def test_the_types_of_arguments_of_a_configuration_are_all():
-    from opperf.sources.param.schema import TYPES
+    from opperf.formats.param.schema import TYPES
 
     rows = [
         re.findall(r"`(\w+)`", kind) for kind, *_ in table("workloads.md", "type of an argument")

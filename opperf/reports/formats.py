@@ -161,7 +161,7 @@ BUILT_IN = (
         "param",
         ".json",
         "lines like those of PARAM's benchmarks",
-        run="opperf.formats.param:param_text",
+        run="opperf.formats.param.lines:param_text",
         by_extension=False,
     ),
     Format(

@@ -15,7 +15,8 @@ import msgspec
 
 from opperf.errors import OutputError, UsageError, suggest
 from opperf.execution.workers import Workers
-from opperf.formats.param import case_line
+from opperf.formats.param.arguments import device_named
+from opperf.formats.param.lines import case_line
 from opperf.model import Case, Settings
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.requests.declaring import Option, Request, Say, build, declared
@@ -26,7 +27,6 @@ from opperf.requests.run import RunRequest
 from opperf.results.output import check_output
 from opperf.results.output import replace as replace_file
 from opperf.sources.base import SourceFile, open_source
-from opperf.sources.param.arguments import device_named
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.varying import with_settings
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.formats import param, pytorch_runner
+from opperf.formats import pytorch_runner
 from opperf.formats.milabench import writing as milabench
 from opperf.formats.milabench.reading import read_folder
 from opperf.formats.model_files import read_records
 from opperf.formats.model_records import ModelRecord
+from opperf.formats.param import lines as param
 from opperf.formats.xla import line_of
 from opperf.model import (
     SCHEMA_VERSION,

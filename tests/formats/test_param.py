@@ -1,10 +1,13 @@
 """Results as PARAM's benchmarks write them."""
 
 import json
+import math
 
 import pytest
 
-from opperf.formats.param import case_line, device_name, param_text
+from opperf.formats.param.arguments import device_name, value_of, written_argument
+from opperf.formats.param.lines import case_line, param_text
+from opperf.formats.param.schema import read_argument
 from opperf.model import (
     SCHEMA_VERSION,
     CallableTarget,
@@ -13,6 +16,7 @@ from opperf.model import (
     Device,
     DType,
     Header,
+    MemoryFormat,
     Number,
     ObjectTarget,
     OperatorTarget,
@@ -173,3 +177,26 @@ def test_infinity_can_be_read_again_and_a_complex_number_is_text():
 )
 def test_devices_have_pytorchs_names(device, name):
     assert device_name(device) == name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TensorSpec((2, 3), "float64", strides=(1, 2)),
+        TensorSpec((2, 3, 4, 4), memory_format="channels_last", gradient=True),
+        TensorSpec((4,), "int64"),
+        None,
+        True,
+        3,
+        2.5,
+        Number.of(math.inf),
+        "mean",
+        (1, (2.0, "x")),
+        Device("gpu(1)"),
+        DType("int32"),
+        MemoryFormat("preserve"),
+    ],
+)
+def test_an_argument_is_read_as_it_was_written(value):
+    written = json.loads(json.dumps(written_argument(value)))
+    assert value_of(read_argument(written, "x"), "x") == value

@@ -10,21 +10,21 @@ import msgspec
 
 from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line
+from opperf.formats.param.arguments import Arguments, values_of
+from opperf.formats.param.schema import LISTS, TYPES, Config, Entry, Raw, Spec, Typed, convert
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.plurals import pluralize
 from opperf.sources.base import Completion, call_dtype
-from opperf.sources.param.arguments import GENERATORS
 from opperf.sources.param.macros import expand_spec, has_macro, target_of
-from opperf.sources.param.registering import (
-    DATA_GENERATORS,
-    ITERATORS,
-    Arguments,
-    DataGenerator,
-    Specs,
-)
+from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, DataGenerator, Specs
 from opperf.sources.param.registering import Iterator as Iterate
-from opperf.sources.param.schema import LISTS, TYPES, Config, Entry, Raw, Spec, Typed, convert
+
+GENERATORS = ("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator")
+"""Names of the usual generator; files of PARAM's first year have the second."""
+
+for _name in GENERATORS:
+    DATA_GENERATORS.add(_name, values_of)
 
 DEFAULT, RANGE = "DefaultConfigIterator", "RangeConfigIterator"
 

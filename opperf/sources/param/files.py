@@ -13,13 +13,13 @@ import msgspec
 from opperf import reading
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line
-from opperf.formats.param import case_line, read_lines
+from opperf.formats.param.lines import case_line, read_lines
+from opperf.formats.param.schema import Config, Entry, Raw
 from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpec, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.results.lines import PARAM_RESULTS
 from opperf.sources.logged_text import Unwritable, Written, split
 from opperf.sources.param.configuration import Cases, Configuration, cases_of
-from opperf.sources.param.schema import Config, Entry, Raw
 from opperf.traces.values import parse_schema
 
 KEYS = frozenset({*Entry.__struct_fields__, *Config.__struct_fields__})

@@ -21,6 +21,8 @@ from itertools import accumulate
 from typing import Any
 
 from opperf.errors import UsageError, suggest
+from opperf.formats.param.arguments import Arguments, values_of
+from opperf.formats.param.schema import LISTS, NUMBERS, Raw, Spec, convert, type_of
 from opperf.frameworks import available, objects_of
 from opperf.model import (
     Argument,
@@ -33,9 +35,7 @@ from opperf.model import (
 )
 from opperf.plurals import pluralize
 from opperf.rules.values import below
-from opperf.sources.param.arguments import values_of
-from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, Arguments, own_operators
-from opperf.sources.param.schema import LISTS, NUMBERS, Raw, Spec, convert, type_of
+from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, own_operators
 
 COPY = "__copy__"
 

@@ -8,8 +8,8 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from opperf.errors import UsageError, unknown
-from opperf.model import Argument
-from opperf.sources.param.schema import Raw, Spec
+from opperf.formats.param.arguments import Arguments
+from opperf.formats.param.schema import Raw, Spec
 
 T = TypeVar("T")
 
@@ -22,9 +22,6 @@ Iterator = Callable[[Sequence[Raw], "Spec | None", Place], Specs]
 """Yields the specs that a list of them stands for, each with its id in the list; for one that is
 wrong, the error in its place. The second value is the spec that the operator was built by; None
 while builds are iterated."""
-
-Arguments = tuple[Sequence[Argument], dict[str, Argument]]
-"""Positional arguments and named ones."""
 
 DataGenerator = Callable[[Spec, Place], Arguments]
 """Returns the arguments of a spec."""

@@ -3,8 +3,8 @@
 import pytest
 
 from opperf.errors import UsageError
+from opperf.formats.param.schema import Spec
 from opperf.sources.param.macros import MAX_CASES, expand, expand_spec, has_macro
-from opperf.sources.param.schema import Spec
 
 
 def tensor(*shape, **others):

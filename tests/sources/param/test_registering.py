@@ -3,11 +3,11 @@
 import pytest
 
 from opperf.errors import UsageError
+from opperf.formats.param.schema import Spec
 from opperf.model import CallableTarget, Fill, ObjectTarget, TensorSpec
 from opperf.sources.param import registering
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, add_operator
-from opperf.sources.param.schema import Spec
 
 TENSOR = {"type": "tensor", "dtype": "float", "shape": [4]}
 
@@ -133,7 +133,7 @@ def test_another_package_registers_by_entry_points(tmp_path, monkeypatch):
     )
     (tmp_path / "toy_operators.py").write_text(
         "def twice(specs, build, place):\n"
-        "    from opperf.sources.param.schema import Spec\n"
+        "    from opperf.formats.param.schema import Spec\n"
         "    yield from (('a', Spec()), ('b', Spec()))\n"
         "def generate(spec, place):\n"
         "    return [1], {}\n"

@@ -3,9 +3,9 @@
 import pytest
 
 from opperf.errors import UsageError
+from opperf.formats.param.arguments import value_of, values_of
+from opperf.formats.param.schema import Spec, read_argument
 from opperf.model import Device, DType, Fill, MemoryFormat, Number, TensorSpec
-from opperf.sources.param.arguments import value_of, values_of
-from opperf.sources.param.schema import Spec, read_argument
 
 
 def value(**argument):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from opperf import model
 from opperf.decoding import JsonObject, read_json
-from opperf.dtypes import PYTORCH_NAMES
 from opperf.errors import UsageError, one_line
+from opperf.formats.param.arguments import device_name, written_argument
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
@@ -20,16 +20,6 @@ from opperf.reading import READ_WHOLE, read_text
 
 NS_PER_MS = 1e6
 MIB = 2**20
-
-NAMES = {name: short for short, name in reversed(PYTORCH_NAMES.items())}
-"""PARAM's names of dtypes, where they are not opperf's."""
-
-OWN_NAMES = ("float32", "float64", "int32", "int64")
-"""Dtypes that PARAM has by its own name only."""
-
-DEVICES = {"gpu": "cuda"}
-"""PyTorch's kinds of devices, where they are not opperf's."""
-
 
 LOST = ("settings", "passes", "origin", "why", "category", "tags", "count")
 """Fields of a case that are not read again of what was written: no line has a place for them."""
@@ -59,13 +49,6 @@ def _profiles(records: Sequence[model.Record]) -> Iterator[dict[str, Any]]:
     for (program, file), ids in found.items():
         key = f"{program.replace(' ', '_')}_file"
         yield {key: file, "start_run_id": ids[0], "end_run_id": ids[-1]}
-
-
-def device_name(device: str) -> str:
-    """Returns a device by PyTorch's name: `cuda:1` for `gpu(1)`, `cpu` for `cpu(0)`."""
-    kind, _, rest = device.partition("(")
-    index = rest.rstrip(")")
-    return kind if kind == "cpu" else f"{DEVICES.get(kind, kind)}:{index or 0}"
 
 
 def _options(run: model.Run) -> dict[str, Any]:
@@ -163,54 +146,16 @@ def _build(case: model.Case) -> dict[str, Any] | None:
             return _spec(arguments)
         case model.OperatorTarget(framework="torch", overload=overload):
             end = "" if overload in ("", "default") else f".{overload}"
-            return {"args": [_argument(f"{_operator_name(case)}{end}")], "kwargs": {}}
+            return {"args": [written_argument(f"{_operator_name(case)}{end}")], "kwargs": {}}
     return None
 
 
 def _spec(arguments: Mapping[str, model.Argument]) -> dict[str, Any]:
     unnamed, named = model.split_positional(arguments)
     return {
-        "args": [_argument(argument) for argument in unnamed],
-        "kwargs": {name: _argument(one) for name, one in named.items()},
+        "args": [written_argument(argument) for argument in unnamed],
+        "kwargs": {name: written_argument(one) for name, one in named.items()},
     }
-
-
-def _dtype(name: str) -> str:
-    return NAMES[name] if name in OWN_NAMES else name
-
-
-def _argument(value: model.Argument) -> dict[str, Any]:
-    match value:
-        case model.TensorSpec():
-            return {
-                "type": "tensor",
-                "dtype": _dtype(value.dtype),
-                "shape": list(value.shape),
-                "requires_grad": value.gradient,
-                **({"strides": list(value.strides)} if value.strides else {}),
-                **({"memory_format": value.memory_format} if value.memory_format else {}),
-            }
-        case None:
-            return {"type": "none"}
-        case bool() | int() | float():
-            return {"type": type(value).__name__, "value": value}
-        case tuple():
-            return {"type": "genericlist", "value": [_argument(element) for element in value]}
-        case model.Device():
-            return {"type": "device", "value": device_name(value.name or "cpu")}
-        case model.DType():
-            return {"type": "dtype", "value": _dtype(value.name)}
-        case model.Number(imaginary=""):
-            # As Python's JSON has it: Infinity.
-            return {"type": "float", "value": value.value}
-        case model.Number():
-            return {"type": "str", "value": str(value.value)}
-        case model.MemoryFormat():
-            return {"type": "memory_format", "value": value.name}
-        case model.Mapping():
-            entries = [_argument(entry) for entry in value.entries.values()]
-            return {"type": "genericlist", "value": entries}
-    return {"type": "str", "value": str(getattr(value, "name", value))}
 
 
 class CaseLine(NamedTuple):

@@ -1,21 +1,19 @@
-"""The values of typed arguments: PARAM's own data generator."""
+"""The typed arguments of a configuration: their values, as PARAM's own data generator makes them,
+and written of values."""
 
 from __future__ import annotations
 
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_integer
 from opperf.errors import UsageError, unknown
-from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
-from opperf.plurals import pluralize
-from opperf.sources.param.registering import DATA_GENERATORS, Arguments
-from opperf.sources.param.schema import (
+from opperf.formats.param.schema import (
     AnyArgument,
     BoolArgument,
     DeviceArgument,
@@ -26,20 +24,30 @@ from opperf.sources.param.schema import (
     ListArgument,
     MemoryFormatArgument,
     NoneArgument,
+    Raw,
     Spec,
     StrArgument,
     TensorArgument,
     read_argument,
 )
-
-GENERATORS = ("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator")
-"""Names of the generator of this module; files of PARAM's first year have the second."""
+from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
+from opperf.model import Mapping as Entries
+from opperf.plurals import pluralize
 
 DEVICE = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 """`cpu`, `cuda`, `cuda:1`, as PyTorch has it."""
 
 KINDS = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "mps": "mps", "xpu": "xpu", "meta": "meta"}
 """opperf's kinds of devices by PyTorch's."""
+
+PYTORCH_KINDS = {"gpu": "cuda"}
+"""PyTorch's kinds of devices, where they are not opperf's."""
+
+DTYPE_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long"}
+"""PARAM's names of dtypes, where they are not opperf's."""
+
+Arguments = tuple[Sequence[Argument], dict[str, Argument]]
+"""Positional arguments and named ones."""
 
 DEEPEST = 3
 """Lists in lists that a case's argument may have."""
@@ -174,5 +182,52 @@ def values_of(spec: Spec, place: str) -> Arguments:
     return unnamed, named
 
 
-for _name in GENERATORS:
-    DATA_GENERATORS.add(_name, values_of)
+def device_name(device: str) -> str:
+    """Returns a device by PyTorch's name: `cuda:1` for `gpu(1)`, `cpu` for `cpu(0)`."""
+    kind, _, rest = device.partition("(")
+    index = rest.rstrip(")")
+    return kind if kind == "cpu" else f"{PYTORCH_KINDS.get(kind, kind)}:{index or 0}"
+
+
+def _dtype_name(name: str) -> str:
+    return DTYPE_NAMES.get(name, name)
+
+
+def written_argument(value: Argument) -> Raw:
+    """Returns an argument as a configuration has it: what `value_of` reads."""
+    match value:
+        case TensorSpec():
+            return {
+                "type": "tensor",
+                "dtype": _dtype_name(value.dtype),
+                "shape": list(value.shape),
+                "requires_grad": value.gradient,
+                **({"strides": list(value.strides)} if value.strides else {}),
+                **({"memory_format": value.memory_format} if value.memory_format else {}),
+            }
+        case None:
+            return {"type": "none"}
+        case bool() | int() | float():
+            return {"type": type(value).__name__, "value": value}
+        case tuple():
+            return {
+                "type": "genericlist",
+                "value": [written_argument(element) for element in value],
+            }
+        case Device():
+            return {"type": "device", "value": device_name(value.name or "cpu")}
+        case DType():
+            return {"type": "dtype", "value": _dtype_name(value.name)}
+        case Number(imaginary=""):
+            # As Python's JSON has it: Infinity.
+            return {"type": "float", "value": value.value}
+        case Number():
+            return {"type": "str", "value": str(value.value)}
+        case MemoryFormat():
+            return {"type": "memory_format", "value": value.name}
+        case Entries():
+            return {
+                "type": "genericlist",
+                "value": [*map(written_argument, value.entries.values())],
+            }
+    return {"type": "str", "value": str(getattr(value, "name", value))}

@@ -1,0 +1,1 @@
+"""PARAM's files: the form of a configuration with its arguments, and lines of results."""
