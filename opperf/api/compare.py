@@ -10,8 +10,8 @@ from pathlib import Path
 from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.compared import Change, ComparedRow, Comparison
 from opperf.comparison.files.judging import Question
-from opperf.comparison.files.outcome import LOOKED_FOR
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
+from opperf.comparison.files.telling import LOOKED_FOR
 from opperf.comparison.project_file import ProjectFile, read_project_file
 from opperf.comparison.sections import columns_of
 from opperf.comparison.weighted import COUNT

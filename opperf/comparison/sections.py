@@ -21,7 +21,7 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import more_text, reasons_section
 from opperf.comparison.statistics.data import Verdict
-from opperf.comparison.weighted import Names, weighted_section
+from opperf.comparison.weighted import weighted_section
 from opperf.machine.environment import gpus_text
 from opperf.model import DECLARED, DIFFERENT
 from opperf.plurals import pluralize
@@ -216,7 +216,7 @@ def sections_of(found: Comparison, told: Telling) -> tuple[Section, ...]:
         results.differing(found.results),
         *(_rows_section(found, told, group) for group in told.groups),
         *_ratios(found),
-        *([weighted_section(found.weighted, Names(*found.labels))] if found.weighted else []),
+        *([weighted_section(found.weighted, found.labels)] if found.weighted else []),
         *_coarse(found, told),
         *_changes(found),
         *(reasons_section(title, reasons) for title, reasons in found.reasons.items()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opperf.comparison.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
@@ -30,14 +29,8 @@ EQUAL = 1e-9
 """Share of the total below which it did not change: beyond the digits of its sums."""
 
 
-class Names(NamedTuple):
-    """Names of the two sides."""
-
-    base: str
-    new: str
-
-
-FILES, ARMS = Names("base", "new"), Names("A", "B")
+Labels = tuple[str, str]
+"""Names of the two sides."""
 
 
 def check_format(weight: str | None, output_format: str) -> None:
@@ -51,12 +44,12 @@ def check_format(weight: str | None, output_format: str) -> None:
         )
 
 
-def weighted_section(found: Weighted, names: Names) -> Section:
+def weighted_section(found: Weighted, labels: Labels) -> Section:
     """Returns the section of the totals and of the operators that made the difference."""
-    return Section(TITLE, prose=sentences(found, names), table=table(found, names))
+    return Section(TITLE, prose=sentences(found, labels), table=table(found, labels))
 
 
-def sentences(found: Weighted, names: Names) -> list[str]:
+def sentences(found: Weighted, labels: Labels) -> list[str]:
     """Returns the totals and averages, and what they lack, a sentence each."""
     if not found.cases:
         return ["Weighted by count: no case has a ratio yet."]
@@ -66,28 +59,28 @@ def sentences(found: Weighted, names: Names) -> list[str]:
         calls = f"{found.base_calls:,} and {count_text(found.new_calls, 'call')}"
     return [
         f"Weighted by count ({' + '.join(found.metrics)} time of {calls} of "
-        f"{pluralize(found.cases, 'case')}): {_total(found.base_ns, unit)} in {names.base}, "
-        f"{_total(found.new_ns, unit)} in {names.new}, ratio {_number(found.ratio)}; geometric "
+        f"{pluralize(found.cases, 'case')}): {_total(found.base_ns, unit)} in {labels[0]}, "
+        f"{_total(found.new_ns, unit)} in {labels[1]}, ratio {_number(found.ratio)}; geometric "
         f"mean of the ratios weighted by count {_number(found.geometric_mean)}.",
-        *_doubts(found, names),
+        *_doubts(found, labels),
     ]
 
 
-def _doubts(found: Weighted, names: Names) -> list[str]:
+def _doubts(found: Weighted, labels: Labels) -> list[str]:
     said = []
     if found.base_calls == found.new_calls == found.cases:
         said.append("Every count is 1: the cases are of no recording, or were seen once each.")
     if found.recounted:
         said.append(
-            f"{pluralize(found.recounted, 'case')} of other counts in {names.new} than in "
-            f"{names.base}; the change is of calls, too, and the geometric mean has the weights of "
-            f"{names.base}."
+            f"{pluralize(found.recounted, 'case')} of other counts in {labels[1]} than in "
+            f"{labels[0]}; the change is of calls, too, and the geometric mean has the weights of "
+            f"{labels[0]}."
         )
     if found.unmeasured_calls:
         said.append(
             f"In no total: {count_text(found.unmeasured_calls, 'call')} that neither has a time of."
         )
-    for side, name in zip(("base", "new"), names, strict=True):
+    for side, name in zip(("base", "new"), labels, strict=True):
         alone = [case for case in found.alone if case.side == side]
         if alone:
             said.append(_alone(alone, name))
@@ -115,7 +108,7 @@ def _number(ratio: float | None) -> str:
     return units.NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
 
 
-def table(found: Weighted, names: Names, most: int = MOST) -> Table:
+def table(found: Weighted, labels: Labels, most: int = MOST) -> Table:
     """Returns the table of the operators that made the difference."""
     shown = found.operators[:most]
     left = found.operators[most:]
@@ -125,7 +118,7 @@ def table(found: Weighted, names: Names, most: int = MOST) -> Table:
         _signed(units.format_figure(units.Figure(part.change_ns, part.half_width_ns), unit))
         for part in shown
     ]
-    base, new = (name.capitalize() for name in names)
+    base, new = (name.capitalize() for name in labels)
     rest = math.fsum(part.change_ns for part in left)
     return Table(
         (

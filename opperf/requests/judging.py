@@ -43,8 +43,7 @@ class Judged:
 def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
     """Compares two sides. Raises `RunFileError` or `UsageError` if nothing is compared."""
     from opperf.comparison.files.judging import compare
-    from opperf.comparison.files.outcome import outcome
-    from opperf.comparison.files.telling import telling_of
+    from opperf.comparison.files.telling import outcome, telling_of
     from opperf.comparison.report import report_of
 
     found = compare(base, new, question)
@@ -55,7 +54,7 @@ def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None)
     """Compares the arms of a session of counts."""
     from opperf.comparison.ab.session_file import read_arms
     from opperf.comparison.files.judging import Question
-    from opperf.comparison.files.outcome import LOOKED_FOR, SOUND
+    from opperf.comparison.files.telling import LOOKED_FOR, SOUND
     from opperf.comparison.statistics.data import Verdict
 
     question = Question(
@@ -98,10 +97,9 @@ def judge_session(
     if session.plan.kind == "counts":
         return judge_counts(path, fail_on, limits, weight)
     found = judge(session, fail_on, weight, display(path) if name is None else name)
-    every = list(found.values())
-    report = (
-        report_of(every[0], telling_of(every[0]))
-        if len(every) == 1
-        else report_of_several([(one, telling_among(one)) for one in every])
-    )
+    if len(found) == 1:
+        (alone,) = found.values()
+        report = report_of(alone, telling_of(alone))
+    else:
+        report = report_of_several([(made, telling_among(made)) for made in found.values()])
     return Judged(found, report, *outcome(found))

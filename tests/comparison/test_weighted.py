@@ -3,9 +3,11 @@
 import pytest
 
 from opperf.comparison.statistics.weights import Alone, Weighed, weigh
-from opperf.comparison.weighted import ARMS, FILES, check_format, sentences, table
+from opperf.comparison.weighted import check_format, sentences, table
 from opperf.errors import UsageError
 from opperf.reports.text import terminal_columns
+
+FILES, ARMS = ("base", "new"), ("A", "B")
 
 
 def cells(found, title, names=FILES, **most):
@@ -79,8 +81,8 @@ def test_counts_of_one_are_told():
 
 def test_formats_without_a_place_for_totals_are_refused():
     for output_format in ("csv", "junit"):
-        check_format(None, output_format, "compare")
+        check_format(None, output_format)
         with pytest.raises(UsageError, match=f"{output_format} has rows of single cases only"):
-            check_format("count", output_format, "compare")
+            check_format("count", output_format)
     for output_format in ("text", "md", "json", "html-fragment"):
-        check_format("count", output_format, "compare")
+        check_format("count", output_format)

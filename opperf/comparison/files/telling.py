@@ -1,4 +1,4 @@
-"""What a comparison of two files says besides its rows."""
+"""What a comparison of two files says besides its rows, and its exit code."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from opperf.comparison.compared import (
 from opperf.comparison.results import count_different, sentence
 from opperf.comparison.sections import RowGroup, Telling
 from opperf.comparison.statistics.data import Verdict
+from opperf.errors import FOUND, INCONCLUSIVE
+from opperf.model import DIFFERENT
 from opperf.plurals import pluralize
 from opperf.reports.markdown import code
 from opperf.reports.model import Section
@@ -32,9 +34,6 @@ SHOWN_REASONS = 3
 
 QUIET = (Verdict.SAME, Verdict.NO_CLEAR_CHANGE, Verdict.AMBIGUOUS)
 """Verdicts that are not findings."""
-
-FOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SUSPECT})
-"""Verdicts of findings."""
 
 
 def telling_of(found: Comparison) -> Telling:
@@ -61,7 +60,7 @@ def _group(found: Comparison, metric: str) -> RowGroup:
         shown=shown,
         more=more,
         below=reasons(rows),
-        is_folded=not any(rows[index].verdict in FOUND for index in shown),
+        is_folded=all(rows[index].verdict in QUIET for index in shown),
         tip=rows[0].described.description,
     )
 
@@ -176,3 +175,65 @@ def _limits(comparison: Comparison) -> list[str]:
         found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
     source = f", by {comparison.limits_file}" if comparison.limits_file else ""
     return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
+
+
+SOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SAME})
+"""Verdicts of figures that are the same on every run."""
+
+HINTS = frozenset({Verdict.SUSPECT, Verdict.NO_CLEAR_CHANGE})
+"""Verdicts of figures that scatter."""
+
+ANSWERS: dict[str, frozenset[Verdict]] = {
+    "regressed": SOUND,
+    "improved": SOUND,
+    "suspect": SOUND | HINTS,
+}
+"""Verdicts that decide whether there is a finding; what is missing is always decided."""
+
+TIMES = "times from two files are at most suspect; use --fail-on suspect, or opperf ab"
+
+AVERAGES = "averages have no spread; compare run files (-f jsonl)"
+
+UNSOUND = "every figure has a note on why it may vary, or cannot be judged; measure both again"
+
+SUGGESTED = {
+    "regressed": TIMES,
+    "improved": TIMES,
+    "suspect": "every common case is ambiguous; measure more samples of each",
+}
+"""Advice where it is not decided."""
+
+LOOKED_FOR = (*ANSWERS, "missing", DIFFERENT)
+"""Findings that `--fail-on` takes."""
+
+
+def outcome(comparison: Comparison) -> tuple[int, str]:
+    """The exit code, and the reason if it is not 0, as one line."""
+    found = {word: _count(comparison, word) for word in comparison.fail_on}
+    if any(found.values()):
+        return FOUND, ", ".join(f"{number} {word}" for word, number in found.items() if number)
+    verdicts = {row.verdict for row in comparison.rows}
+    open_words = [
+        word for word in comparison.fail_on if word in ANSWERS and not verdicts & ANSWERS[word]
+    ]
+    if open_words and len(open_words) == len(comparison.fail_on):
+        return INCONCLUSIVE, "; ".join(
+            f"cannot decide whether anything is {word}: {_advice(comparison, word)}"
+            for word in open_words
+        )
+    return 0, ""
+
+
+def _count(comparison: Comparison, word: str) -> int:
+    if word == DIFFERENT:
+        return count_different(comparison.results)
+    if word in ANSWERS:
+        return sum(bool(row.findings((word,))) for row in comparison.rows)
+    return sum(change.kind in comparison.missing for change in comparison.changes)
+
+
+def _advice(comparison: Comparison, word: str) -> str:
+    steady = comparison.rows and all(row.described.is_steady for row in comparison.rows)
+    if steady and (comparison.base.averages or comparison.new.averages):
+        return AVERAGES
+    return UNSOUND if steady and word != "suspect" else SUGGESTED[word]

@@ -8,7 +8,7 @@ import sys
 import msgspec
 import pytest
 
-from opperf.comparison.files.outcome import LOOKED_FOR
+from opperf.comparison.files.telling import LOOKED_FOR
 from opperf.model import Status
 from opperf.reports.formats import REPORT, formats_of
 from opperf.requests.comparing import FINDINGS

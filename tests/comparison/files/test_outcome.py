@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind, ComparedRow, Comparison, Side
-from opperf.comparison.files.outcome import outcome
+from opperf.comparison.files.telling import outcome
 from opperf.comparison.report import ci_tests
 from opperf.comparison.statistics.data import Verdict
 

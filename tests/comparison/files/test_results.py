@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from opperf.comparison.files import judging
-from opperf.comparison.files.outcome import outcome
 from opperf.comparison.files.reading import read
+from opperf.comparison.files.telling import outcome
 from opperf.errors import UsageError
 from opperf.model import Check, Difference
 from opperf.reports.formats import REPORT, formats_of
