@@ -19,7 +19,8 @@ from opperf.model import (
     Struct,
 )
 from opperf.plurals import pluralize
-from opperf.reports.model import Section, Table, names, table_of, texts
+from opperf.reports.fields import LONG_NAME, TEXT, Field, table_of, texts_table
+from opperf.reports.model import Section
 from opperf.results.text import add_distinct
 
 TITLE = "Results differ"
@@ -114,9 +115,8 @@ def differing(results: Iterable[ResultsRow]) -> Section:
         for row in found[:MOST]
         for difference in row.differences
     ]
-    left = len(found) - MOST
-    table = table_of(("Operator", "Inputs", WHERE), cells)
-    return Section(TITLE, table=table._replace(more=more_text(left)))
+    table = texts_table(("Operator", "Inputs", WHERE), cells, more=more_text(len(found) - MOST))
+    return Section(TITLE, table=table)
 
 
 def uncompared(results: Iterable[ResultsRow]) -> Section:
@@ -126,14 +126,13 @@ def uncompared(results: Iterable[ResultsRow]) -> Section:
 
 def reasons_section(title: str, reasons: Mapping[str, str]) -> Section:
     """Returns a section of cases that have no comparison, each with the reason."""
-    rows = list(reasons.items())
-    columns = (
-        names("Case", [case for case, _ in rows], wraps=True),
-        texts("Reason", [why for _, why in rows]),
-    )
-    shown = None if len(rows) <= MOST else tuple(range(MOST))
-    table = Table(columns, shown, more_text(len(rows) - MOST))
-    return Section(title, table=table, is_folded=True)
+    return Section(title, table=table_of(REASONS, reasons.items(), MOST), is_folded=True)
+
+
+REASONS: tuple[Field[tuple[str, str]], ...] = (
+    Field("", "Case", LONG_NAME, lambda reason: reason[0]),
+    Field("", "Reason", TEXT, lambda reason: reason[1]),
+)
 
 
 def loaded_section(files: Mapping[str, Sequence[LoadedFile]]) -> Section:
@@ -144,7 +143,7 @@ def loaded_section(files: Mapping[str, Sequence[LoadedFile]]) -> Section:
     if all(a == b and a is not None and a.role is Role.PART for a, b in pairs.values()):
         return Section()
     rows = [(name, _loaded_text(a), _loaded_text(b, a)) for name, (a, b) in pairs.items()]
-    return Section(LOADED, table=table_of(("Module", *files), rows), is_folded=True)
+    return Section(LOADED, table=texts_table(("Module", *files), rows), is_folded=True)
 
 
 def _loaded_text(loaded: LoadedFile | None, other: LoadedFile | None = None) -> str:

@@ -31,10 +31,6 @@ from opperf.reports.model import (
     Cell,
     Fact,
     Section,
-    Table,
-    numbers,
-    table_of,
-    words,
 )
 from opperf.reports.pages.content import finite
 from opperf.results.text import Shown
@@ -256,12 +252,8 @@ def _differences(found: Comparison) -> Section:
         (name, _fact_text(name, before), _fact_text(name, after))
         for name, before, after in found.differences
     ]
-    left = len(rows) - SHOWN_DIFFERENCES
     titles = ("Environment", *(label.capitalize() for label in found.labels))
-    table = table_of(titles, rows)._replace(
-        shown=tuple(range(SHOWN_DIFFERENCES)) if left > 0 else None,
-        more=f"{pluralize(left, 'more difference')}; json has all" if left > 0 else "",
-    )
+    table = fields.texts_table(titles, rows, most=SHOWN_DIFFERENCES)
     return Section("The environments differ", table=table, is_folded=True)
 
 
@@ -303,16 +295,25 @@ def _ratios(found: Comparison) -> Iterator[Section]:
         categories = sorted(
             dict.fromkeys(category for category, _ in groups), key=lambda name: (name == ALL, name)
         )
-        columns = [words(key.capitalize(), categories)]
+        columns: list[Field[str]] = [Field("", key.capitalize(), WORD, str)]
         known = {metric for _, metric in groups}
         for metric in [metric for metric in found.metrics if metric in known]:
-            ratios = [groups.get((category, metric)) for category in categories]
-            columns.append(numbers(metric, map(_mean_text, ratios)))
-            intervals = [interval_text(one.low, one.high) if one else "" for one in ratios]
-            if any(intervals):
-                columns.append(numbers(found.interval, intervals))
+            columns += _mean_fields(groups, metric, found.interval)
         title = f"Geometric means of the ratios, by {key}, with the number of cases"
-        yield Section(title, table=Table(tuple(columns)), is_folded=True)
+        yield Section(title, table=fields.table_of(columns, categories), is_folded=True)
+
+
+def _mean_fields(
+    groups: Mapping[tuple[str, str], GroupRatio], metric: str, interval: str
+) -> tuple[Field[str], Field[str]]:
+    def interval_of(category: str) -> str:
+        found = groups.get((category, metric))
+        return interval_text(found.low, found.high) if found else ""
+
+    return (
+        Field("", metric, NUMBER, lambda category: _mean_text(groups.get((category, metric)))),
+        Field("", interval, NUMBER, interval_of, is_optional=True),
+    )
 
 
 def _mean_text(group: GroupRatio | None) -> str:

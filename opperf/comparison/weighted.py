@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from opperf.comparison.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
+from opperf.reports.fields import NAME, NUMBER, Field, figure, table_of
 from opperf.reports.formats import REPORT, formats_of
-from opperf.reports.model import Section, Table, figures, numbers
-from opperf.reports.model import names as name_column
+from opperf.reports.model import Section, Table
 from opperf.results import units
 from opperf.results.text import count_text
 
@@ -114,25 +114,27 @@ def table(found: Weighted, labels: Labels, most: int = MOST) -> Table:
     left = found.operators[most:]
     both = [units.Figure(value) for part in shown for value in (part.base_ns, part.new_ns)]
     unit = units.choose_unit("ns", both)
-    changes = [
-        _signed(units.format_figure(units.Figure(part.change_ns, part.half_width_ns), unit))
-        for part in shown
-    ]
     base, new = (name.capitalize() for name in labels)
     rest = math.fsum(part.change_ns for part in left)
-    return Table(
-        (
-            name_column("Operator", [part.operator for part in shown]),
-            numbers(f"Change {unit.name}", units.align(changes)),
-            numbers("Of the total", [_percent(part.of_total) for part in shown]),
-            numbers("Of the change", [_of_change(found, part) for part in shown]),
-            figures(base, [units.Figure(part.base_ns) for part in shown], unit),
-            figures(new, [units.Figure(part.new_ns) for part in shown], unit),
-            numbers("Ratio", [_number(part.ratio) for part in shown]),
-            numbers("Calls", [_calls(part) for part in shown]),
-        ),
-        more=f"and {len(left)} more, which change it by {_total(rest)}" if left else "",
+    changes = units.align(
+        [
+            _signed(units.format_figure(units.Figure(part.change_ns, part.half_width_ns), unit))
+            for part in shown
+        ]
     )
+    texts = dict(zip((part.operator for part in shown), changes, strict=True))
+    fields: tuple[Field[Part], ...] = (
+        Field("", "Operator", NAME, lambda part: part.operator),
+        Field("", f"Change {unit.name}", NUMBER, lambda part: texts[part.operator]),
+        Field("", "Of the total", NUMBER, lambda part: _percent(part.of_total)),
+        Field("", "Of the change", NUMBER, lambda part: _of_change(found, part)),
+        Field("", base, figure(unit), lambda part: part.base_ns),
+        Field("", new, figure(unit), lambda part: part.new_ns),
+        Field("", "Ratio", NUMBER, lambda part: _number(part.ratio)),
+        Field("", "Calls", NUMBER, _calls),
+    )
+    more = f"and {len(left)} more, which change it by {_total(rest)}" if left else ""
+    return table_of(fields, shown, more=more)
 
 
 def _signed(text: units.FigureText) -> units.FigureText:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
 from opperf.reports.model import Cell, Column, Table, Tone
@@ -200,6 +201,15 @@ def table_of(
         return table
     said = f"and {left:,} more; --format json has all"
     return table._replace(shown=tuple(range(len(listed) - left)), more=said)
+
+
+def texts_table(titles: Iterable[str], rows: Iterable[Sequence[str]], **more: Any) -> Table:
+    """Returns a table of texts, a row for each sequence: the first column has names."""
+    fields: list[Field[Sequence[str]]] = [
+        Field("", title, TEXT if place else NAME, itemgetter(place))
+        for place, title in enumerate(titles)
+    ]
+    return table_of(fields, rows, **more)
 
 
 def rows_of(

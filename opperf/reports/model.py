@@ -3,7 +3,7 @@ values for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from opperf.model import Run
 from opperf.reports.pages.content import DataTable
 from opperf.results.text import Shown
-from opperf.results.units import Figure, FigureText, Unit, choose_unit, format_figure, unit_words
+from opperf.results.units import Figure, FigureText, Unit, format_figure, unit_words
 
 Tone = Literal["", "worse", "better", "open"]
 """The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
@@ -75,47 +75,6 @@ class Column(NamedTuple):
         ]
 
 
-def names(title: str, texts: Iterable[str], wraps: bool = False) -> Column:
-    """Returns a column of names of code, such as operators."""
-    return Column(title, _cells(texts), is_name=True, wraps=wraps)
-
-
-def words(title: str, texts: Iterable[str], is_whole: bool = False) -> Column:
-    """Returns a column of words, which are cut where there is not enough room."""
-    return Column(title, _cells(texts), is_whole=is_whole)
-
-
-def texts(title: str, cells: Iterable[str]) -> Column:
-    """Returns a column of texts, which take several lines where there is not enough room."""
-    return Column(title, _cells(cells), wraps=True)
-
-
-def numbers(title: str, cells: Iterable[str], extra: int = 0, page: str = "") -> Column:
-    """Returns a column of numbers that are texts already, such as ratios and percentages."""
-    made = _cells(cells)
-    return Column(title, made, is_number=True, extra=extra, page_title=page)
-
-
-def figures(
-    title: str, found: Sequence[Figure | str | None], unit: Unit | str, extra: int = 0
-) -> Column:
-    """Returns a column of figures in a unit, or in that which suits them of a metric's unit."""
-    if isinstance(unit, str):
-        unit = choose_unit(unit, (figure for figure in found if isinstance(figure, Figure)))
-    return Column(title, [Cell(figure) for figure in found], unit, is_number=True, extra=extra)
-
-
-def inputs(cases: Iterable[Shown], run: Iterable[Shown], title: str = "Inputs") -> Column:
-    """Returns the column of the inputs of some of a run's cases, which are shortened where that
-    leaves them different from those of the run's other cases."""
-    shown = list(cases)
-    return Column(title, _cells(text for _, text in shown), wraps=True, cases=(shown, list(run)))
-
-
-def _cells(texts: Iterable[str]) -> list[Cell]:
-    return [Cell(text) for text in texts]
-
-
 class Table(NamedTuple):
     """A table: a column for each quantity."""
 
@@ -146,13 +105,6 @@ def _rows_of(column: Column, rows: Sequence[int]) -> Column:
         return column._replace(cells=cells)
     own, run = column.cases
     return column._replace(cells=cells, cases=([own[row] for row in rows], run))
-
-
-def table_of(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Returns a table of texts, a row for each sequence: the first column has names."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(titles)
-    first, *others = zip(titles, columns, strict=True)
-    return Table((names(*first), *(texts(title, cells) for title, cells in others)))
 
 
 class Fact(NamedTuple):

@@ -1,18 +1,16 @@
 """Comments on pull requests: findings first, no longer than GitHub takes, and with a mark."""
 
+from opperf.reports.fields import texts_table
 from opperf.reports.markdown import LONGEST_COMMENT, write_markdown
-from opperf.reports.model import Report, Section, Table, names, texts
+from opperf.reports.model import Report, Section
 
 MARK = "<!-- opperf ab -->"
 
 
 def section(title, rows, word, is_folded=False):
     """A section with a table of so many rows, of some 230 characters each."""
-    columns = (
-        names("Operator", [f"operator_{index}" for index in range(rows)]),
-        texts("Inputs", [f"{word}: {'x' * 200}"] * rows),
-    )
-    return Section(title, table=Table(columns), is_folded=is_folded)
+    cells = [(f"operator_{index}", f"{word}: {'x' * 200}") for index in range(rows)]
+    return Section(title, table=texts_table(("Operator", "Inputs"), cells), is_folded=is_folded)
 
 
 def written(*sections):

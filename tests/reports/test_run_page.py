@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from opperf.model import Note, NoteCode, OperatorTarget, Record, Run, Status
+from opperf.reports.fields import texts_table
 from opperf.reports.markdown import grid
-from opperf.reports.model import texts
 from opperf.reports.run_page import flatten, markdown_text
 from opperf.reports.run_tables import LEGEND
 from opperf.reports.writing import write
@@ -225,7 +225,7 @@ def test_numbers_are_aligned_to_the_right_and_texts_to_the_left(run: Run) -> Non
 
 
 def test_a_text_stays_in_its_cell() -> None:
-    row = grid([texts("a", ["one\ntwo | three\\|"])]).splitlines()[2]
+    row = grid(texts_table(["b", "a"], [["", "one\ntwo | three\\|"]]).columns[1:]).splitlines()[2]
     assert row == "| one two \\| three\\\\\\| |"
 
 

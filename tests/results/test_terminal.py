@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opperf.reports.model import figures as figures_column
+from opperf.reports.fields import Field, figure
 from opperf.reports.text import terminal_columns
 from opperf.results.terminal import LEAST_TEXT, Column, table_text
 from opperf.results.units import Figure
@@ -14,7 +14,8 @@ INPUTS = ["data: (1024, 1024)", "lhs: (10000, 1), rhs: (10000, 100), and " + "mo
 
 
 def figure_column(figures: list[Figure | None], title: str = "Forward", extra: int = 0) -> Column:
-    (column,) = terminal_columns([figures_column(title, figures, "ns", extra)], None)
+    field = Field("", title, figure("ns"), lambda one: one, extra=extra)
+    (column,) = terminal_columns([field.column(figures)], None)
     return column
 
 

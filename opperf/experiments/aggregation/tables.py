@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from operator import itemgetter
 from typing import NamedTuple
 
 from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
@@ -224,11 +225,8 @@ DECIMALS = number(lambda value: f"{value:.2f}" if isinstance(value, float) else 
 def table_report(table: Table, title: str) -> Report:
     """Returns the table for readers of text or Markdown, with two decimals."""
 
-    def reader(place: int) -> Callable[[Sequence[Value]], Value]:
-        return lambda row: row[place]
-
     fields: list[Field[Sequence[Value]]] = [
-        Field("", heading.text, NAME if place in table.names else DECIMALS, reader(place))
+        Field("", heading.text, NAME if place in table.names else DECIMALS, itemgetter(place))
         for place, heading in enumerate(table.headings)
     ]
     header = [heading.text for heading in table.headings]

@@ -5,25 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opperf.comparison.compared import interval_text, ratio_text, tone_of
 from opperf.comparison.explaining.reports.difference_report import change_text, share_text
 from opperf.comparison.statistics.data import Verdict
 from opperf.errors import one_line
-from opperf.history.bisection.results import BUILDS, Bisection, Figure, Step
+from opperf.history.bisection.results import BUILDS, Bisection, Figure, Other, Step
 from opperf.plurals import pluralize
-from opperf.reports.model import (
-    Cell,
-    Column,
-    Report,
-    Section,
-    Table,
-    names,
-    numbers,
-    texts,
-    words,
-)
+from opperf.reports.fields import LABEL, NAME, NUMBER, TEXT, WORD, Field, table_of
+from opperf.reports.model import Cell, Report, Section
 from opperf.repository import Commit
 from opperf.results.text import duration
 from opperf.shares import share_text as percent
@@ -149,21 +140,8 @@ def _confirmed(found: Bisection) -> Iterator[Section]:
         title=f"{after.short} against {before.short}, the commit before it that can be measured"
         if found.last - found.before > 1
         else f"{after.short} against {before.short}, the commit before it",
-        table=_table(figures),
+        table=table_of(FIGURES, figures),
         below=list(_agreement(figures)),
-    )
-
-
-def _table(figures: Sequence[Figure]) -> Table:
-    return Table(
-        (
-            names("Operator", [figure.operator for figure in figures]),
-            words("Metric", [figure.metric for figure in figures], is_whole=True),
-            numbers("Ratio", map(_ratio, figures)),
-            numbers("90 % interval", map(_interval, figures)),
-            Column("Verdict", [_verdict(figure) for figure in figures], is_whole=True),
-            texts("Inputs", [figure.inputs for figure in figures]),
-        )
     )
 
 
@@ -178,6 +156,16 @@ def _interval(figure: Figure | None) -> str:
 def _verdict(figure: Figure) -> Cell:
     text = one_line(figure.shown) if figure.fails else figure.verdict.value
     return Cell(text, tone_of(figure.verdict))
+
+
+FIGURES: tuple[Field[Figure], ...] = (
+    Field("", "Operator", NAME, lambda figure: figure.operator),
+    Field("", "Metric", LABEL, lambda figure: figure.metric),
+    Field("", "Ratio", NUMBER, _ratio),
+    Field("", "90 % interval", NUMBER, _interval),
+    Field("", "Verdict", LABEL, lambda figure: figure.verdict.value, _verdict),
+    Field("", "Inputs", TEXT, lambda figure: figure.inputs),
+)
 
 
 AGREEMENT = {
@@ -211,23 +199,20 @@ def _functions(found: Bisection) -> Iterator[Section]:
     yield Section(
         title="Functions whose instructions changed",
         prose=[] if rows else ["No function differs."],
-        table=Table(
-            (
-                names("Function", [row["name"] for row in rows]),
-                words("Object", [row["object"] for row in rows]),
-                numbers(
-                    "Change per call", [change_text(row["exclusive_change"], 1) for row in rows]
-                ),
-                numbers("Of its own", [_own_share(row) for row in rows]),
-            )
-        )
-        if rows
-        else None,
+        table=table_of(FUNCTIONS, rows),
     )
 
 
 def _own_share(row: dict[str, Any]) -> str:
     return share_text(row["exclusive_change"], (row["base"] or {}).get("exclusive") or 0.0)
+
+
+FUNCTIONS: tuple[Field[dict[str, Any]], ...] = (
+    Field("", "Function", NAME, lambda row: row["name"]),
+    Field("", "Object", WORD, lambda row: row["object"]),
+    Field("", "Change per call", NUMBER, lambda row: change_text(row["exclusive_change"], 1)),
+    Field("", "Of its own", NUMBER, _own_share),
+)
 
 
 def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
@@ -248,31 +233,41 @@ def _steps(found: Bisection) -> Iterator[Section]:
     steps = found.state.steps
     figures = [found.end and step.seen(found.end) for step in steps]
     if found.end is None:
-        yield Section(title="BAD against GOOD", table=_table(found.ends) if found.ends else None)
+        yield Section(title="BAD against GOOD", table=table_of(FIGURES, found.ends))
         return
     commits = [found.state.commits[step.place] for step in steps]
+    whys = [step.why_not(found.end.case) for step in steps]
     yield Section(
         title="Steps, each against GOOD",
-        table=Table(
-            (
-                names("Commit", [commit.short for commit in commits]),
-                numbers("Number", [str(step.place) for step in steps]),
-                numbers("Ratio", map(_ratio, figures)),
-                numbers("90 % interval", map(_interval, figures)),
-                Column(
-                    "Verdict",
-                    [
-                        Cell(one_line(step.reason or step.why_not(found.end.case)), "open")
-                        if figure is None or (step.reason and not figure.fails)
-                        else _verdict(figure)
-                        for step, figure in zip(steps, figures, strict=True)
-                    ],
-                ),
-                numbers("Blocks", [str(figure.blocks) if figure else "" for figure in figures]),
-                texts("Subject", [commit.subject for commit in commits]),
-            )
-        ),
+        table=table_of(STEPS, map(ShownStep, steps, commits, figures, whys)),
     )
+
+
+class ShownStep(NamedTuple):
+    """A step with what was seen of the figure that is looked for."""
+
+    step: Step
+    commit: Commit
+    figure: Figure | None
+    why_not: str
+    """Why there is no figure."""
+
+
+def _step_verdict(row: ShownStep) -> Cell:
+    if row.figure is None or (row.step.reason and not row.figure.fails):
+        return Cell(one_line(row.step.reason or row.why_not), "open")
+    return _verdict(row.figure)
+
+
+STEPS: tuple[Field[ShownStep], ...] = (
+    Field("", "Commit", NAME, lambda row: row.commit.short),
+    Field("", "Number", NUMBER, lambda row: row.step.place),
+    Field("", "Ratio", NUMBER, lambda row: _ratio(row.figure)),
+    Field("", "90 % interval", NUMBER, lambda row: _interval(row.figure)),
+    Field("", "Verdict", WORD, lambda row: row.why_not, _step_verdict),
+    Field("", "Blocks", NUMBER, lambda row: row.figure and row.figure.blocks),
+    Field("", "Subject", TEXT, lambda row: row.commit.subject),
+)
 
 
 def _others(found: Bisection) -> Iterator[Section]:
@@ -280,17 +275,16 @@ def _others(found: Bisection) -> Iterator[Section]:
         return
     yield Section(
         title="Other figures that changed, and where by the same steps",
-        table=Table(
-            (
-                names("Operator", [other.figure.operator for other in found.others]),
-                words("Metric", [other.figure.metric for other in found.others], is_whole=True),
-                numbers("Ratio", [_ratio(other.figure) for other in found.others]),
-                words("First", [other.first[:10] for other in found.others], is_whole=True),
-                words("Last", [other.last[:10] for other in found.others], is_whole=True),
-                numbers("Probability", [percent(other.probability) for other in found.others]),
-            )
-        ),
+        table=table_of(OTHERS, found.others),
     )
+
+
+OTHERS: tuple[Field[Other], ...] = (
+    *(field.of(lambda other: other.figure) for field in FIGURES[:3]),
+    Field("", "First", LABEL, lambda other: other.first[:10]),
+    Field("", "Last", LABEL, lambda other: other.last[:10]),
+    Field("", "Probability", NUMBER, lambda other: percent(other.probability)),
+)
 
 
 def _skipped(found: Bisection) -> Iterator[Section]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from opperf.comparison.explaining.difference import (
@@ -17,7 +19,8 @@ from opperf.comparison.explaining.difference import (
 from opperf.comparison.explaining.functions import Function
 from opperf.comparison.results import ResultsRow, differing, sentence
 from opperf.plurals import pluralize
-from opperf.reports.model import Column, Fact, Report, Section, Table, names, numbers, words
+from opperf.reports.fields import NAME, WORD, Field, number, rows_of, table_of
+from opperf.reports.model import Fact, Report, Section, Table
 from opperf.results.text import MORE, cut_distinct
 from opperf.results.units import NOT_APPLICABLE
 
@@ -126,9 +129,9 @@ def report_of(
     sides = (("base", difference.base), ("new", difference.new))
     facts = [Fact(name, str(side.path), pluralize(side.calls, "call")) for name, side in sides]
     return Report(
-        command="explain",
-        title=title,
-        sections=(
+        "explain",
+        title,
+        (
             Section(facts=facts),
             Section(prose=_totals(difference)),
             Section(table=_table(shown, rest, difference))
@@ -136,9 +139,8 @@ def report_of(
             else Section(prose=["No function differs."]),
             *([Section(prose=[sentence(results)]), differing(results)] if results else ()),
         ),
-        data={**_values(difference, title, most), "results": results},
-        header=COUNTED,
-        rows=_rows(difference, most),
+        {**_values(difference, title, most), "results": results},
+        *rows_of(FUNCTIONS, split(difference, most)[0]),
     )
 
 
@@ -166,28 +168,6 @@ def _function(row: ChangedFunction) -> dict[str, Any]:
         "base": _counts(row.base),
         "new": _counts(row.new),
     }
-
-
-COUNTED = (
-    "name",
-    "object",
-    "file",
-    *(
-        f"{kind}_{side}"
-        for kind in ("exclusive", "inclusive")
-        for side in ("base", "new", "change")
-    ),
-)
-"""Columns of CSV, a row for each function."""
-
-
-def _rows(difference: DumpDifference, most: int | None) -> list[list[Any]]:
-    shown, _ = split(difference, most)
-    parts = [part for parts in COLUMNS.values() for part in parts]
-    return [
-        [row.function.name, row.function.object, row.file, *(part.read(row) for part in parts)]
-        for row in shown
-    ]
 
 
 def _counts(counts: Counts | None) -> dict[str, float | None] | None:
@@ -225,27 +205,17 @@ def _table(shown: Sequence[ChangedFunction], rest: Rest, difference: DumpDiffere
     rows = [*shown, *ends]
     counts = [part.read(row) for parts in COLUMNS.values() for part in parts for row in rows]
     decimals = decimals_of(count for count in counts if count is not None)
-    return Table(
-        (
-            names("Function", [*short, *(row.function.name for row in ends)]),
-            words("Object", [row.function.object for row in rows]),
-            *(
-                _figures(f"{kind}\n{part.title}", part, rows, decimals)
-                for kind, parts in COLUMNS.items()
-                for part in parts
-            ),
-        )
-    )
+    shown_names = dict(zip((row.function for row in shown), short, strict=True))
+
+    def name(row: ChangedFunction) -> str:
+        return shown_names.get(row.function, row.function.name)
+
+    fields = (replace(FUNCTIONS[0], shown=name), FUNCTIONS[1], *_figures(decimals))
+    return table_of(fields, rows)
 
 
 def _sum(name: str, base: float, new: float) -> ChangedFunction:
     return ChangedFunction(Function(name, ""), "", Counts(base, None), Counts(new, None))
-
-
-def _figures(title: str, part: Part, rows: Sequence[ChangedFunction], decimals: int) -> Column:
-    values = map(part.read, rows)
-    cells = ["" if value is None else part.text(value, decimals) for value in values]
-    return numbers(title, cells, extra=part.extra)
 
 
 class Part(NamedTuple):
@@ -254,7 +224,8 @@ class Part(NamedTuple):
     title: str
     read: Callable[[ChangedFunction], float | None]
     """None where there is no figure: of a function that the dump does not have, and of several."""
-    text: Callable[[float, int], str]
+    text: Callable[..., str]
+    """Returns the text of a figure with so many `decimals`."""
     extra: int = 0
 
 
@@ -271,3 +242,20 @@ COLUMNS: dict[str, tuple[Part, ...]] = {
     ),
 }
 """The columns of figures, by the kind of counts."""
+
+
+def _figures(decimals: int) -> Iterator[Field[ChangedFunction]]:
+    for kind, parts in COLUMNS.items():
+        for part in parts:
+            written = number(partial(part.text, decimals=decimals))
+            key = f"{kind.lower()}_{part.title}"
+            yield Field(key, f"{kind}\n{part.title}", written, part.read, extra=part.extra)
+
+
+FUNCTIONS: tuple[Field[ChangedFunction], ...] = (
+    Field("name", "Function", NAME, lambda row: row.function.name),
+    Field("object", "Object", WORD, lambda row: row.function.object),
+    Field("file", None, WORD, lambda row: row.file),
+    *_figures(0),
+)
+"""Columns of CSV, a row for each function."""

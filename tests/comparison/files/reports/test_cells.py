@@ -212,7 +212,7 @@ def test_means_are_a_row_for_each_category_and_a_column_for_each_metric(comparis
 def test_differences_beyond_the_limit_are_counted(comparison):
     some = tuple(Difference(f"{n}", n, None) for n in range(28))
     for number, shown, more in (
-        (28, tuple(range(25)), "3 more differences; json has all"),
+        (28, tuple(range(25)), "and 3 more; --format json has all"),
         (25, None, ""),
     ):
         found = comparison(differences=some[:number])

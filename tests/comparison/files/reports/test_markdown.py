@@ -117,7 +117,7 @@ def test_more_differences_than_are_shown_are_counted(comparison, row):
     some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(27))
     told = compared(comparison(row(), differences=some), "md")
     assert "`features.24`" in told and "features.25" not in told
-    assert "\n\n2 more differences; json has all\n\n" in told
+    assert "\n\nand 2 more; --format json has all\n\n" in told
 
 
 @pytest.mark.parametrize(

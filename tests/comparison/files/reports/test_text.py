@@ -217,8 +217,8 @@ def test_more_differences_than_are_shown_are_counted(comparison, row):
         some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(number))
         return compared(comparison(row(), differences=some), "text")
 
-    assert "features.24" in told(25) and "more differences" not in told(25)
-    assert "features.25" not in told(27) and "\n2 more differences; json has all\n" in told(27)
+    assert "features.24" in told(25) and "more; --format" not in told(25)
+    assert "features.25" not in told(27) and "\nand 2 more; --format json has all\n" in told(27)
 
 
 def test_names_that_look_like_numbers_stay_as_they_are(comparison, row):
