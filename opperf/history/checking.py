@@ -29,7 +29,7 @@ from opperf.history.detection.findings import (
     SeriesNote,
 )
 from opperf.history.detection.series import Series, series_of
-from opperf.history.events import Event, Found, Kind, State, Update, reconcile
+from opperf.history.events import Event, Kind, State, Update, reconcile
 from opperf.history.stopped import find_stopped
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 from opperf.model import Metric, Operator
@@ -52,11 +52,11 @@ class Noted(NamedTuple):
 class Checked(NamedTuple):
     """The outcome of a check."""
 
-    found: Sequence[Found]
+    found: Sequence[Update]
     """Changes as events that are not stored."""
-    over_budget: Sequence[Found]
+    over_budget: Sequence[Update]
     """Changes that are less clear than those that the budget was spent on."""
-    ended: Sequence[Found]
+    ended: Sequence[Update]
     """Stops of series that have figures again."""
     pending: Sequence[Event]
     """Differences of the last runs that are too young to be changes: not stored."""
@@ -117,8 +117,8 @@ def check_history(
     found_before = _known(known, keys, order, settings)
     findings = detect(series, rate, method, smallest, found_before)
     ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
-    events: list[Found] = []
-    over_budget: list[Found] = []
+    events: list[Update] = []
+    over_budget: list[Update] = []
     pending: list[Event] = []
     for key, changes in zip(groups, findings.changes, strict=True):
         for change in changes:
@@ -163,11 +163,11 @@ def _not_compared(lines: Iterable[Timeline], rank: Array) -> Iterator[SeriesNote
             )
 
 
-def _found(event: Event, taken_back: int | None, shas: Sequence[str]) -> Found:
+def _found(event: Event, taken_back: int | None, shas: Sequence[str]) -> Update:
     if taken_back is None:
-        return Found(event)
+        return Update(event)
     fixed = msgspec.structs.replace(event, state=State.FIXED)
-    return Found(fixed, f"back at its old level since {shas[taken_back][:10]}")
+    return Update(fixed, f"back at its old level since {shas[taken_back][:10]}")
 
 
 GONE_AFTER = 5

@@ -113,11 +113,13 @@ class StateOf(Struct, frozen=True):
 
 
 class Update(NamedTuple):
-    """An event to store: a new one, or one with other figures or another state."""
+    """An event to store: new, or with other figures or another state. Of a change that the
+    points show, the state is by the points alone: new while it stands, fixed once they took it back
+    with as much evidence as it was found with."""
 
     event: Event
     why: str = ""
-    """Of another state."""
+    """Of another state; of a new event what is known beside the figures."""
     who: str = DETECTION
     """Who sets it."""
 
@@ -127,20 +129,11 @@ NEAR = 16
 that exactly."""
 
 
-class Found(NamedTuple):
-    """A change that the points show, of any kind. The state of its event is by the points alone:
-    new while it stands, fixed once they took it back with as much evidence as it was found with."""
-
-    event: Event
-    why: str = ""
-    """Of its state: of a new one what is known beside the figures."""
-
-
 def reconcile(
     known: Sequence[Event],
-    found: Sequence[Found],
+    found: Sequence[Update],
     order: Mapping[str, int],
-    over_budget: Sequence[Found] = (),
+    over_budget: Sequence[Update] = (),
     settings: Collection[str] = ("",),
     gone: Collection[tuple[int | None, str]] = (),
 ) -> list[Update]:
@@ -186,7 +179,7 @@ REPLACED = "its machine was replaced by another one"
 
 def _state(
     before: Event | None,
-    change: Found,
+    change: Update,
     is_over_budget: bool,
     gone: Collection[tuple[int | None, str]],
 ) -> tuple[State, str]:

@@ -8,7 +8,7 @@ from opperf.errors import UsageError, unknown
 from opperf.formats.exporting import Export, Remark, name_of
 from opperf.formats.figures import number_or_null
 from opperf.formats.model import Entry, SeriesKey, Submission
-from opperf.history.model import Project
+from opperf.history.model import Project, StoredRun, StoredSeries
 from opperf.history.store.opening import Store, StoreError
 from opperf.history.store.reading import (
     read_environments,
@@ -43,32 +43,7 @@ def collect(
     keys = sorted({stored.key.environment for stored in series.values()})
     if not any(key.startswith(environment) for key in keys):
         raise unknown("environment", environment, keys, project.name)
-    entries: dict[int, dict[SeriesKey, Entry]] = {found.id: {} for found in runs}
-    for number, of, point in read_points(store, project):
-        stored = series.get(number)
-        if stored is None:
-            raise StoreError(f"{project.name}: the store is damaged: a figure is of no series")
-        if of in entries and stored.key.environment.startswith(environment):
-            entries[of][stored.key] = Entry(stored.key, stored.facts, point)
-    kept = [found for found in runs if entries[found.id]]
-    if not kept:
-        raise UsageError(f"{project.name} has no figures to export there")
-    machines = read_environments(store)
-    submissions = tuple(
-        Submission(
-            id=found.identity,
-            commit=found.commit,
-            branch=found.branch,
-            started=found.started,
-            entries=tuple(own.values()),
-            source=found.source,
-            environments={
-                key: machines[key].facts for key in dict.fromkeys(at.environment for at in own)
-            },
-        )
-        for found in kept
-        for own in [entries[found.id]]
-    )
+    submissions = _submissions(store, project, runs, series, environment)
     listed = [entry for found in submissions for entry in found.entries]
     figures = {(entry.key.case, entry.key.metric) for entry in listed}
     verdicts = by_figure(
@@ -87,6 +62,42 @@ def collect(
             if (remarks := _remarks(verdicts, found, entry))
         },
         verdicts=sum(map(len, verdicts.values())),
+    )
+
+
+def _submissions(
+    store: Store,
+    project: Project,
+    runs: Sequence[StoredRun],
+    series: Mapping[int, StoredSeries],
+    environment: str,
+) -> tuple[Submission, ...]:
+    """Returns runs with the figures of environments whose keys begin so."""
+    entries: dict[int, dict[SeriesKey, Entry]] = {found.id: {} for found in runs}
+    for number, of, point in read_points(store, project):
+        stored = series.get(number)
+        if stored is None:
+            raise StoreError(f"{project.name}: the store is damaged: a figure is of no series")
+        if of in entries and stored.key.environment.startswith(environment):
+            entries[of][stored.key] = Entry(stored.key, stored.facts, point)
+    kept = [found for found in runs if entries[found.id]]
+    if not kept:
+        raise UsageError(f"{project.name} has no figures to export there")
+    machines = read_environments(store)
+    return tuple(
+        Submission(
+            id=found.identity,
+            commit=found.commit,
+            branch=found.branch,
+            started=found.started,
+            entries=tuple(own.values()),
+            source=found.source,
+            environments={
+                key: machines[key].facts for key in dict.fromkeys(at.environment for at in own)
+            },
+        )
+        for found in kept
+        for own in [entries[found.id]]
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from opperf.formats.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history.detection.detecting import EXACT
-from opperf.history.events import Event, Found, Kind, State
+from opperf.history.events import Event, Kind, State, Update
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
 
 MISSING_AFTER = 2
@@ -49,9 +49,9 @@ class Stop(str, enum.Enum):
 class Stopped(NamedTuple):
     """The stops of a branch."""
 
-    standing: Sequence[Found]
+    standing: Sequence[Update]
     """Each with its reason."""
-    ended: Sequence[Found]
+    ended: Sequence[Update]
     """Those after which there were figures again."""
 
 
@@ -109,7 +109,7 @@ class _Gap(NamedTuple):
     """That of the next figure; None while there is none."""
 
 
-def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: str) -> Found:
+def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: str) -> Update:
     first = min(gaps, key=lambda gap: history.timelines[gap.line].id)
     why = first.reason if first.back is None else f"figures again since {shas[first.back][:10]}"
     event = Event(
@@ -127,7 +127,7 @@ def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: 
         # Found whatever the settings of a check are.
         settings=EXACT,
     )
-    return Found(event, why)
+    return Update(event, why)
 
 
 def _identity(facts: SeriesFacts, environment: str) -> tuple[str, ...]:

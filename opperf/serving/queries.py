@@ -27,7 +27,7 @@ from opperf.serving.values import (
 )
 
 
-class Missing(Exception):  # noqa: N818
+class Missing(Exception):
     """Raised for what the store does not have; the message says what."""
 
 

@@ -7,7 +7,7 @@ import pytest
 from opperf.comparison.project_file import Blessing, ProjectFile, read_project_file
 from opperf.errors import UsageError
 from opperf.history.checking import add_blessing, find_blessing
-from opperf.history.events import DETECTION, Event, Found, Kind, State, reconcile
+from opperf.history.events import DETECTION, Event, Kind, State, Update, reconcile
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import (
     find_event,
@@ -41,7 +41,7 @@ def event(first_bad=50, ratio=1.1, series=1, **more):
 
 def changed(known, found, is_back=False, gone=()):
     state = State.FIXED if is_back else State.NEW
-    by_points = [Found(msgspec.structs.replace(one, state=state), "back") for one in found]
+    by_points = [Update(msgspec.structs.replace(one, state=state), "back") for one in found]
     updates = reconcile(known, by_points, ORDER, gone=gone)
     return [(one.event.id, one.event.state, one.event.first_bad) for one in updates]
 
@@ -74,7 +74,7 @@ def test_what_other_settings_found_is_not_noise_where_these_find_nothing():
     (withdrawn,) = reconcile([known], [], ORDER, settings=same)
     assert withdrawn.event.state is State.NOISE
     # The settings of an event are those that found it last.
-    (moved,) = reconcile([known], [Found(event(settings=others[0]))], ORDER, settings=others)
+    (moved,) = reconcile([known], [Update(event(settings=others[0]))], ORDER, settings=others)
     assert (moved.event.id, moved.event.settings) == (7, others[0])
 
 
@@ -115,8 +115,8 @@ def test_an_event_whose_runs_were_deleted_stays():
 
 def test_a_change_over_the_budget_is_no_new_event_and_a_known_one_stays():
     known = [event(id=7)]
-    assert reconcile([], [], ORDER, [Found(event())]) == []
-    assert reconcile(known, [], ORDER, [Found(event())]) == []
+    assert reconcile([], [], ORDER, [Update(event())]) == []
+    assert reconcile(known, [], ORDER, [Update(event())]) == []
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_states_are_kept_with_who_and_why(store):
     project = find_project(store)
 
     def detect(state, why=""):
-        found = Found(event(2, state=state), why)
+        found = Update(event(2, state=state), why)
         return update_events(store, project, "main", lambda known: reconcile(known, [found], ORDER))
 
     assert detect(State.NEW) == []
