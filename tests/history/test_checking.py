@@ -224,7 +224,7 @@ def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
             results.append(
                 sorted(
                     (names[event.series], event.first_bad, round(event.ratio, 9))
-                    for event, _ in checked.found
+                    for event, *_ in checked.found
                 )
             )
     assert results[0] == results[1] and len(results[0]) == 2
@@ -237,7 +237,7 @@ def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
             add_runs(store, "p", [noisy(number, {f"op{index}": shift for index in range(30)})])
         history = read_history(store, find_project(store))
         checked = check_history(history, "main", Rate(), "likelihood")
-    assert [(event.kind, event.first_bad) for event, _ in checked.found] == [
+    assert [(event.kind, event.first_bad) for event, *_ in checked.found] == [
         (Kind.MACHINE, sha(CHANGED))
     ]
 

@@ -72,7 +72,7 @@ def stops(path):
                 event.is_open,
             )
             for one in find_stopped(history, outcomes, "main")
-            for event, _ in one
+            for event, *_ in one
         )
 
     return found
