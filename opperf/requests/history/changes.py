@@ -160,7 +160,9 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
                 if event.id not in before
                 or (event.state is State.NEW and before[event.id] is not State.NEW)
             ]
-            reasons = {(event.series, event.first_bad): why for event, why, _ in checked.found if why}
+            reasons = {
+                (event.series, event.first_bad): why for event, why, _ in checked.found if why
+            }
             machines = machine_names(read_environments(store))
             rows = rows_of(events, lines, new, evidence, machines, reasons)
         report = check_report(rows, checked, history, project, branch, machines)
