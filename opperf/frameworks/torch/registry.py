@@ -300,24 +300,18 @@ def only_views(target: Target) -> bool:
 
 _by_target: dict[OperatorTarget, Registered] = {}
 
+_by_key: dict[Key, Operator] = {}
+
 
 def at(target: OperatorTarget) -> Registered | None:
     """Returns the operator of a target; None if this build has none."""
     # The dispatcher takes milliseconds to list its names: only for a target that is new.
     if target not in _by_target:
-        _by_target.update(
-            {registered.operator.target: registered for registered in _read(registered_names())}
-        )
+        for registered in _read(registered_names()):
+            _by_target[registered.operator.target] = registered
+            if not schemas.written_to(registered.schema):
+                _by_key[_key(registered.entry, registered.schema)] = registered.operator
     return _by_target.get(target)
-
-
-@functools.cache
-def _by_key(names: tuple[str, ...]) -> dict[Key, Operator]:
-    return {
-        _key(registered.entry, registered.schema): registered.operator
-        for registered in _read(names)
-        if not schemas.written_to(registered.schema)
-    }
 
 
 def returning(operator: Operator) -> Operator | None:
@@ -325,7 +319,7 @@ def returning(operator: Operator) -> Operator | None:
     found = at(operator.target)
     if found is None or not schemas.written_to(found.schema):
         return None
-    return _by_key(registered_names()).get(_key(found.entry, found.schema))
+    return _by_key.get(_key(found.entry, found.schema))
 
 
 COMPOSITE = (
