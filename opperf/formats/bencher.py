@@ -12,13 +12,13 @@ from opperf.formats.documents import TIME, as_form, is_rate, parse, read_bytes
 from opperf.formats.exporting import Export, Written, export_of
 from opperf.formats.figures import (
     Benchmark,
+    ForeignFile,
     Given,
     Intake,
     Machine,
     figure,
     number_of,
     number_or_null,
-    submit_value,
 )
 from opperf.formats.model import Entry, Point
 from opperf.instruments.times import BACKWARD, FORWARD
@@ -68,9 +68,8 @@ def read(path: Path, given: Given) -> Intake:
         }
         for name, measures in as_form(value, dict[str, Any], path).items()
     }
-    return submit_value(
-        "bencher", value, path, given, lambda machine: _entries(benchmarks, machine)
-    )
+    file = ForeignFile("bencher", path, given, [])
+    return file.single_run(value, lambda machine: _entries(benchmarks, machine))
 
 
 def _entries(benchmarks: Mapping[str, Mapping[str, Measure]], machine: Machine) -> Iterator[Entry]:

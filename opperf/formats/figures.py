@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -56,30 +56,12 @@ class Machine(Struct, frozen=True):
     facts: Mapping[str, Any]
 
 
-def machine_of(facts: Mapping[str, Any], given: Given) -> Machine:
-    """Returns an environment by what a file says of it, under opperf's names, and the user's name
-    for the machine if the file has no processor and no name."""
-    said = {name: value for name, value in facts.items() if value not in (None, "", [], {}, ())}
-    known = {name: _printable(value) for name, value in said.items()}
-    if not {"machine", "cpu"} & set(known) and (name := given.machine or known.get("hostname")):
-        known["machine"] = name
-    if "machine" in known:
-        known.setdefault("hostname", known["machine"])
-    keyed = {name: known[name] for name in KEYED if name in known}
-    return Machine(digest(keyed)[:ID_LENGTH], known)
-
-
 def _printable(value: Any) -> Any:
     if isinstance(value, dict):
         return {label(str(name)): _printable(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_printable(inner) for inner in value]
     return label(value) if isinstance(value, str) else value
-
-
-def says_nothing(machine: Machine) -> bool:
-    """Whether nothing is known of an environment."""
-    return not set(machine.facts) & {"machine", "cpu", "gpus"}
 
 
 class Benchmark(Struct, frozen=True):
@@ -181,85 +163,6 @@ def point_of_samples(samples: Sequence[float | None]) -> Point:
     return Point(n=len(kept), median=median, low=low, high=high, q25=q25, q75=q75, samples=kept)
 
 
-def commit_of(path: Path, given: Given) -> Commit:
-    """Returns the commit that the user states. Raises `RunFileError` without one."""
-    if given.commit is None:
-        raise RunFileError(f"{path} does not say which commit it is of; name it with --commit")
-    return given.commit
-
-
-def file_time(path: Path) -> float:
-    """Returns when a file was last written, in seconds since 1970."""
-    return path.stat().st_mtime
-
-
-def submit(
-    source: str,
-    identity: Any,
-    path: Path,
-    commit: Commit,
-    branch: str,
-    started: float,
-    entries: Iterable[Entry],
-    machines: Iterable[Machine],
-    warnings: list[str],
-    is_dirty: bool = False,
-    command: str = "",
-) -> Submission:
-    """Returns a run, whose copies have the same identity. Of several figures of one series the last
-    counts, which is added to the warnings."""
-    listed = list(entries)
-    check_bounds(listed, path)
-    kept = {entry.key: entry for entry in listed}
-    if len(kept) < len(listed):
-        counts = Counter(entry.key for entry in listed)
-        name = next(kept[key].facts.name for key, count in counts.items() if count > 1)
-        warnings.append(
-            f"{path}: {pluralize(len(listed) - len(kept), 'figure')} of a benchmark that has a "
-            f"later one, as {name}: only the last counts"
-        )
-    return Submission(
-        id=digest({"source": source, "identity": identity})[:ID_LENGTH],
-        commit=commit,
-        branch=label(branch),
-        started=started,
-        entries=tuple(kept.values()),
-        is_dirty=is_dirty,
-        source=source,
-        command=command,
-        environments={machine.key: machine.facts for machine in machines},
-    )
-
-
-def submit_value(
-    source: str,
-    value: Any,
-    path: Path,
-    given: Given,
-    entries_of: Callable[[Machine], Iterable[Entry]],
-) -> Intake:
-    """Returns the run of a file that says neither its commit, nor its time, nor its machine: the
-    user states the first and the last. Raises `RunFileError` without a commit."""
-    commit, machine = commit_of(path, given), machine_of({}, given)
-    warnings = [f"{path}: it has no time; that of the file is taken"]
-    if not given.machine:
-        warnings.append(UNKNOWN_MACHINE.format(path))
-    entries = list(entries_of(machine))
-    check_times(entries, path)
-    submission = submit(
-        source,
-        [commit.sha, digest(value)],
-        path,
-        commit,
-        given.branch,
-        file_time(path),
-        entries,
-        [machine],
-        warnings,
-    )
-    return Intake((submission,), tuple(warnings))
-
-
 def check_bounds(entries: Iterable[Entry], path: Path) -> None:
     """Raises `RunFileError` for the first figure outside of its bounds, which cannot be."""
     for entry in entries:
@@ -284,3 +187,86 @@ UNKNOWN_MACHINE = (
     "{}: it does not say on which machine it was measured, and figures of several would be joined; "
     "name the machine with --machine"
 )
+
+
+class ForeignFile(NamedTuple):
+    """A file or folder of another tool, and what is said of it."""
+
+    tool: str
+    path: Path
+    given: Given
+    warnings: list[str]
+
+    def commit(self) -> Commit:
+        """Returns the commit that the user states. Raises `RunFileError` without one."""
+        if self.given.commit is None:
+            raise RunFileError(
+                f"{self.path} does not say which commit it is of; name it with --commit"
+            )
+        return self.given.commit
+
+    def machine(self, facts: Mapping[str, Any]) -> Machine:
+        """Returns an environment by what the file says of it, under opperf's names, and the user's
+        name for the machine if the file has no processor and no name."""
+        said = {name: value for name, value in facts.items() if value not in (None, "", [], {}, ())}
+        known = {name: _printable(value) for name, value in said.items()}
+        if not {"machine", "cpu"} & set(known):
+            name = self.given.machine or known.get("hostname")
+            known |= {"machine": name} if name else {}
+        if "machine" in known:
+            known.setdefault("hostname", known["machine"])
+        keyed = {name: known[name] for name in KEYED if name in known}
+        return Machine(digest(keyed)[:ID_LENGTH], known)
+
+    def run(
+        self,
+        identity: Any,
+        commit: Commit,
+        started: float,
+        entries: Iterable[Entry],
+        machines: Iterable[Machine],
+        branch: str | None = "",
+        is_dirty: bool = False,
+        command: str = "",
+    ) -> Submission:
+        """Returns a run, whose copies have the same identity. Of several figures of one series the
+        last counts, which is added to the warnings."""
+        listed, environments = list(entries), {one.key: one.facts for one in machines}
+        check_bounds(listed, self.path)
+        kept = {entry.key: entry for entry in listed}
+        if len(kept) < len(listed):
+            counts = Counter(entry.key for entry in listed)
+            name = next(kept[key].facts.name for key, count in counts.items() if count > 1)
+            self.warnings.append(
+                f"{self.path}: {pluralize(len(listed) - len(kept), 'figure')} of a benchmark that "
+                f"has a later one, as {name}: only the last counts"
+            )
+        if not all({"machine", "cpu", "gpus"} & set(known) for known in environments.values()):
+            self.warnings.append(UNKNOWN_MACHINE.format(self.path))
+        return Submission(
+            id=digest({"source": self.tool, "identity": identity})[:ID_LENGTH],
+            commit=commit,
+            branch=label(branch or self.given.branch),
+            started=self.path.stat().st_mtime if math.isnan(started) else started,
+            entries=tuple(kept.values()),
+            is_dirty=is_dirty,
+            source=self.tool,
+            command=command,
+            environments=environments,
+        )
+
+    def single_run(self, value: Any, entries_of: Callable[[Machine], Iterable[Entry]]) -> Intake:
+        """Returns the run of a file that says neither its commit, nor its time, nor its machine:
+        the user states the first and the last. Raises `RunFileError` without a commit."""
+        commit, machine = self.commit(), self.machine({})
+        self.warnings.append(f"{self.path}: it has no time; that of the file is taken")
+        entries = list(entries_of(machine))
+        check_times(entries, self.path)
+        return self.intake(
+            [self.run([commit.sha, digest(value)], commit, math.nan, entries, [machine])]
+        )
+
+    def intake(self, runs: Iterable[Submission]) -> Intake:
+        """Returns runs with what was said."""
+        found = tuple(runs)
+        return Intake(found, tuple(dict.fromkeys(self.warnings)))

@@ -20,17 +20,7 @@ from opperf.formats.documents import (
     read_sha,
 )
 from opperf.formats.exporting import Export, Written, export_of, iso_time
-from opperf.formats.figures import (
-    Benchmark,
-    Given,
-    Intake,
-    Machine,
-    figure,
-    machine_of,
-    number_of,
-    submit,
-    submit_value,
-)
+from opperf.formats.figures import Benchmark, ForeignFile, Given, Intake, Machine, figure, number_of
 from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Run, Struct
 from opperf.plurals import pluralize
@@ -106,39 +96,29 @@ def read(path: Path, given: Given) -> Intake:
     if assigned:
         text = text[assigned.end() :].rstrip().removesuffix(b";")
     value = parse(text, path)
+    file = ForeignFile(SOURCE, path, given, [])
     if isinstance(value, list):
         benches = as_form(value, list[Bench], path)
-        return submit_value(
-            SOURCE, value, path, given, lambda machine: _entries(benches, "", machine)
-        )
+        return file.single_run(value, lambda machine: _entries(benches, "", machine))
     groups = as_form(value, dict[str, Any], path).get("entries")
-    warnings: list[str] = []
     submissions = []
     for group, listed in as_form(groups, dict[str, Any], path, "entries").items():
         runs = as_form(listed, list[CommitRun], path, f"entries.{group}")
         # A group is of one job of a CI, and so of one kind of machine, as far as that is known.
-        machine = machine_of({"machine": given.machine or group}, given)
+        machine = file.machine({"machine": given.machine or group})
         for number, run in enumerate(runs):
             at = f"entries.{group}[{number}]"
-            submissions.append(
-                submit(
-                    SOURCE,
-                    [group, run.commit.id, run.date],
-                    path,
-                    _commit(run.commit, path, at),
-                    given.branch,
-                    read_seconds(run.date, path, f"{at}.date", 1e-3),
-                    _entries(run.benches, run.tool, machine),
-                    [machine],
-                    warnings,
-                )
-            )
+            identity = [group, run.commit.id, run.date]
+            commit = _commit(run.commit, path, at)
+            when = read_seconds(run.date, path, f"{at}.date", 1e-3)
+            entries = _entries(run.benches, run.tool, machine)
+            submissions.append(file.run(identity, commit, when, entries, [machine]))
     if not given.machine:
-        warnings.append(
+        file.warnings.append(
             f"{path}: it says on no machine where it was measured; each of its groups is taken for "
             "one"
         )
-    return Intake(tuple(submissions), tuple(warnings))
+    return file.intake(submissions)
 
 
 def _commit(facts: CommitFacts, path: Path, at: str) -> Commit:

@@ -10,15 +10,7 @@ import msgspec
 
 from opperf.formats.documents import MEMORY, TIME, Known, as_form, known_unit, parse, read_bytes
 from opperf.formats.exporting import Export, Written
-from opperf.formats.figures import (
-    Benchmark,
-    Given,
-    Intake,
-    Machine,
-    figure,
-    number_of,
-    submit_value,
-)
+from opperf.formats.figures import Benchmark, ForeignFile, Given, Intake, Machine, figure, number_of
 from opperf.formats.model import Entry, Point
 from opperf.model import Struct
 from opperf.plurals import pluralize
@@ -65,9 +57,8 @@ def read(path: Path, given: Given) -> Intake:
     """Returns the run of a file, at the commit that the user states. Raises `RunFileError`."""
     value = parse(read_bytes(path), path)
     tests = as_form(value, list[Test], path)
-    return submit_value(
-        "operator_benchmark", value, path, given, lambda machine: _entries(tests, machine, path)
-    )
+    file = ForeignFile("operator_benchmark", path, given, [])
+    return file.single_run(value, lambda machine: _entries(tests, machine, path))
 
 
 def _entries(tests: Iterable[Test], machine: Machine, path: Path) -> Iterator[Entry]:

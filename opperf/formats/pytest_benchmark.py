@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 from bisect import bisect_left, bisect_right
@@ -23,16 +22,13 @@ from opperf.formats.documents import (
 from opperf.formats.exporting import Export, Written, export_of, iso_time
 from opperf.formats.figures import (
     Benchmark,
+    ForeignFile,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
-    file_time,
-    machine_of,
     number_of,
     point_of_samples,
-    submit,
 )
 from opperf.formats.model import Entry, Point, Submission
 from opperf.metrics import exported_metrics
@@ -115,38 +111,34 @@ def read(path: Path, given: Given) -> Intake:
     files = sorted(folder.rglob("*.json")) if path.is_dir() else [path]
     if not files:
         raise RunFileError(f"{path} has no file of pytest-benchmark, NAME.json")
-    warnings: list[str] = []
-    return Intake(tuple(_read_file(file, given, warnings) for file in files), tuple(warnings))
+    source = ForeignFile("pytest-benchmark", path, given, [])
+    return source.intake([_read_file(source._replace(path=file)) for file in files])
 
 
-def _read_file(path: Path, given: Given, warnings: list[str]) -> Submission:
+def _read_file(source: ForeignFile) -> Submission:
+    path = source.path
     file = as_form(parse(read_bytes(path), path), File, path)
     info = file.commit_info
     if info.id in (None, *UNVERSIONED):
-        commit = commit_of(path, given)
+        commit = source.commit()
     else:
         sha = read_sha(info.id or "", path, "commit_info.id")
         commit = Commit(sha, time=read_seconds(info.time, path, "commit_info.time"))
-    started = read_seconds(file.datetime, path, "datetime")
-    machine = _machine(file.machine_info, given)
-    branch = info.branch if info.branch not in (None, "", *UNKNOWN_BRANCH) else given.branch
-    return submit(
-        "pytest-benchmark",
+    machine = source.machine(_facts(file.machine_info))
+    return source.run(
         [commit.sha, file.datetime, machine.facts, [bench.fullname for bench in file.benchmarks]],
-        path,
         commit,
-        branch or "",
-        file_time(path) if math.isnan(started) else started,
+        read_seconds(file.datetime, path, "datetime"),
         _entries(file, machine),
         [machine],
-        warnings,
+        branch="" if info.branch in UNKNOWN_BRANCH else info.branch,
         is_dirty=bool(info.dirty),
     )
 
 
-def _machine(info: MachineInfo, given: Given) -> Machine:
+def _facts(info: MachineInfo) -> dict[str, Any]:
     cpu = info.cpu or {}
-    facts = {
+    return {
         "hostname": info.node,
         "cpu": str(cpu.get("brand_raw") or cpu.get("brand") or info.processor),
         "cores": cpu.get("count"),
@@ -154,7 +146,6 @@ def _machine(info: MachineInfo, given: Given) -> Machine:
         "platform": f"{info.system} {info.release}".strip(),
         "python": f"{info.python_implementation} {info.python_version}".strip(),
     }
-    return machine_of(facts, given)
 
 
 def _entries(file: File, machine: Machine) -> Iterator[Entry]:

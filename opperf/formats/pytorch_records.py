@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,15 @@ from opperf.formats.documents import (
 )
 from opperf.formats.exporting import Export, Remark, Written
 from opperf.formats.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
+    ForeignFile,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
-    file_time,
-    machine_of,
     number_or_null,
     outcome,
     point_of_samples,
-    says_nothing,
-    submit,
 )
 from opperf.formats.model import OK, Entry, Point, Submission
 from opperf.model import Struct
@@ -122,17 +117,14 @@ def recognise_value(value: Any) -> bool:
 def read(path: Path, given: Given) -> Intake:
     """Returns the runs of a file, one for each job and commit. Raises `RunFileError`."""
     records = _read_records(path)
-    warnings: list[str] = []
+    file = ForeignFile("pytorch", path, given, [])
     jobs: dict[tuple[Any, ...], dict[str, Record]] = {}
     for at, record in records.items():
         key = (*_job(record), record.head_sha)
         jobs.setdefault(key, {})[at] = record
     if any(record.timestamp is None for record in records.values()):
-        warnings.append(f"{path}: not every record has a timestamp; the file's time is taken")
-    return Intake(
-        tuple(_submission(own, path, given, warnings) for own in jobs.values()),
-        tuple(dict.fromkeys(warnings)),
-    )
+        file.warnings.append(f"{path}: not every record has a timestamp; the file's time is taken")
+    return file.intake([_submission(own, file) for own in jobs.values()])
 
 
 def _read_records(path: Path) -> dict[str, Record]:
@@ -148,33 +140,26 @@ def _read_records(path: Path) -> dict[str, Record]:
     return {at: as_form(value, Record, path, at) for at, value in found.items()}
 
 
-def _submission(
-    records: Mapping[str, Record], path: Path, given: Given, warnings: list[str]
-) -> Submission:
+def _submission(records: Mapping[str, Record], file: ForeignFile) -> Submission:
     at, first = next(iter(records.items()))
     if first.head_sha:
-        commit = Commit(read_sha(first.head_sha, path, f"{at}.head_sha"))
+        commit = Commit(read_sha(first.head_sha, file.path, f"{at}.head_sha"))
     else:
-        commit = commit_of(path, given)
+        commit = file.commit()
     times = [
-        read_seconds(record.timestamp, path, f"{place}.timestamp")
+        read_seconds(record.timestamp, file.path, f"{place}.timestamp")
         for place, record in records.items()
         if record.timestamp is not None
     ]
-    machines = {place: _machine(record, given) for place, record in records.items()}
-    if any(map(says_nothing, machines.values())):
-        warnings.append(UNKNOWN_MACHINE.format(path))
+    machines = {place: file.machine(_facts(record)) for place, record in records.items()}
     content = None if first.job_id is not None else digest([*records.values()])
-    return submit(
-        "pytorch",
+    return file.run(
         [_job(first), commit.sha, content],
-        path,
         commit,
-        first.head_branch or given.branch,
-        max(times, default=file_time(path)),
-        _entries(records, machines),
+        max(times, default=math.nan),
+        [_entry(record, machines[place]) for place, record in records.items()],
         machines.values(),
-        warnings,
+        branch=first.head_branch,
     )
 
 
@@ -183,11 +168,11 @@ def _job(record: Record) -> tuple[Any, ...]:
     return record.repo, record.workflow_id, record.job_id, record.run_attempt, record.name
 
 
-def _machine(record: Record, given: Given) -> Machine:
+def _facts(record: Record) -> dict[str, Any]:
     runner = next(iter(record.runners or ()), Runner())
     extra = record.benchmark.extra_info or {}
     gpu = runner.gpu_info or ""
-    facts = {
+    return {
         "hostname": runner.name,
         "cpu": runner.cpu_info,
         "cores": runner.cpu_count,
@@ -198,12 +183,6 @@ def _machine(record: Record, given: Given) -> Machine:
             name: one.version or one.sha or "" for name, one in (record.dependencies or {}).items()
         },
     }
-    return machine_of(facts, given)
-
-
-def _entries(records: Mapping[str, Record], machines: Mapping[str, Machine]) -> Iterator[Entry]:
-    for at, record in records.items():
-        yield _entry(record, machines[at])
 
 
 def _entry(record: Record, machine: Machine) -> Entry:

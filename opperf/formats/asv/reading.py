@@ -23,16 +23,7 @@ from opperf.formats.documents import (
     read_sha,
     wrong,
 )
-from opperf.formats.figures import (
-    Benchmark,
-    Given,
-    Intake,
-    Machine,
-    figure,
-    machine_of,
-    outcome,
-    submit,
-)
+from opperf.formats.figures import Benchmark, ForeignFile, Given, Intake, Machine, figure, outcome
 from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Struct
 from opperf.plurals import pluralize
@@ -180,15 +171,15 @@ def read(path: Path, given: Given) -> Intake:
             raise RunFileError(f"{path} has no results of asv, MACHINE/COMMIT-ENVIRONMENT.json")
     else:
         files = [path]
-    warnings: list[str] = []
+    source = ForeignFile(SOURCE, path, given, [])
     declared: dict[Path, Mapping[str, Declared]] = {}
     submissions = []
     for file in files:
         folder = file.parent.parent
         if folder not in declared:
-            declared[folder] = _read_benchmarks(folder, warnings)
-        submissions.append(_read_file(file, declared[folder], given, warnings))
-    return Intake(tuple(submissions), tuple(warnings))
+            declared[folder] = _read_benchmarks(folder, source.warnings)
+        submissions.append(_read_file(source._replace(path=file), declared[folder]))
+    return source.intake(submissions)
 
 
 def _read_benchmarks(folder: Path, warnings: list[str]) -> Mapping[str, Declared]:
@@ -206,9 +197,8 @@ def _read_benchmarks(folder: Path, warnings: list[str]) -> Mapping[str, Declared
     }
 
 
-def _read_file(
-    path: Path, declared: Mapping[str, Declared], given: Given, warnings: list[str]
-) -> Submission:
+def _read_file(source: ForeignFile, declared: Mapping[str, Declared]) -> Submission:
+    path = source.path
     value = as_form(parse(read_bytes(path), path), dict[str, Any], path)
     version = value.get("version", 1)
     if version not in VERSIONS:
@@ -218,7 +208,7 @@ def _read_file(
     results = as_form(value, Results, path)
     sha = read_sha(results.commit_hash, path, "commit_hash")
     committed = read_seconds(results.date, path, "date", MS)
-    machine = _machine(path, results, given)
+    machine = source.machine(_facts(path, results))
     entries: list[Entry] = []
     begun: list[float] = []
     for name, row in _rows(results, version, path):
@@ -229,26 +219,18 @@ def _read_file(
             raise wrong(
                 path, "results", f"more than {MOST_ENTRIES:,} results, with those that failed"
             )
-    return submit(
-        SOURCE,
-        [sha, results.params, results.env_name],
-        path,
-        Commit(sha, time=committed),
-        given.branch,
-        max(begun, default=committed),
-        entries,
-        [machine],
-        warnings,
-    )
+    identity = [sha, results.params, results.env_name]
+    commit, when = Commit(sha, time=committed), max(begun, default=committed)
+    return source.run(identity, commit, when, entries, [machine])
 
 
-def _machine(path: Path, results: Results, given: Given) -> Machine:
+def _facts(path: Path, results: Results) -> dict[str, Any]:
     beside = path.parent / MACHINE
     if beside.is_file():
         of = as_form(parse(read_bytes(beside), beside), MachineFile, beside)
     else:
         of = as_form({"machine": path.parent.name, **results.params}, MachineFile, path, "params")
-    facts = {
+    return {
         "machine": of.machine,
         "cpu": of.cpu,
         "cores": of.num_cpu,
@@ -259,7 +241,6 @@ def _machine(path: Path, results: Results, given: Given) -> Machine:
         "requirements": {name: version or "" for name, version in results.requirements.items()},
         "variables": results.env_vars,
     }
-    return machine_of(facts, given)
 
 
 def _rows(results: Results, version: int, path: Path) -> Iterator[tuple[str, Row]]:

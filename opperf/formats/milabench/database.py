@@ -17,18 +17,13 @@ from msgspec import field
 from opperf.errors import RunFileError, one_line
 from opperf.formats.documents import as_form, parse, read_seconds, wrong
 from opperf.formats.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
+    ForeignFile,
     Given,
     Intake,
-    Machine,
-    commit_of,
     figure,
-    machine_of,
     outcome,
     point_of_samples,
-    says_nothing,
-    submit,
 )
 from opperf.formats.milabench.streams import mapping, warmup_of
 from opperf.formats.model import Entry, Point, Submission
@@ -109,19 +104,17 @@ def recognise_path(path: Path) -> bool:
 
 def read(path: Path, given: Given) -> Intake:
     """Returns the runs of a database, at the commit that the user states. Raises `RunFileError`."""
-    warnings: list[str] = []
+    file = ForeignFile(SOURCE, path, given, [])
     try:
         with closing(_open(path)) as database:
             rows = database.execute("SELECT * FROM execs ORDER BY _id").fetchall()
-            runs = tuple(
-                _run(database, as_form(dict(row), ExecRow, path, "execs"), path, given, warnings)
-                for row in rows
+            return file.intake(
+                [_run(database, as_form(dict(row), ExecRow, path, "execs"), file) for row in rows]
             )
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise RunFileError(
             f"{path} is no database of milabench's: {one_line(str(error))}"
         ) from error
-    return Intake(runs, tuple(dict.fromkeys(warnings)))
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -130,18 +123,10 @@ def _open(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _run(
-    database: sqlite3.Connection,
-    row: ExecRow,
-    path: Path,
-    given: Given,
-    warnings: list[str],
-) -> Submission:
-    commit = commit_of(path, given)
+def _run(database: sqlite3.Connection, row: ExecRow, file: ForeignFile) -> Submission:
+    path, commit = file.path, file.commit()
     at = f"execs[{row.id}]"
-    machine = machine_of_meta(_object(row.meta, path, f"{at}.meta"), given)
-    if says_nothing(machine):
-        warnings.append(UNKNOWN_MACHINE.format(path))
+    machine = file.machine(facts_of(_object(row.meta, path, f"{at}.meta")))
     created = row.created_time
     packs: dict[str, list[Pack]] = {}
     query = "SELECT * FROM packs WHERE exec_id = ? ORDER BY _id"
@@ -159,31 +144,26 @@ def _run(
             entries.append(
                 figure(benchmark, RATE.name, RATE.unit, machine, point, RATE.lower_is_better)
             )
-    return submit(
-        SOURCE,
+    return file.run(
         [commit.sha, row.name, created],
-        path,
         commit,
-        given.branch,
         read_seconds(created, path, f"{at}.created_time"),
         entries,
         [machine],
-        warnings,
     )
 
 
-def machine_of_meta(meta: Mapping[str, Any], given: Given) -> Machine:
-    """Returns the machine that milabench's own description of it is of."""
+def facts_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the facts of a machine by milabench's own description of it."""
     cpu, torch = (mapping(meta.get(name)) for name in ("cpu", "pytorch"))
     gpus = mapping(mapping(meta.get("accelerators")).get("gpus"))
     models = [str(mapping(gpu).get("product") or "") for gpu in gpus.values()]
-    facts = {
+    return {
         "cpu": str(cpu.get("brand") or ""),
         "cores": cpu.get("count"),
         "gpus": [{"model": model} for model in models],
         "versions": {"torch": str(torch["torch"])} if torch.get("torch") else {},
     }
-    return machine_of(facts, given)
 
 
 def _object(text: str | None, path: Path, at: str) -> Mapping[str, Any]:

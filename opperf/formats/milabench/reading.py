@@ -11,19 +11,16 @@ from typing import Any, NamedTuple
 from opperf.errors import RunFileError
 from opperf.formats.documents import MEMORY, Known
 from opperf.formats.figures import (
-    UNKNOWN_MACHINE,
     Benchmark,
+    ForeignFile,
     Given,
     Intake,
     Machine,
-    commit_of,
     figure,
     outcome,
     point_of_samples,
-    says_nothing,
-    submit,
 )
-from opperf.formats.milabench.database import SOURCE, machine_of_meta
+from opperf.formats.milabench.database import SOURCE, facts_of
 from opperf.formats.milabench.streams import (
     STREAM_MB,
     Observed,
@@ -297,35 +294,24 @@ def recognise_path(path: Path) -> bool:
 def read(path: Path, given: Given) -> Intake:
     """Returns the run of a folder, at the commit that the user states: the commit in its streams is
     milabench's own. Raises `RunFileError`."""
-    commit = commit_of(path, given)
-    folder = read_folder(path)
+    file = ForeignFile(SOURCE, path, given, [])
+    commit, folder = file.commit(), read_folder(path)
     seen = {name: observe(stream.events) for name, stream in folder.streams.items()}
-    faults = [fault for stream in folder.streams.values() for fault in stream.faults]
-    warnings = list(dict.fromkeys((*folder.warnings, *faults)))
-    machine = machine_of_meta(
-        next((found.meta for found in seen.values() if found.meta), {}), given
-    )
-    if says_nothing(machine):
-        warnings.append(UNKNOWN_MACHINE.format(path))
-    started = folder.run.header.started
-    submission = submit(
-        SOURCE,
-        [
-            commit.sha,
-            machine.key,
-            started,
-            sorted(bench.name for bench in folder.run.header.benches),
-        ],
-        path,
+    file.warnings.extend(folder.warnings)
+    for stream in folder.streams.values():
+        file.warnings.extend(stream.faults)
+    machine = file.machine(facts_of(next(filter(None, (one.meta for one in seen.values())), {})))
+    header = folder.run.header
+    names = sorted(bench.name for bench in header.benches)
+    submission = file.run(
+        [commit.sha, machine.key, header.started, names],
         commit,
-        given.branch,
-        datetime.fromisoformat(started).timestamp(),
+        datetime.fromisoformat(header.started).timestamp(),
         _entries(folder.run, seen, machine),
         [machine],
-        warnings,
-        command=str(folder.run.header.options.get("command", "")),
+        command=str(header.options.get("command", "")),
     )
-    return Intake((submission,), tuple(warnings))
+    return file.intake([submission])
 
 
 def _entries(run: Run, seen: Mapping[str, Observed], machine: Machine) -> Iterator[Entry]:
