@@ -68,7 +68,7 @@ class Export(NamedTuple):
                 f"{count} {status}" for status, count in sorted(said.items()) if count
             )
             excluded.append(
-                f"excluded: {pluralize(said.total(), 'case')} without figures ({by_status})"
+                f"excluded: {pluralize(said.total(), 'case')} without a figure ({by_status})"
             )
         if odd:
             excluded.append(f"excluded: {pluralize(odd, 'figure')} not finite")

@@ -31,7 +31,7 @@ def test_the_figures_of_what_was_measured(run: Run) -> None:
         ("relu", "forward"),
     ]
     (said,) = export.left_out_of_latest()
-    assert said.startswith("excluded: 3 cases without figures (")
+    assert said.startswith("excluded: 3 cases without a figure (")
 
 
 def test_nothing_is_said_where_nothing_is_left_out(run: Run, make_record: MakeRecord) -> None:
@@ -54,7 +54,7 @@ def test_a_case_without_a_usual_metric_is_said(run: Run, make_record: MakeRecord
     total = {"total": make_record().summaries["total"]}
     export = export_of(of(run, make_record(), make_record("abs", summaries=total)))
     (said,) = export.left_out_of_latest()
-    assert said == "excluded: 1 case without figures (1 without a usual metric)"
+    assert said == "excluded: 1 case without a figure (1 without a usual metric)"
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])

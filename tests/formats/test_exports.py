@@ -306,7 +306,7 @@ def test_excluded_figures_are_warned_of(
     write(msgspec.structs.replace(run, records=records), path, "jsonl")
     done = CliRunner().invoke(export, [str(path), "--to", "pytest-benchmark"])
     assert done.stderr.splitlines() == [
-        f"warning: {path}: excluded: 1 case without figures (1 crashed)",
+        f"warning: {path}: excluded: 1 case without a figure (1 crashed)",
         f"warning: {path}: excluded: 1 figure not finite",
         f"warning: {path}: excluded: 2 times without samples",
     ]

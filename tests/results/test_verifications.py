@@ -103,4 +103,4 @@ def test_of_several_rounds_a_wrong_one_counts():
 def test_no_tool_tracks_the_time_of_a_wrong_result():
     found, warnings = bencher.write_run(run(*ROWS))
     assert len(found) == 2 and not any(name.startswith("exp") for name in found)
-    assert warnings == ["excluded: 1 case without figures (1 wrong)"]
+    assert warnings == ["excluded: 1 case without a figure (1 wrong)"]
