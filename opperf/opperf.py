@@ -19,7 +19,7 @@ import click
 
 import opperf
 from opperf.commands import COMMANDS
-from opperf.commands.command import Context
+from opperf.commands.group import Context
 from opperf.declared import declared, load_declared
 from opperf.errors import (
     INTERRUPTED,

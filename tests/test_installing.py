@@ -5,8 +5,8 @@ from importlib import metadata
 
 import pytest
 
-from opperf import installing
-from opperf.installing import install_command
+from opperf import extras
+from opperf.extras import install_command
 
 REPOSITORY = "https://example.org/someone/opperf.git"
 
@@ -21,7 +21,7 @@ def recorded(monkeypatch):
                 assert name == "direct_url.json"
                 return None if content is None else json.dumps(content)
 
-        monkeypatch.setattr(installing.metadata, "distribution", lambda name: Distribution())
+        monkeypatch.setattr(extras.metadata, "distribution", lambda name: Distribution())
 
     return record
 
@@ -69,15 +69,15 @@ def test_a_checkout_that_is_not_installed(monkeypatch, tmp_path):
     def absent(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(installing.metadata, "distribution", absent)
-    monkeypatch.setattr(installing, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(extras.metadata, "distribution", absent)
+    monkeypatch.setattr(extras, "CHECKOUT", tmp_path)
     (tmp_path / "pyproject.toml").touch()
     assert install_command("opperf[mxnet]") == f"pip install '{tmp_path}[mxnet]'"
 
 
 def test_from_an_index(recorded, monkeypatch, tmp_path):
     recorded(None)
-    monkeypatch.setattr(installing, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(extras, "CHECKOUT", tmp_path)
     assert install_command("opperf[mxnet]") == "pip install 'opperf[mxnet]'"
 
 

@@ -20,7 +20,7 @@ from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.performance import Performance, Sample
 from opperf.suite_results.ratios import Pair, estimates, ratios_of, total_of
 from opperf.suite_results.scores import scores_of
-from opperf.suite_results.suite_run import load
+from opperf.suites.results.run import load
 
 BENCHES = 30
 

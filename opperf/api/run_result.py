@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import UsageError
-from opperf.installing import install_command
+from opperf.extras import install_command
 from opperf.model import DECLARED, DEFAULTS, Environment, Record, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.formats import RUN, format_named, format_of_extension, formats_of

@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.changed_operators.cpp import HEADERS, SUFFIXES, Definition, definitions
-from opperf.changed_operators.lines import ChangedFile, changed_files, root_of
-from opperf.changed_operators.python import SUFFIX, Function, PythonFiles
+from opperf.changed_operators.python import (
+    SUFFIX,
+    ChangedFile,
+    Function,
+    PythonFiles,
+    changed_files,
+    root_of,
+)
 from opperf.frameworks.kernel_sources import KernelSources, read_kernel_sources
 from opperf.plurals import pluralize
 from opperf.reading import read_text

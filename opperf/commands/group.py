@@ -1,14 +1,36 @@
-"""The class of groups of commands, which are imported when they are named."""
+"""The context of all commands, how their help is written, and the class of groups of commands,
+which are imported when they are named."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import click
 
-from opperf.commands.command import Context
+HYPHEN, UNBROKEN = "-", "\N{NON-BREAKING HYPHEN}"
+"""Click ends lines at the first and not at the second."""
+
+
+class Formatter(click.HelpFormatter):
+    """Writes help whose lines end between words, and not within `--max-configs`."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace(HYPHEN, UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **more: Any) -> None:
+        unbroken = [(first, second.replace(HYPHEN, UNBROKEN)) for first, second in rows]
+        super().write_dl(unbroken, *args, **more)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(UNBROKEN, HYPHEN)
+
+
+class Context(click.Context):
+    """A command's context, with the formatter of its help."""
+
+    formatter_class = Formatter
 
 
 class Group(click.Group):

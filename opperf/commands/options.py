@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from opperf.commands.command import Context
+from opperf.commands.group import Context
 from opperf.errors import UsageError
 from opperf.requests.declaring import OTHER, SECTIONS, Declared, Request, build, declared
 

@@ -34,7 +34,7 @@ from opperf.environments.specification import EnvironmentSpec, Installed, read_r
 from opperf.errors import InstallationError
 from opperf.folders import cache_folder
 from opperf.model import Interpreter
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.plurals import pluralize
 from opperf.processes.commands import find_program, run_command
 from opperf.reading import read_text

@@ -22,7 +22,7 @@ from opperf.execution.executor import ISOLATED, LOCAL
 from opperf.folders import FOLDER, cache_folder
 from opperf.frameworks import identity
 from opperf.model import Case, Listing, Record, Status
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 from opperf.results.output import replace
 
 Kept = TypeVar("Kept")

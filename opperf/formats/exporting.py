@@ -18,7 +18,7 @@ from opperf.formats.figures import no_figure
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.machine.environment import comparability
 from opperf.model import MetricKind, Record, Run, Status, identity_of
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.plurals import pluralize
 from opperf.repository import Commit
 from opperf.results.figures import CaseFigures, CaseName, Measurement, distinct_names

@@ -32,7 +32,7 @@ from opperf.formats.figures import (
 )
 from opperf.formats.model import OK, Entry, Point, Submission
 from opperf.model import Struct
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.repository import Commit
 
 IN_NAME = re.compile(r"[(_ ](\w+)\)?\Z")

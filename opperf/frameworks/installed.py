@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.errors import UnsupportedError
-from opperf.installing import install_command
+from opperf.extras import install_command
 
 UNKNOWN = "unknown"
 """Version of a package that is on the path but was not installed, such as one in a build folder."""

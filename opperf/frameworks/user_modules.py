@@ -9,8 +9,9 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,7 @@ from opperf.model import (
     Role,
     Target,
 )
-from opperf.model.base import ID_LENGTH
+from opperf.model.declaring import ID_LENGTH
 
 PREFIX = "opperf_user_"
 """Beginning of the name of the module that a user's file is loaded as."""
@@ -309,3 +310,46 @@ def _file_of(module: ModuleType) -> str:
 def _hash_of(file: str, changed_ns: int) -> str:
     """Returns the hash of a file's content, which is read again once it has changed."""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:ID_LENGTH]
+
+
+def after_import(name: str, then: Callable[[], None]) -> Callable[[], None]:
+    """Calls a function once the module of this name is imported, at once if it is. Returns what
+    ends waiting for that."""
+    if name in sys.modules:
+        then()
+        return lambda: None
+    finder = _Finder(name, then)
+    sys.meta_path.insert(0, finder)
+    return finder.remove
+
+
+class _Finder(MetaPathFinder):
+    """Finds one module as all others together do, and has it call a function when it is loaded."""
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name, self._then = name, then
+
+    def remove(self) -> None:
+        """Ends waiting."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        # The others are asked, and this one not again.
+        self.remove()
+        spec = importlib.util.find_spec(fullname)
+        loader = spec.loader if spec is not None else None
+        if loader is None or not hasattr(loader, "exec_module"):
+            return spec
+        load = loader.exec_module
+
+        def load_and_call(module: ModuleType) -> None:
+            load(module)
+            self._then()
+
+        loader.exec_module = load_and_call  # type: ignore[method-assign]
+        return spec

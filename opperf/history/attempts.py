@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from opperf.errors import UsageError
 from opperf.formats.model import Submission
 from opperf.history.model import StoredRun
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.repository import Commit
 
 T = TypeVar("T")

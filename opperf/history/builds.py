@@ -23,7 +23,7 @@ from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import OpperfError, UsageError, with_last_output
 from opperf.folders import cache_folder
 from opperf.model import Struct
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.processes.commands import run_command
 from opperf.repository import Commit, Repository
 from opperf.results.output import replace

@@ -24,7 +24,7 @@ from opperf.history.model import CommitsOf
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
 from opperf.model import DECLARED, Case, Environment, Run
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.repository import Commit
 from opperf.results.runfile import read_visits
 from opperf.sources.varying import with_settings

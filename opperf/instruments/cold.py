@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from opperf.frameworks.base import Gradient
-from opperf.instruments.guard import tensor_bytes
+from opperf.instruments.peaks import tensor_bytes
 from opperf.instruments.prepared import PreparedCase
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.topology import last_level_bytes

@@ -17,7 +17,7 @@ from opperf.frameworks.fill import USERS, seed_at, storage_spec
 from opperf.frameworks.models import RunnableModel
 from opperf.frameworks.user_inputs import FUNCTION, array_of, load_inputs
 from opperf.instruments.instrument import Conditions
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import (
     Argument,

@@ -23,8 +23,17 @@ from opperf.instruments.profilers.reference_work import (
     middle_mean,
     without_recording,
 )
-from opperf.instruments.profilers.sampling import Samples, Sampling, Steps, loops_for, run, warm_up
-from opperf.instruments.profilers.stopping import criteria, limit_s, most_loops
+from opperf.instruments.profilers.sampling import (
+    Samples,
+    Sampling,
+    Steps,
+    criteria,
+    limit_s,
+    loops_for,
+    most_loops,
+    run,
+    warm_up,
+)
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text

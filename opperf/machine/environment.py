@@ -26,7 +26,7 @@ from opperf.machine.kernel import (
 )
 from opperf.machine.topology import caches, cpu_model
 from opperf.model import Environment
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.plurals import pluralize
 
 ABSENT = "absent"

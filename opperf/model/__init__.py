@@ -5,7 +5,6 @@ All are frozen and serialise to JSON and back without loss. They import no frame
 can be read on a machine that has none.
 """
 
-from opperf.model.base import ID_VERSION, Struct
 from opperf.model.cases import (
     DECLARED,
     DEFAULTS,
@@ -19,7 +18,7 @@ from opperf.model.cases import (
     identity_of,
     split_positional,
 )
-from opperf.model.declaring import Setting
+from opperf.model.declaring import ID_VERSION, Setting, Struct
 from opperf.model.metrics import (
     NOISE,
     REMOVED,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from opperf.model import declaring
-from opperf.model.base import ID_LENGTH, ID_VERSION, Struct, digest
+from opperf.model.declaring import ID_LENGTH, ID_VERSION, Struct, digest
 from opperf.model.settings import Settings
 from opperf.model.targets import (
     CallableTarget,

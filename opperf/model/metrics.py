@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from typing import Literal
 
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 
 
 class MetricKind(str, enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 from opperf.model.targets import OperatorTarget
 from opperf.model.values import Argument
 

@@ -6,8 +6,8 @@ import enum
 import math
 from typing import Final, Literal
 
-from opperf.model.base import Struct
 from opperf.model.cases import Case
+from opperf.model.declaring import Struct
 from opperf.model.metrics import MetricKind, Note, NoteCode, Verification
 
 

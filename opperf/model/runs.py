@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from opperf.model.base import ID_LENGTH, Struct, digest
 from opperf.model.cases import Case
+from opperf.model.declaring import ID_LENGTH, Struct, digest
 from opperf.model.records import Check, Outcome, Place, Record, Summary
 
 SCHEMA_VERSION = 2

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from opperf import defaults
 from opperf.dtypes import canonical
 from opperf.model import declaring
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 
 
 class Settings(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any, NamedTuple, Union
 
-from opperf.model.base import Struct, canonical, digest
+from opperf.model.declaring import Struct, canonical, digest
 from opperf.model.values import Argument, display_argument
 
 

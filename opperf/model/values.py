@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, Union
 
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 
 Drawn = Literal["normal", "uniform", "integers", "zipf", "constant", "boolean", "signs", "odds"]
 Arranged = Literal["spread", "sequence", "permutation", "simplex", "padded"]

@@ -1,4 +1,5 @@
-"""Suites whose models are in other packages, or in a folder."""
+"""Suites whose models are in other packages, or in a folder; and which of their models are
+meant, by patterns of names or tiers, as PyTorch/XLA's benchmarks have them."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Protocol
 
 from opperf.errors import UsageError, one_line, suggest, unknown
 from opperf.frameworks.installed import is_installed, package_version
 from opperf.frameworks.models import Model
+from opperf.matching import BoundedPattern
 from opperf.models.base import Options, SuiteModel
 
 
@@ -133,6 +135,73 @@ TIERS[2] += tuple(
 def tier_of(name: str) -> int | None:
     """Returns the tier of a model of TorchBench; None of one without a rank."""
     return next((tier for tier, names in TIERS.items() if name in names), None)
+
+
+NOTHING = r"(?!)"
+"""A pattern that no name matches."""
+
+
+def patterns_of(tiers: Iterable[int]) -> list[str]:
+    """Returns a pattern for each tier, which matches its models' whole names, and no name for a
+    number that is no tier."""
+    return [
+        f"^({'|'.join(map(re.escape, TIERS[tier]))})$" if tier in TIERS else NOTHING
+        for tier in tiers
+    ]
+
+
+def joined(patterns: Iterable[str], option: str) -> BoundedPattern | None:
+    """Returns the pattern that finds any of these, whatever the case; None without any. Raises
+    `UsageError` for one that is no regular expression."""
+    listed = list(patterns)
+    for pattern in listed:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise UsageError(
+                f"{option} {pattern!r} is no regular expression: {error}; put a \\ before signs "
+                "that are meant as they are"
+            ) from error
+    return BoundedPattern(re.compile("|".join(listed), re.IGNORECASE)) if listed else None
+
+
+class Filtering(Protocol):
+    """Patterns of names, and tiers, by which models are meant."""
+
+    @property
+    def filter(self) -> tuple[str, ...]: ...
+
+    @property
+    def exclude(self) -> tuple[str, ...]: ...
+
+    @property
+    def filter_by_tier(self) -> tuple[int, ...]: ...
+
+    @property
+    def exclude_by_tier(self) -> tuple[int, ...]: ...
+
+
+class Filter:
+    """Selects models by name and tier. Raises `UsageError` for a malformed pattern."""
+
+    def __init__(self, asked: Filtering) -> None:
+        self._tiers, self._without = asked.filter_by_tier, asked.exclude_by_tier
+        self._wanted = joined((*asked.filter, *patterns_of(self._tiers)), "--filter")
+        self._unwanted = joined((*asked.exclude, *patterns_of(self._without)), "--exclude")
+
+    def selects(self, model: SuiteModel) -> bool:
+        """Whether a model is wanted: of a name or tier to measure, and of none to exclude."""
+        return self.selects_name(model.name, model.tier)
+
+    def selects_name(self, name: str, tier: int | None = None) -> bool:
+        """Whether a name is wanted. `tier` is that of a suite that ranks its models itself."""
+        by_tier, excluded = (tier is not None and tier in of for of in (self._tiers, self._without))
+        wanted = self._wanted is None or by_tier or _finds(self._wanted, name)
+        return wanted and not (excluded or _finds(self._unwanted, name))
+
+
+def _finds(pattern: BoundedPattern | None, name: str) -> bool:
+    return pattern is not None and pattern.search(name) is not None
 
 
 DUMMY_MODEL = "dummy"

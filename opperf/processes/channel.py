@@ -14,7 +14,7 @@ from typing import IO, Any, Generic, TypeVar, get_args
 import msgspec
 
 from opperf import errors
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)

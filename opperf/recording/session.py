@@ -15,7 +15,7 @@ from pathlib import Path
 from opperf.errors import FrameworkError, OutputError, UnsupportedError, UsageError
 from opperf.frameworks import available, load, package_of
 from opperf.frameworks.calls import Calls, Recorder
-from opperf.frameworks.importing import after_import
+from opperf.frameworks.user_modules import after_import
 from opperf.model import CompiledProgram, Program
 from opperf.plurals import pluralize
 from opperf.recording.steps import MARKED, StepRange, Steps

@@ -10,12 +10,10 @@ import msgspec
 
 from opperf.declared import PackageOptions
 from opperf.errors import UsageError
-from opperf.experiments.selection import Matrix
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
 from opperf.models.base import SIZES, find_suite
 from opperf.reports.formats import RUN
-from opperf.requests.axes_file import read_axes
 from opperf.requests.declaring import (
     AXES,
     CASES,
@@ -28,15 +26,15 @@ from opperf.requests.declaring import (
 from opperf.requests.dumps import Dumps
 from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.measuring import MeasuringRequest
-from opperf.requests.outputs import file_option, format_option
+from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.parsers import Words, split_commas, words_among
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.resuming import named_output
 from opperf.requests.selecting import split_sources
-from opperf.requests.settings import SettingFields
+from opperf.requests.settings import SettingFields, read_axes
 from opperf.requests.xla_runner import RunnerOptions
 from opperf.results.settings import PROFILER
 from opperf.sources.base import check_own_settings, open_files
+from opperf.sources.model_matrix import Matrix
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.selecting import Selection
 
@@ -370,7 +368,7 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             settings=request.settings,
         )
         # Help and completion do without the import.
-        from opperf.experiments.planning import Models
+        from opperf.execution.experiments import Models
 
         resolved = request.resolved(Models(matrix), choice, selection, output, say)
         for path, source in files:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from opperf.errors import OutputError, RunFileError
+from opperf.execution.benches import Benches
+from opperf.execution.experiments import MATRIX, Models
 from opperf.execution.planning import framework_axes, process_of
 from opperf.execution.run_header import cached_path, read_selection, run_file_path
 from opperf.execution.workers import Workers
-from opperf.experiments.benches import Benches
-from opperf.experiments.planning import MATRIX, Models
 from opperf.folders import DATA, unfinished_folder
 from opperf.machine.pinning import cpus_arguments
 from opperf.model import DECLARED, Run, Wrapping

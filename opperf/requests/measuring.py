@@ -27,10 +27,9 @@ from opperf.requests.declaring import (
 )
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
-from opperf.requests.outputs import Overwrite
+from opperf.requests.outputs import Labels, NamedOutput, Overwrite, Resumption
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.resuming import Labels, NamedOutput, Resumption
 from opperf.requests.settings import Cpus, Interpreters
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import check_combinations

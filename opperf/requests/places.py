@@ -1,11 +1,13 @@
 """The fields of requests that say where and by what cases are measured: executors, nodes of a
-cluster, environments that are installed first."""
+cluster, environments that are installed first; and their installation, as locked where there is
+a lock file."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -21,6 +23,53 @@ from opperf.requests.parsers import (
     parse_labels,
     parse_requirements,
 )
+
+if TYPE_CHECKING:
+    from opperf.comparison.ab.arms import ArmSpec
+    from opperf.environments.specification import EnvironmentSpec, Installed, Locked
+
+
+# Help and completion do without the imports of what installs.
+
+
+def read_locked(path: Path | None) -> Locked | None:
+    """Returns the lock file of `--locked`. Raises `UsageError` for another file."""
+    from opperf.environments.specification import Locked, read_lock
+
+    return None if path is None else Locked(path, read_lock(path))
+
+
+def install(spec: EnvironmentSpec, locked: Locked | None, say: Say) -> Installed:
+    """Returns the environment, which is installed unless it is there. Raises `InstallationError`,
+    and `UsageError` if the lock file has none of its requirements."""
+    from opperf.environments.building import build_environment
+
+    return build_environment(spec, say, () if locked is None else locked.packages(spec))
+
+
+def install_arm(arm: ArmSpec, locked: Locked | None, say: Say) -> ArmSpec:
+    """Returns an arm of `ab` with its environment, if it has one of its own, installed. Raises as
+    `install` does."""
+    if not arm.requirements:
+        return arm
+    from opperf.environments.specification import read_requirements
+
+    built = install(read_requirements(",".join(arm.requirements)), locked, say)
+    return msgspec.structs.replace(arm, python=str(built.python), packages=built.packages)
+
+
+def write_lock(results: Path, interpreters: Iterable[Interpreter]) -> Path | None:
+    """Writes the lock file beside results, and returns its path; None where opperf installed no
+    environment, or the results are printed. Raises `OutputError`."""
+    from opperf.environments.specification import lock_path, lock_text
+    from opperf.results.output import STDOUT, replace
+
+    text = lock_text(interpreters)
+    if not text or results == STDOUT:
+        return None
+    path = lock_path(results)
+    replace(path, text)
+    return path
 
 
 class ClusterNodes(Group, frozen=True, kw_only=True):
@@ -107,7 +156,7 @@ class Cluster(ClusterNodes, frozen=True, kw_only=True):
         )
 
 
-Locked = Annotated[
+LockFile = Annotated[
     Path | None,
     Option(
         "--locked",
@@ -138,13 +187,12 @@ class Environments(Group, frozen=True, kw_only=True):
             may_differ=True,
         ),
     ] = ()
-    locked: Locked = None
+    locked: LockFile = None
 
     def installed(self, named: tuple[Interpreter, ...], say: Say) -> tuple[Interpreter, ...]:
         """Returns the interpreters of the environments, which are installed unless they are there,
         behind those that are named. Raises `InstallationError`, and `UsageError` for a lock file
         that has none of the requirements."""
-        from opperf.requests.installing import install, read_locked
 
         if not self.requirements:
             if self.locked is not None:

@@ -29,8 +29,7 @@ from opperf.requests.parsers import CALLABLE
 from opperf.requests.settings import SettingFields
 
 if TYPE_CHECKING:
-    from opperf.recording.models import Inputs
-    from opperf.recording.programs import Outcome, Script
+    from opperf.recording.programs import Inputs, Outcome, Script
     from opperf.recording.session import Session
 
 # Help and completion do without the imports of what records.
@@ -99,7 +98,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         """Runs the program, writes the recording and says what is in it; the program's exit code.
         Raises `OpperfError` before it begins, if it cannot be recorded or the recording not be
         written, and after it, if there was nothing to record."""
-        from opperf.recording.models import Inputs
+        from opperf.recording.programs import Inputs
 
         program = self._program()
         if isinstance(program, Inputs):
@@ -161,7 +160,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         return self._inputs(word)
 
     def _inputs(self, word: str) -> Inputs:
-        from opperf.recording.models import Inputs
+        from opperf.recording.programs import Inputs
         from opperf.requests.selecting import split_shapes
         from opperf.sources.resolving import OWN_DEFAULT
         from opperf.sources.selecting import Selection
@@ -243,8 +242,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
 
 def _call(inputs: Inputs, session: Session) -> Outcome:
     """Calls a function or model, and returns how that ended."""
-    from opperf.recording.models import call, cases_of
-    from opperf.recording.programs import FAILED, Outcome
+    from opperf.recording.programs import FAILED, Outcome, call, cases_of
 
     framework, cases = cases_of(inputs)
     session.start([inputs.framework])

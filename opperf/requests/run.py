@@ -31,11 +31,10 @@ from opperf.requests.operators import (
     NoBackward,
     Operators,
 )
-from opperf.requests.outputs import file_option, format_option, output_of
+from opperf.requests.outputs import file_option, format_option, named_output, output_of
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
 from opperf.requests.resolved_run import ResolvedRun, quick_values
-from opperf.requests.resuming import named_output
 from opperf.requests.selecting import (
     check_rule_options,
     check_shape_options,

@@ -37,7 +37,6 @@ from opperf.model.runs import REQUEST
 from opperf.reports import writing
 from opperf.reports.run_plans import announcement, profiled_text
 from opperf.requests.declaring import Say, fixed_values
-from opperf.requests.installing import write_lock
 from opperf.requests.keeping import (
     check_output,
     check_resumed,
@@ -48,6 +47,7 @@ from opperf.requests.keeping import (
     read_unfinished,
     resume_advice,
 )
+from opperf.requests.places import write_lock
 from opperf.requests.replays import WrittenTraces
 from opperf.requests.resolved_run import ResolvedRun, quick_settings
 from opperf.results import output

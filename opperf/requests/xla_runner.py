@@ -11,7 +11,6 @@ import msgspec
 
 from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line, suggest
-from opperf.experiments.selection import CHOICES, NONE, read_values
 from opperf.model.declaring import number_between
 from opperf.reading import read_text
 from opperf.requests.declaring import (
@@ -27,6 +26,7 @@ from opperf.requests.declaring import (
 )
 from opperf.requests.fields import count_option
 from opperf.requests.parsers import Words, split_commas
+from opperf.sources.model_matrix import CHOICES, NONE, read_values
 
 RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2")
 

@@ -11,7 +11,7 @@ import msgspec
 
 from opperf.decoding import decode, decode_as
 from opperf.model import Case, CaseLine, Header, Struct
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.model.runs import EnvironmentLine, ProcessLine, RecordLine
 from opperf.reading import first_line, lines_of, open_file
 

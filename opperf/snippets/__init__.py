@@ -16,8 +16,16 @@ from opperf.snippets.definitions import (
     GroupedStmts,
     TimerArgs,
 )
-from opperf.snippets.expanding import Benchmarks, Labels, Snippet, expand, flatten
-from opperf.snippets.variants import GroupedVariants, iter_parsed_lines, parse_stmts
+from opperf.snippets.expanding import (
+    Benchmarks,
+    GroupedVariants,
+    Labels,
+    Snippet,
+    expand,
+    flatten,
+    iter_parsed_lines,
+    parse_stmts,
+)
 
 __all__ = [
     "Benchmarks",

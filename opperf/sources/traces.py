@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import CallSite, Case, OperatorTarget, Program, Settings
 from opperf.plurals import pluralize
 from opperf.rules.shapes import Shape

@@ -43,7 +43,7 @@ from opperf.suite_results.ratios import (
     total_of,
 )
 from opperf.suite_results.score_report import machine_of
-from opperf.suite_results.suite_run import BenchResults, SuiteRun
+from opperf.suites.results.run import BenchResults, SuiteRun
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 """Verdicts on a ratio that may be findings to fail on."""

@@ -22,7 +22,7 @@ from opperf.reports.markdown import code
 from opperf.reports.model import Report, Section
 from opperf.results.units import NOT_APPLICABLE
 from opperf.suite_results.score_report import COMMAND
-from opperf.suite_results.suite_run import BenchResults, SuiteRun
+from opperf.suites.results.run import BenchResults, SuiteRun
 
 LEAST_TRIMMED = 5
 """Fewest values of which the extremes are dropped."""

@@ -13,8 +13,8 @@ from opperf.model import BenchFacts
 from opperf.plurals import pluralize
 from opperf.results.output import check_output, replace
 from opperf.suite_results.scores import Row, scores_of
-from opperf.suite_results.suite_run import BenchResults, SuiteRun
 from opperf.suites.reading import import_yaml, parse, read_text
+from opperf.suites.results.run import BenchResults, SuiteRun
 from opperf.suites.sizing import VERSION, read_table
 
 LISTED = 2

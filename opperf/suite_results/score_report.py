@@ -31,7 +31,7 @@ from opperf.suite_results.performance import Performance
 from opperf.suite_results.ratios import Ratio
 from opperf.suite_results.saving_sizes import batch_size_of
 from opperf.suite_results.scores import Group, Row, Scores, scores_of
-from opperf.suite_results.suite_run import SuiteRun
+from opperf.suites.results.run import SuiteRun
 
 COMMAND = "suite report"
 

@@ -25,7 +25,7 @@ from opperf.suite_results.ratios import (
     rows_by,
     total_of,
 )
-from opperf.suite_results.suite_run import Attempt, BenchResults, SuiteRun
+from opperf.suites.results.run import Attempt, BenchResults, SuiteRun
 
 
 class Row(NamedTuple):

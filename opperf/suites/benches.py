@@ -45,8 +45,8 @@ from opperf.suites.fields import (
 )
 from opperf.suites.inheriting import tags_of
 from opperf.suites.matrices import Point
-from opperf.suites.nodes import Node, kind_of, locations
 from opperf.suites.placeholders import FOLDERS, Placeholders, bench_values, machine_values
+from opperf.suites.reading import Node, kind_of, locations
 from opperf.suites.sizing import Sizer
 
 DEFINITION = "definition"

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.environments.building import build_environment
-from opperf.environments.locks import Locked
-from opperf.environments.specification import EnvironmentSpec, Installed
+from opperf.environments.specification import EnvironmentSpec, Installed, Locked
 from opperf.errors import InstallationError, UsageError, one_line
 from opperf.suites.bench import Bench, folder_of_script
 from opperf.suites.placeholders import FOLDERS, bench_values

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location, Server
-from opperf.suites.nodes import Node, kind_of
+from opperf.suites.reading import Node, kind_of
 
 T = TypeVar("T")
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
-from opperf.suites.nodes import DELETED, Node, kind_of, merge, placed, settle
 from opperf.suites.placeholders import PLACEHOLDER
-from opperf.suites.reading import parse
+from opperf.suites.reading import DELETED, Node, kind_of, merge, parse, placed, settle
 from opperf.suites.system import PREFIX, SPELLINGS, SYSTEM
 
 INHERITS, TAGS, EVERY = "inherits", "tags", "*"

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from opperf.errors import UsageError, one_line, suggest
 from opperf.suites.bench import Location
 from opperf.suites.fields import check_keys, mapping
-from opperf.suites.nodes import Node, is_file_name, kind_of, merge, placed
-from opperf.suites.reading import parse, read_text
+from opperf.suites.reading import Node, is_file_name, kind_of, merge, parse, placed, read_text
 from opperf.suites.system import SYSTEM, option_named, typed
 
 MATRIX, JOB, EXCLUDE, ZIP, NAME = "matrix", "job", "exclude", "zip", "name"

@@ -9,7 +9,7 @@ from typing import Any
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
-from opperf.suites.nodes import Node, kind_of
+from opperf.suites.reading import Node, kind_of
 
 REFERENCE = re.compile(r"(\\)?\$\{([^${}]*)\}")
 """A reference; after a backslash it is text."""

@@ -23,8 +23,16 @@ from opperf.suites.inheriting import (
     read_overrides,
 )
 from opperf.suites.matrices import JOB, Expanded, Point, expand
-from opperf.suites.nodes import Node, is_file_name, kind_of, settle
-from opperf.suites.reading import INCLUDE, Files, parse, read_text
+from opperf.suites.reading import (
+    INCLUDE,
+    Files,
+    Node,
+    is_file_name,
+    kind_of,
+    parse,
+    read_text,
+    settle,
+)
 from opperf.suites.references import References
 from opperf.suites.sizing import Sizer
 from opperf.suites.system import (

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import UsageError
 from opperf.suites.fields import count, inner, mapping, number, read, text
-from opperf.suites.nodes import Node
-from opperf.suites.reading import parse, read_text
+from opperf.suites.reading import Node, parse, read_text
 from opperf.suites.system import System
 
 VERSION = "version"

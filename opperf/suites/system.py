@@ -16,8 +16,7 @@ from opperf.folders import cache_folder
 from opperf.model import Struct
 from opperf.suites.bench import Bench
 from opperf.suites.expressions import FUNCTIONS, check, evaluate
-from opperf.suites.nodes import Node, kind_of
-from opperf.suites.reading import parse, read_text
+from opperf.suites.reading import Node, kind_of, parse, read_text
 from opperf.suites.references import References
 
 SYSTEM = "system"

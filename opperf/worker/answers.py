@@ -16,8 +16,8 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, package_of
 from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
-from opperf.instruments.guard import guard, tensor_bytes
 from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.peaks import guard, tensor_bytes
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD
 from opperf.machine.kernel import named_cpus
@@ -33,7 +33,7 @@ from opperf.model import (
     Target,
     TraceTarget,
 )
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import Phase
 from opperf.rules.engine import SEARCH

@@ -25,8 +25,8 @@ from opperf.instruments.call_results import (
     seed_all,
     step_of,
 )
-from opperf.instruments.guard import guard
 from opperf.instruments.instrument import KeptResults
+from opperf.instruments.peaks import guard
 from opperf.instruments.prepared import PreparedCase, Visit
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD

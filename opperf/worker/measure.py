@@ -14,9 +14,8 @@ import msgspec
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.instruments.compilation import note_removed_work
-from opperf.instruments.guard import guard
 from opperf.instruments.instrument import Conditions, Instrument
-from opperf.instruments.peaks import LOCAL_METER
+from opperf.instruments.peaks import LOCAL_METER, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
 from opperf.instruments.times import BACKWARD, FORWARD, TIMES, TOTAL
 from opperf.machine.gpus import (

@@ -19,7 +19,7 @@ from opperf.frameworks import Framework, load
 from opperf.frameworks.base import ReadableGradient
 from opperf.frameworks.numpy_arrays import array_contents
 from opperf.instruments.call_results import OUTPUT, leaves
-from opperf.instruments.guard import guard
+from opperf.instruments.peaks import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.restoring import FreshInputs

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from opperf.environments.locks import (
+from opperf.environments.specification import (
+    EnvironmentSpec,
     Lock,
     Locked,
     LockedEnvironment,
     lock_path,
     lock_text,
     read_lock,
+    read_requirements,
 )
-from opperf.environments.specification import EnvironmentSpec, read_requirements
 from opperf.errors import UsageError
 from opperf.model import Interpreter
 

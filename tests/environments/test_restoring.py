@@ -8,7 +8,7 @@ from opperf.comparison.ab.grouping import new_session
 from opperf.environments.building import restore
 from opperf.errors import InstallationError
 from opperf.model import Case, Interpreter, OperatorTarget, TensorSpec
-from opperf.requests.ab.resuming import restore_environments
+from opperf.requests.ab.sessions import restore_environments
 from opperf.sources.selecting import Selection
 from tests.environments import make_environment
 

@@ -13,7 +13,7 @@ from opperf.frameworks.calls import (
     Site,
     site_at,
 )
-from opperf.frameworks.importing import after_import
+from opperf.frameworks.user_modules import after_import
 from opperf.model import Case, OperatorTarget
 
 CASE = Case(OperatorTarget("toy", "double"), {})

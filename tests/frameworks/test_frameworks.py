@@ -8,9 +8,9 @@ import pytest
 
 from opperf import frameworks
 from opperf.errors import FrameworkError, UsageError
+from opperf.extras import install_command
 from opperf.frameworks import BUILT_IN, installed
 from opperf.frameworks.installed import Package
-from opperf.installing import install_command
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from opperf.errors import NoGradientError, UnsupportedError, UsageError  # noqa: E402
 from opperf.frameworks.torch import snippets  # noqa: E402
 from opperf.frameworks.torch.snippets import PythonGradient, building, leaves  # noqa: E402
-from opperf.frameworks.torch.snippets.building import CompileError  # noqa: E402
-from opperf.frameworks.torch.snippets.units import (  # noqa: E402
+from opperf.frameworks.torch.snippets.building import (  # noqa: E402
+    CompileError,  # noqa: E402
     key_of,
     read_faults,
     unit_name,

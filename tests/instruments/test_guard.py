@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.errors import UnsupportedError
-from opperf.instruments.guard import estimated_bytes, guard, tensor_bytes
+from opperf.instruments.peaks import estimated_bytes, guard, tensor_bytes
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 
 DTYPES = ("int8", "uint8", "bool", "float16", "float32", "int32", "float64", "int64", "complex64")

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from opperf.instruments.guard import tensor_bytes
+from opperf.instruments.peaks import tensor_bytes
 from opperf.model import Fill, Settings, TensorSpec
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from fake_nvml import UUID, fake_nvml, refuse
 
-from opperf.installing import install_command
+from opperf.extras import install_command
 from opperf.machine import gpus as module
 from opperf.machine.gpus import (
     DRIVER,

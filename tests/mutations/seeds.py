@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.comparison.statistics.data import Verdict
-from opperf.environments.locks import Lock, LockedEnvironment
+from opperf.environments.specification import Lock, LockedEnvironment
 from opperf.history.bisection.results import VERSION, State, write_state
 from opperf.history.builds import Recipe
 from opperf.history.events import Event, Kind, Update
@@ -22,7 +22,7 @@ from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     Case,

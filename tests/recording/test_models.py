@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opperf.model import Case, ObjectTarget, Settings, TensorSpec
-from opperf.recording.models import call
+from opperf.recording.programs import call
 from opperf.worker.measure import measure
 
 FILE = str(Path(__file__).parents[1] / "models" / "torch_states.py")

@@ -69,8 +69,8 @@ from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.milabench_figures import milabench_report as of_milabench
 from opperf.suite_results.score_report import report_of as of_scores
 from opperf.suite_results.scores import scores_of
-from opperf.suite_results.validation.layers import OWN, validate
 from opperf.suite_results.validation.report import report_of as of_validation
+from opperf.suites.results.layers import OWN, validate
 from tests.commands.bisect.test_confirming import FOUND as BISECTED
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     BenchFacts,
@@ -19,7 +19,7 @@ from opperf.model import (
     Status,
 )
 from opperf.results.runfile import encode_line, lines_of
-from opperf.suite_results.suite_run import load
+from opperf.suites.results.run import load
 from tests.environments import make_environment
 
 DATA = Path(__file__).parents[1] / "data/milabench"

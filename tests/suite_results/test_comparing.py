@@ -10,7 +10,7 @@ from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.reports.writing import write
 from opperf.suite_results.comparing import compare, outcome, telling_of
-from opperf.suite_results.suite_run import in_environment, load
+from opperf.suites.results.run import in_environment, load
 from tests.environments import make_environment
 from tests.suite_results.making import (
     facts_of,

@@ -13,7 +13,7 @@ from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 from opperf.results.kept import streams_of
 from opperf.suite_results.milabench_figures import figures_of, milabench_report
-from opperf.suite_results.suite_run import load
+from opperf.suites.results.run import load
 from tests.suite_results.making import (
     RUNS,
     event,

@@ -6,10 +6,10 @@ import pytest
 
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.milabench.streams import observe, read_stream, warmup_of
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import ProcessResult, Status
 from opperf.results.kept import streams_of
-from opperf.suite_results.suite_run import load
+from opperf.suites.results.run import load
 from tests.environments import make_environment
 from tests.suite_results.making import (
     RUNS,

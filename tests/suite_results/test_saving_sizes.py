@@ -5,7 +5,7 @@ import pytest
 from opperf.errors import OpperfError
 from opperf.model import Status
 from opperf.suite_results.saving_sizes import check_table, save_sizes
-from opperf.suite_results.suite_run import load
+from opperf.suites.results.run import load
 from opperf.suites.sizing import Observation, read_table
 from tests.suite_results.making import (
     facts_of,

@@ -6,15 +6,15 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Record, Settings, Status
 from opperf.reports.data import write_json
 from opperf.reports.text import write_text
 from opperf.results.runfile import merge
 from opperf.suite_results.score_report import report_of
 from opperf.suite_results.scores import scores_of
-from opperf.suite_results.suite_run import load
-from opperf.suite_results.validation.layers import choose_layers, validate
+from opperf.suites.results.layers import choose_layers, validate
+from opperf.suites.results.run import load
 from tests.suite_results.making import (
     RUNS,
     facts_of,

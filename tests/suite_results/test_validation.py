@@ -6,11 +6,11 @@ import re
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.summary import summarise
+from opperf.instruments.profilers.noise import summarise
 from opperf.model import GpuState, Note, NoteCode, ProcessResult, Status
-from opperf.suite_results.suite_run import load
-from opperf.suite_results.validation.layers import MILABENCH, OWN, choose_layers, validate
 from opperf.suite_results.validation.report import report_of
+from opperf.suites.results.layers import MILABENCH, OWN, choose_layers, validate
+from opperf.suites.results.run import load
 from tests.environments import make_environment
 from tests.suite_results.making import (
     REPLAYS,

@@ -6,7 +6,7 @@ import pytest
 
 from opperf.environments.specification import EnvironmentSpec
 from opperf.suites.bench import Plan, Server, Usage, Voir
-from opperf.suites.pasting import words_of
+from opperf.suites.job_script import words_of
 
 FULL = """
 b:

@@ -11,9 +11,8 @@ from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
 from opperf.instruments import prepared as prepared_module
 from opperf.instruments import sampled_passes
-from opperf.instruments.guard import estimated_bytes, guard
 from opperf.instruments.instrument import Conditions, FewCalls
-from opperf.instruments.peaks import LOCAL_METER, Peaks
+from opperf.instruments.peaks import LOCAL_METER, Peaks, estimated_bytes, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
 from opperf.model import (

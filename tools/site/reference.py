@@ -15,7 +15,7 @@ import opperf
 from opperf import errors, jax_operations, snippets, torch_operations
 from opperf.commands import COMMANDS
 from opperf.commands.ab import ab
-from opperf.commands.command import Context
+from opperf.commands.group import Context
 from opperf.commands.options import DeclaredOption, RequestCommand, continued
 from opperf.commands.run import run
 from opperf.frameworks.numpy import registry as numpy_registry

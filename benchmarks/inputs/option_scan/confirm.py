@@ -24,7 +24,7 @@ from opperf.comparison.statistics.verdicts import analyse
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 from opperf.programs.launching import program_environment
 from opperf.sources.selecting import Selection
 

@@ -14,7 +14,7 @@ from benchmarks.inputs.option_scan.screen import Screened
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import OpperfError
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
 

@@ -12,7 +12,7 @@ import msgspec
 from benchmarks.inputs.option_scan.variants import Variant, attempts, left_to_inference
 from opperf.errors import one_line
 from opperf.model import Case, Operator, Pass, Record, Status
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 from opperf.worker.protocol import Trial
 
 CHANGE = 0.2

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import UNKNOWN, Argument, Case, Fill, Kind, Operator, Parameter, TensorSpec
-from opperf.model.base import Struct
+from opperf.model.declaring import Struct
 
 EXCLUDED = {
     "dtype": "the dtype is an axis of every case (--dtype)",

@@ -17,10 +17,12 @@ from opperf.requests.suites.environments import (
     PREPARE,
     BenchShell,
     BenchShellRequest,
+    CheckSuiteRequest,
     InstallSuiteRequest,
+    ListSuiteRequest,
     PrepareSuiteRequest,
+    ShowBenchRequest,
 )
-from opperf.requests.suites.files import CheckSuiteRequest, ListSuiteRequest, ShowBenchRequest
 from opperf.requests.suites.jobs import ClusterRequest, SlurmRequest
 from opperf.results.messages import tell
 

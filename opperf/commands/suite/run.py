@@ -51,7 +51,7 @@ def multirun(request: MultirunRequest) -> int:
     130 interrupted."""
     from opperf.reports.writing import write_reports
     from opperf.suite_results.score_report import runs_report_of
-    from opperf.suite_results.suite_run import load
+    from opperf.suites.results.run import load
 
     quiet, runs, codes = request.resumption.quiet, request.runs(), [0]
     for number, (name, each) in enumerate(runs.items(), start=1):
@@ -76,7 +76,7 @@ def run_suite(request: SuiteRunRequest) -> int:
     from opperf.suite_results import score_report
     from opperf.suite_results.scores import scores_of
     from opperf.suite_results.validation import report as validation_report
-    from opperf.suite_results.validation.layers import choose_layers, validate
+    from opperf.suites.results.layers import choose_layers, validate
 
     say = nothing if request.resumption.quiet else tell
     resolved = request.resolve(say, shlex.join(["opperf", *sys.argv[1:]]))

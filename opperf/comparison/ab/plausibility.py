@@ -14,7 +14,7 @@ from opperf.comparison.statistics.data import Analysis, Verdict
 from opperf.comparison.statistics.weights import mean_of_logs
 from opperf.frameworks.base import CPU
 from opperf.instruments.times import BACKWARD, FORWARD
-from opperf.machine.bandwidth import copy_ns
+from opperf.machine.topology import copy_ns
 from opperf.model import REMOVED
 from opperf.results.units import time_text
 

@@ -14,7 +14,7 @@ from opperf.comparison.ab.process import Process, key, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.statistics.design import LEAST_SHARE, best_seconds
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
-from opperf.instruments.profilers.summary import CONFIDENCE
+from opperf.instruments.profilers.noise import CONFIDENCE
 
 HALF_WIDTH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Half-width of a median's interval, in standard errors."""

@@ -19,7 +19,7 @@ from opperf.frameworks.base import CPU
 from opperf.machine.pinning import thread_count
 from opperf.metrics import process_settings
 from opperf.model import Case, DType, Record, ScriptTarget, Status, display_argument
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.programs.group import SILENT_S, Progress
 from opperf.programs.joining import has_failed
 from opperf.programs.launching import Place

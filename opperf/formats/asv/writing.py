@@ -13,7 +13,7 @@ from opperf.formats.asv.reading import BENCHMARKS, COLUMNS, MACHINE, MS, NARROWE
 from opperf.formats.documents import MEMORY, TIME, known_unit
 from opperf.formats.exporting import Export, Written
 from opperf.formats.model import Point, Submission
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.plurals import pluralize
 
 VERSION = 2

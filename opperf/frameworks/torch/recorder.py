@@ -21,10 +21,10 @@ from torch.optim import optimizer as optimizers
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.calls import BACKWARD, FORWARD, Calls, EndStep, Recorder, Site, Sites, caller
-from opperf.frameworks.importing import after_import
 from opperf.frameworks.timing import program_name
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of
+from opperf.frameworks.user_modules import after_import
 
 MOST_NODES = 2**18
 """Nodes of autograd whose sites are kept: more than one step has, and some 50 MB."""

@@ -53,7 +53,7 @@ from opperf.requests.ab.planning import (
 )
 from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Work
 from opperf.requests.declaring import value_of
-from opperf.requests.installing import write_lock
+from opperf.requests.places import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
 from opperf.shares import share_text

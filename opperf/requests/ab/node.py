@@ -34,9 +34,8 @@ from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import Watch, resolve
 from opperf.requests.ab.sessions import Ended, measured, resume_advice, unsaid
 from opperf.requests.declaring import Say
-from opperf.requests.installing import write_lock
 from opperf.requests.judging import Judged, judge_session
-from opperf.requests.places import ClusterNodes
+from opperf.requests.places import ClusterNodes, write_lock
 from opperf.results.lines import LineFile
 from opperf.results.output import STDOUT, check_output
 from opperf.results.runfile import kept_size

@@ -29,7 +29,7 @@ from opperf.requests.declaring import (
 from opperf.requests.fields import Framework, number_option
 from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
-from opperf.requests.places import ClusterNodes, Locked
+from opperf.requests.places import ClusterNodes, LockFile
 from opperf.requests.settings import Cpus, SettingFields
 from opperf.shares import read_share, share_text
 
@@ -200,7 +200,7 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             section=PRECISION,
         ),
     ] = None
-    locked: Locked = None
+    locked: LockFile = None
     threads: Annotated[
         str,
         threads_option(

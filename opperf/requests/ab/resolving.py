@@ -36,8 +36,8 @@ from opperf.requests.ab.keeping import can_make_room, locate_report
 from opperf.requests.ab.request import SINGLE, AbRequest, SessionRequest
 from opperf.requests.changed import add_changed
 from opperf.requests.declaring import Say, declared
-from opperf.requests.installing import install_arm, read_locked
 from opperf.requests.operators import Operators
+from opperf.requests.places import install_arm, read_locked
 from opperf.requests.selecting import (
     check_rule_options,
     check_shape_options,

@@ -28,7 +28,7 @@ from opperf.history.builds import COMPILING, Builder, Recipe
 from opperf.history.store.opening import display
 from opperf.machine.environment import comparability
 from opperf.model import Status
-from opperf.model.base import ID_LENGTH, digest
+from opperf.model.declaring import ID_LENGTH, digest
 from opperf.programs.launching import program_environment
 from opperf.reports.model import Report
 from opperf.repository import (
@@ -41,7 +41,7 @@ from opperf.repository import (
     read_branch,
     read_commits,
 )
-from opperf.requests.commit_builds import CommitBuilds
+from opperf.requests.bisecting.request import CommitBuilds
 from opperf.requests.declaring import COMMITS, ENDING, Say, argument, declared
 from opperf.requests.fields import count_option
 from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of

@@ -1,5 +1,5 @@
-"""Installs the environments of a suite, runs what prepares its benches, and finds what a shell in
-one needs."""
+"""Finds the benches of suite files and what they lack, installs their environments, runs what
+prepares them, and finds what a shell in one needs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,153 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from opperf.errors import InstallationError
+import msgspec
+
+from opperf.errors import InstallationError, UsageError, suggest
 from opperf.processes.commands import run_command
-from opperf.requests.declaring import OUTPUT, Option, Request, Say, argument
-from opperf.requests.installing import read_locked
-from opperf.requests.places import Locked
-from opperf.requests.suites.files import SuiteFiles, find_bench
+from opperf.requests.declaring import OUTPUT, Group, Option, Request, Say, argument, declared
+from opperf.requests.operators import names_option
+from opperf.requests.outputs import JsonRequest
+from opperf.requests.places import LockFile, read_locked
 
 if TYPE_CHECKING:
-    from opperf.environments.specification import Installed
+    from opperf.environments.specification import EnvironmentSpec, Installed
     from opperf.suites.bench import Bench
     from opperf.suites.resolving import Suite
+    from opperf.suites.system import Machine
+
+
+# Help and completion do without the imports of what resolves files.
+
+
+class SuiteFiles(Group, frozen=True, kw_only=True):
+    """Suite files, of which later ones are merged over earlier ones, and what is chosen of them."""
+
+    files: Annotated[tuple[Path, ...], argument("FILE.yaml...", Path)]
+    select: Annotated[
+        tuple[str, ...],
+        names_option(
+            "--select",
+            "Only benches of these names, groups, install groups, tags or folders; globs, commas "
+            "separate several.",
+        ),
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...],
+        names_option("--exclude", "No benches of these names, groups, tags or folders."),
+    ] = ()
+    overrides: Annotated[
+        tuple[str, ...],
+        Option(
+            "--override",
+            "Set a value of a bench, a template, all benches (*) or the system: "
+            "'*.voir.options.stop=10', system.arch=cpu. Repeat it for several.",
+            metavar="NAME.KEY=VALUE",
+        ),
+    ] = ()
+    system: Annotated[
+        Path | None,
+        Option(
+            "--system",
+            "File of the system: architecture, nodes, options.  [default: this machine]",
+            metavar="FILE",
+        ),
+    ] = None
+    capabilities: Annotated[
+        tuple[str, ...],
+        Option(
+            "--capabilities",
+            "What requires_capabilities of benches sees in place of what the system has: nodes=2 "
+            "is two nodes, gpu.count=8. Repeat it, or separate several with commas.",
+            metavar="NAME=VALUE",
+        ),
+    ] = ()
+    base: Annotated[
+        Path | None,
+        Option(
+            "--base",
+            "Folder of the benches' data, caches and outputs.  [default: in opperf's cache]",
+            metavar="FOLDER",
+        ),
+    ] = None
+
+    def resolved(self, machine: Machine | None = None) -> Suite:
+        """Returns the suite on a machine, by default this one. Raises as `resolve`."""
+        from opperf.suites.resolving import resolve, suite_file
+
+        chosen = msgspec.structs.asdict(self)
+        paths = [suite_file(str(path)) for path in chosen.pop("files")]
+        return resolve(paths, machine, **chosen, variables=dict(os.environ))
+
+    def words(self) -> Iterator[str]:
+        """Yields the words of a command for the same benches in any folder."""
+        for path in self.files:
+            yield str(path.resolve()) if path.exists() else str(path)
+        for name, field in declared(SuiteFiles).items():
+            value = getattr(self, name)
+            whole = value.resolve() if isinstance(value, Path) else value
+            for text in field.texts(whole) if field.names and whole is not None else ():
+                yield from (field.shown, text)
+
+
+class CheckSuiteRequest(Request, frozen=True, kw_only=True):
+    """Resolves suite files."""
+
+    suite: SuiteFiles
+
+    def run(self, say: Say) -> Suite:
+        """Returns the suite. Raises `UsageError`."""
+        return self.suite.resolved()
+
+
+class ListSuiteRequest(JsonRequest, frozen=True, kw_only=True):
+    """Finds the benches of suite files."""
+
+    suite: SuiteFiles
+
+    def run(self, say: Say) -> Suite:
+        """Returns the suite. Raises `UsageError`."""
+        self.check_outputs(self.suite.files)
+        return self.suite.resolved()
+
+
+class ShownBench(NamedTuple):
+    """A bench, and what runs it."""
+
+    suite: Suite
+    bench: Bench
+    environment: EnvironmentSpec
+    commands: list[str]
+
+
+class ShowBenchRequest(JsonRequest, frozen=True, kw_only=True):
+    """Finds a bench of suite files."""
+
+    suite: SuiteFiles
+    name: Annotated[str, argument("NAME")]
+
+    def run(self, say: Say) -> ShownBench:
+        """Returns the bench. Raises `UsageError` if there is none of this name."""
+        from opperf.suites.environments import suite_environments
+        from opperf.suites.job_script import commands_of
+
+        self.check_outputs(self.suite.files)
+        suite = self.suite.resolved()
+        bench = find_bench(suite, self.name)
+        environment = suite_environments(suite, [self.name])[self.name]
+        return ShownBench(suite, bench, environment, commands_of(bench, suite.system, environment))
+
+
+def find_bench(suite: Suite, name: str) -> Bench:
+    """Returns the bench of a name. Raises `UsageError`, with near names, if there is none."""
+    for bench in suite.benches:
+        if bench.name == name:
+            return bench
+    if name in suite.templates:
+        raise UsageError(f"{name} is a template, from which benches inherit")
+    names = [bench.name for bench in suite.benches]
+    raise UsageError(f"no bench is called {name}{suggest(name, names)}; suite list has all")
+
 
 # Help and completion do without the imports of what resolves files and installs.
 
@@ -41,7 +177,7 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
     """Installs the environments of the enabled benches of suite files."""
 
     suite: SuiteFiles
-    locked: Locked = None
+    locked: LockFile = None
     force: Annotated[bool, Option("--force", "Install them again where they are installed.")] = (
         False
     )
@@ -57,8 +193,7 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> InstalledSuite:
         """Returns the environments, installed, and writes the lock file. Raises `OpperfError`."""
-        from opperf.environments.locks import lock_text
-        from opperf.environments.specification import Installed
+        from opperf.environments.specification import Installed, lock_text
         from opperf.results.output import replace
 
         suite = self.suite.resolved()
@@ -92,7 +227,7 @@ class PrepareSuiteRequest(Request, frozen=True, kw_only=True):
     """Runs what prepares the enabled benches of suite files, each once."""
 
     suite: SuiteFiles
-    locked: Locked = None
+    locked: LockFile = None
 
     def run(self, say: Say) -> Iterator[Preparation]:
         """Yields each step as it begins; its output is the terminal's. Raises `OpperfError` for
@@ -168,7 +303,7 @@ class BenchShellRequest(Request, frozen=True, kw_only=True):
 
     suite: SuiteFiles
     name: Annotated[str, argument("NAME")]
-    locked: Locked = None
+    locked: LockFile = None
     prints: Annotated[
         bool,
         Option("--print", "Print the commands that set a shell up, for eval.", section=OUTPUT),

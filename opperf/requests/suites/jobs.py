@@ -13,7 +13,7 @@ from opperf.errors import UsageError
 from opperf.requests.declaring import CLUSTER, Option, Request, Say, argument
 from opperf.requests.fields import count_option, number_option
 from opperf.requests.outputs import Overwrite, file_option
-from opperf.requests.suites.files import SuiteFiles
+from opperf.requests.suites.environments import SuiteFiles
 from opperf.results.output import check_output, replace, unwritable
 
 if TYPE_CHECKING:

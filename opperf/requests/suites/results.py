@@ -19,8 +19,8 @@ from opperf.shares import read_share
 if TYPE_CHECKING:
     from opperf.comparison.statistics.data import Thresholds
     from opperf.reports.model import Report
-    from opperf.suite_results.suite_run import SuiteRun
-    from opperf.suite_results.validation.layers import Validation
+    from opperf.suites.results.layers import Validation
+    from opperf.suites.results.run import SuiteRun
 
 # Help and completion do without the imports of what reads runs.
 
@@ -107,8 +107,8 @@ class ValidateSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Validation:
         """Returns what is wrong. Raises `OpperfError`, as the other requests of this module, for
         files that cannot be read or are of no suite, and for an output that cannot be written."""
-        from opperf.suite_results.suite_run import load
-        from opperf.suite_results.validation.layers import choose_layers, validate
+        from opperf.suites.results.layers import choose_layers, validate
+        from opperf.suites.results.run import load
 
         layers = choose_layers(self.validations, self.as_ == MILABENCH)
         self.check_outputs(self.runs)
@@ -144,7 +144,7 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.suite_results import score_report
         from opperf.suite_results.milabench_figures import figures_of, milabench_report
         from opperf.suite_results.scores import scores_of
-        from opperf.suite_results.suite_run import load
+        from opperf.suites.results.run import load
 
         as_milabench = self.as_ == MILABENCH
         if as_milabench and (self.baselines or self.by):
@@ -235,7 +235,7 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
 
 
 def _side(paths: Sequence[Path], environment: str) -> SuiteRun:
-    from opperf.suite_results.suite_run import in_environment, load
+    from opperf.suites.results.run import in_environment, load
 
     run = load(tuple(dict.fromkeys(paths)))
     return in_environment(run, environment) if environment else run

@@ -28,14 +28,13 @@ from opperf.requests.declaring import (
     value_of,
 )
 from opperf.requests.fields import number_option
-from opperf.requests.installing import read_locked
 from opperf.requests.measuring import MeasuringRequest
-from opperf.requests.outputs import file_option, format_option
+from opperf.requests.outputs import file_option, format_option, named_output
+from opperf.requests.places import read_locked
 from opperf.requests.resolved_run import ResolvedRun
-from opperf.requests.resuming import named_output
 from opperf.requests.run import RunRequest
 from opperf.requests.settings import SettingFields
-from opperf.requests.suites.files import SuiteFiles
+from opperf.requests.suites.environments import SuiteFiles
 from opperf.results.kept import display
 from opperf.results.output import check_output, unwritable
 from opperf.sources.selecting import Selection
@@ -51,9 +50,9 @@ from opperf.suites.resolving import Suite, is_suite_file
 from opperf.suites.system import Machine, System, SystemNode, obstacles
 
 if TYPE_CHECKING:
+    from opperf.execution.benches import BenchEnvironment, Environments
     from opperf.execution.fleet.counting import NodeCounts
-    from opperf.experiments.benches import BenchEnvironment, Environments
-    from opperf.suite_results.suite_run import SuiteRun
+    from opperf.suites.results.run import SuiteRun
 
 # What reads and validates results loads NumPy: help and completion do without it.
 
@@ -129,9 +128,9 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def resolve(self, say: Say, command: str) -> ResolvedRun:
         """Resolves the files, installs environments and names the output; `command` is kept in the
         run file, and resumes the run. Raises `OpperfError`."""
+        from opperf.execution.benches import Benches
         from opperf.execution.executor import RAY
         from opperf.execution.fleet.counting import count_nodes
-        from opperf.experiments.benches import Benches
         from opperf.suite_results.saving_sizes import check_table
 
         suite = self.suite.resolved()
@@ -174,9 +173,9 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def ended(self, run_file: Path, resolved: ResolvedRun) -> EndedSuite:
         """Returns the results of a run that has ended, and adds what was sized to the table of
         sizes. Raises `OpperfError`."""
-        from opperf.experiments.benches import Benches
+        from opperf.execution.benches import Benches
         from opperf.suite_results.saving_sizes import save_sizes
-        from opperf.suite_results.suite_run import load
+        from opperf.suites.results.run import load
 
         run = dataclasses.replace(load((run_file,)), name=display(resolved.output))
         table = resolved.source.table if isinstance(resolved.source, Benches) else ""
@@ -191,7 +190,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     def _environments(self, suite: Suite, benches: Sequence[Bench], say: Say) -> Environments:
         """Returns the environments of benches, installed: the own one of each, or one for each of
         `requirements`, which has what the own one has besides."""
-        from opperf.experiments.benches import BenchEnvironment
+        from opperf.execution.benches import BenchEnvironment
 
         asked = self.environments.requirements
         if self.own_environment:
@@ -344,8 +343,8 @@ def _of_bench(
 ) -> Sequence[BenchEnvironment] | str:
     """Returns the environments of a bench by what `--with` adds to its own one, or why one of them
     cannot be installed."""
-    from opperf.experiments.benches import BenchEnvironment
-    from opperf.suite_results.suite_run import WITH
+    from opperf.execution.benches import BenchEnvironment
+    from opperf.suites.results.run import WITH
 
     found = []
     for added, environment in made.items():

@@ -17,8 +17,8 @@ from opperf.reports.fields import (
     table_of,
 )
 from opperf.reports.model import Report, Section, Test
-from opperf.suite_results.validation.checks import Found, Level
-from opperf.suite_results.validation.layers import Validation
+from opperf.suites.results.checks import Found, Level
+from opperf.suites.results.layers import Validation
 
 COMMAND = "suite validate"
 

@@ -11,13 +11,13 @@ import pytest
 from opperf.commands.run import run as run_command
 from opperf.commands.suite.run import run
 from opperf.errors import OpperfError, UsageError
+from opperf.execution.benches import Benches
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.workers import Workers
-from opperf.experiments.benches import Benches
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status
 from opperf.requests.keeping import resume_advice
-from opperf.requests.suites.files import SuiteFiles
+from opperf.requests.suites.environments import SuiteFiles
 from opperf.requests.suites.running import benches_at
 from opperf.results.runfile import read_run
 from tests.conftest import InProcess

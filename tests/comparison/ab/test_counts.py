@@ -65,7 +65,7 @@ def test_without_valgrind_nothing_begins(refused, monkeypatch, tmp_path_factory)
 
 
 def test_there_is_something_to_resume(refused, monkeypatch):
-    monkeypatch.setattr("opperf.requests.ab.resuming.check_instruments", lambda settings: None)
+    monkeypatch.setattr("opperf.requests.ab.sessions.check_instruments", lambda settings: None)
     why = refused("--profiler", "instructions", "--resume", error=RunFileError)
     assert why.endswith("s.jsonl: there is no session to resume; run without --resume")
 

@@ -9,9 +9,15 @@ import pytest
 from opperf.defaults import MIN_RUNS
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers import sampling
-from opperf.instruments.profilers.sampling import loops_for, warm_up
-from opperf.instruments.profilers.stopping import MIN_ADAPTIVE_SAMPLES, Count, Precision, Time
-from opperf.instruments.profilers.summary import half_width
+from opperf.instruments.profilers.noise import half_width
+from opperf.instruments.profilers.sampling import (
+    MIN_ADAPTIVE_SAMPLES,
+    Count,
+    Precision,
+    Time,
+    loops_for,
+    warm_up,
+)
 
 
 class Trace:

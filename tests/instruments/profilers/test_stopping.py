@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from opperf.defaults import MAX_TIME_S
-from opperf.instruments.profilers.stopping import (
+from opperf.instruments.profilers.sampling import (
     Count,
     Precision,
     SamplesSoFar,

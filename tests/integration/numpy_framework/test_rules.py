@@ -8,7 +8,7 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.frameworks.numpy.tensors import arrays
-from opperf.instruments.guard import GIB, estimated_bytes
+from opperf.instruments.peaks import GIB, estimated_bytes
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings, Status
 from opperf.rules import numpy as rules

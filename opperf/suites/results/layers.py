@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from opperf.errors import unknown
-from opperf.suite_results.suite_run import BenchResults, SuiteRun
-from opperf.suite_results.validation import checks
-from opperf.suite_results.validation.checks import Found, differing, processes_of
+from opperf.suites.results import checks
+from opperf.suites.results.checks import Found, differing, processes_of
+from opperf.suites.results.run import BenchResults, SuiteRun
 
 EXEMPT = "nolog"
 """Tag of a benchmark that sends no rates."""

@@ -20,12 +20,20 @@ from opperf.errors import (
 from opperf.execution.case_source import Asked, Planned, Say
 from opperf.execution.planning import RegistrySource, framework_axes
 from opperf.execution.workers import Workers
-from opperf.experiments.rules import RULES, Experiment, Removed, apply_rules
-from opperf.experiments.selection import Filter, Matrix, Settled, experiments
 from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import MAPPINGS, Case, Interpreter, ModelTarget, Settings
 from opperf.models.base import SIZES, SuiteModel, available, find_suite
+from opperf.models.packages import Filter
 from opperf.plurals import pluralize
+from opperf.sources.model_matrix import (
+    RULES,
+    Experiment,
+    Matrix,
+    Removed,
+    Settled,
+    apply_rules,
+    experiments,
+)
 from opperf.sources.models import Candidate, of_suite, of_user
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -99,7 +107,7 @@ class Models:
             own = [
                 candidate
                 for candidate in candidates
-                if candidate.is_missing or selected.selects(candidate)
+                if candidate.is_missing or selected.selects(candidate.listed)
             ]
             _check_users(workers, place, own, matrix, selection)
             found += _of_models(place, own, matrix, selection)

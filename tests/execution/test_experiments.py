@@ -2,9 +2,9 @@
 
 from contextlib import nullcontext
 
-from opperf.experiments.planning import _check_users, examine
-from opperf.experiments.selection import Matrix
+from opperf.execution.experiments import _check_users, examine
 from opperf.model import Settings
+from opperf.sources.model_matrix import Matrix
 from opperf.sources.models import ModelWord, of_user
 from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection

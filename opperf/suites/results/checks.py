@@ -12,7 +12,7 @@ from opperf.instruments.program_metrics import RATE
 from opperf.machine.environment import incomparable_facts
 from opperf.model import NoteCode, Status
 from opperf.plurals import pluralize
-from opperf.suite_results.suite_run import Attempt, BenchResults, Process, SuiteRun
+from opperf.suites.results.run import Attempt, BenchResults, Process, SuiteRun
 
 Level = Literal["failure", "warning", "unknown"]
 """Of what is unknown a layer cannot say whether it is a failure."""

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from opperf.errors import UsageError
+from opperf.execution import benches as module
+from opperf.execution.benches import BenchEnvironment, Benches, axes_of, voirfiles_of
 from opperf.execution.case_source import Asked, plan_source
 from opperf.execution.fleet.counting import NodeCounts
-from opperf.experiments import benches as module
-from opperf.experiments.benches import BenchEnvironment, Benches, axes_of, voirfiles_of
 from opperf.frameworks import load
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning

@@ -12,10 +12,9 @@ import msgspec
 
 from opperf.errors import OpperfError, UsageError, one_line, unknown
 from opperf.execution.case_source import Asked, CaseSource, Planned, plan_source
+from opperf.execution.experiments import Models
 from opperf.execution.fleet.counting import NodeCounts
 from opperf.execution.planning import RegistrySource
-from opperf.experiments.planning import Models
-from opperf.experiments.selection import Matrix
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus
 from opperf.model import (
@@ -28,16 +27,17 @@ from opperf.model import (
     ServerProgram,
     Settings,
 )
-from opperf.model.base import digest
+from opperf.model.declaring import digest
 from opperf.programs.launching import process_count
 from opperf.reading import read_text
 from opperf.results.settings import PROFILER
 from opperf.sources.base import open_files
+from opperf.sources.model_matrix import Matrix
 from opperf.sources.models import ModelWord, read_word
 from opperf.sources.registry import Plan
 from opperf.sources.varying import Axes, vary
 from opperf.suites.bench import Bench
-from opperf.suites.pasting import words_of
+from opperf.suites.job_script import words_of
 
 MAX_DURATION_S = 600.0
 """Limit on the time of a bench that has none: milabench's."""

@@ -3,12 +3,20 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.experiments.planning import FOREIGN_MODES
-from opperf.experiments.rules import RULES, Experiment, apply_rules
-from opperf.experiments.selection import MODES, Filter, Matrix, experiments, read_values
+from opperf.execution.experiments import FOREIGN_MODES
 from opperf.frameworks import is_available, load
 from opperf.model import Settings
 from opperf.models.base import SuiteModel
+from opperf.models.packages import Filter
+from opperf.sources.model_matrix import (
+    MODES,
+    RULES,
+    Experiment,
+    Matrix,
+    apply_rules,
+    experiments,
+    read_values,
+)
 from opperf.sources.models import ModelWord, of_suite
 
 
@@ -149,7 +157,7 @@ def test_models_are_selected_by_name_and_tier():
     def kept(**options):
         selected = Filter(Matrix(("torch",), **options))
         made = [candidate("alexnet"), candidate("hf_Bert"), candidate("mine", tier=1)]
-        return [one.listed.name for one in made if selected.selects(one)]
+        return [one.listed.name for one in made if selected.selects(one.listed)]
 
     assert kept() == ["alexnet", "hf_Bert", "mine"]
     assert kept(filter=("BERT", "^alex")) == ["alexnet", "hf_Bert"]

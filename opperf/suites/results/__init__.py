@@ -1,0 +1,1 @@
+"""Results of runs of suites, and whether each bench did what it should."""
