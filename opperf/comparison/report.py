@@ -22,7 +22,7 @@ from opperf.comparison.sections import Telling, columns_of, missing_text, sectio
 from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
 from opperf.reports.fields import objects_of, rows_of
-from opperf.reports.model import Report, Test
+from opperf.reports.model import Report, Section, Test
 from opperf.results.units import choose_unit, format_figure
 
 
@@ -51,11 +51,11 @@ def report_of_several(listed: Sequence[tuple[Comparison, Telling]]) -> Report:
     named = list(zip(titles, listed, strict=True))
     return Report(
         command=listed[0][0].command,
-        title=", ".join(titles),
+        title=": ".join(filter(None, (listed[0][1].title, ", ".join(titles)))),
         sections=[
-            section._replace(title=": ".join(filter(None, (title, section.title))))
+            section._replace(title=_among(title, section, place == 0))
             for title, (found, told) in named
-            for section in sections_of(found, told)
+            for place, section in enumerate(sections_of(found, told))
         ],
         data=[values_of(found) for found, _ in listed],
         header=header,
@@ -69,6 +69,13 @@ def report_of_several(listed: Sequence[tuple[Comparison, Telling]]) -> Report:
         answer=[f"{title}: {' '.join(told.answer)}" for title, (_, told) in named],
         comment=listed[0][0].command,
     )
+
+
+def _among(title: str, section: Section, is_first: bool) -> str:
+    """Returns the title of a section of one of several comparisons."""
+    if not section.title:
+        return title if is_first else ""
+    return f"{title}: {section.title}"
 
 
 def _rows(listed: Sequence[Comparison]) -> tuple[list[str], list[list[Any]]]:

@@ -82,9 +82,10 @@ def telling_among(found: Comparison) -> Telling:
     rows.sort(key=lambda row: (shown.index(row.verdict), size(row)))
     ratio = "/".join(reversed(found.labels))
     return Telling(
+        title=facts_of(found).framework,
         headline=headline(found),
         answer=counted(found),
-        groups=[RowGroup("", rows, (), *cut(rows, MOST))],
+        groups=[RowGroup("Verdicts", rows, (), *cut(rows, MOST))],
         ratio=ratio,
         how=Section(prose=counted(found, ratio)),
         has_page=False,

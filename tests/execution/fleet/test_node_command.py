@@ -119,7 +119,7 @@ def test_a_session_is_interrupted_and_resumed_on_another_node(run, at_processes,
     session, _ = read_session(path)
     blocks = nodes_of_blocks(session)
     assert all(len(nodes) == 1 and sum(nodes.values()) == 4 for nodes in blocks.values()), blocks
-    assert {node for nodes in blocks.values() for node in nodes} == set(report["nodes"])
+    assert {node for nodes in blocks.values() for node in nodes} == set(report["session"]["nodes"])
     assert session.header.options["command"] == "opperf ab of a user"
 
 
