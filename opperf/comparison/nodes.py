@@ -17,7 +17,6 @@ from opperf.comparison.statistics.stragglers import FEWEST, Found, find_straggle
 from opperf.errors import RunFileError
 from opperf.model import Environment, Metric, MetricKind, Record, Run, identity_of
 from opperf.plurals import pluralize
-from opperf.reports.markdown import code
 from opperf.reports.model import Section
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import changed_settings_text
@@ -178,7 +177,7 @@ def telling_of(found: Comparison, name: str) -> Telling:
     kinds = dict.fromkeys(row.category for row in found.rows)
     return Telling(
         title=f"Nodes of {name}",
-        headline=f"Nodes of {code(name)}",
+        headline="",
         answer=(),
         groups=[_group(found, kind) for kind in kinds],
         case="Node",
