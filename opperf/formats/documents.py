@@ -6,7 +6,8 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,12 +31,24 @@ LONGEST_LABEL = 400
 """Characters of a name that are kept for tables; the id of its case is of the whole name."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """Returns the content of a file. Raises `RunFileError` for one that cannot be read."""
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Raises `RunFileError` for a file that cannot be read."""
     try:
-        return reading.read_bytes(path, reading.READ_WHOLE)
+        yield
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns the content of a file. Raises `RunFileError` for one that cannot be read."""
+    with readable(path):
+        return reading.read_bytes(path, reading.READ_WHOLE)
+
+
+def read_form(path: Path, form: type[T]) -> T:
+    """Returns the JSON of a file in its form. Raises `RunFileError` for what is wrong."""
+    return as_form(parse(read_bytes(path), path), form, path)
 
 
 def parse(text: bytes, path: Path) -> Any:

@@ -3,21 +3,20 @@ of PyTorch's own runner, which no command takes beside the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from opperf import reading
 from opperf.errors import RunFileError, UsageError
-from opperf.formats.documents import read_bytes
+from opperf.formats.documents import read_bytes, readable
 from opperf.formats.measured_models import ModelResult, models_of
 from opperf.formats.model_records import ModelRecord
 from opperf.formats.pytorch_runner import is_runner_csv, read_rows
 from opperf.formats.xla import read_lines
 from opperf.frameworks import pause_garbage_collection
 from opperf.plurals import pluralize
-from opperf.results.output import reason
 from opperf.results.runfile import is_run_file, read_run
 
 MOST_WARNINGS = 3
@@ -42,7 +41,8 @@ def _read_all(
     records: list[ModelResult] = []
     forms: dict[str, Path] = {}
     for path in paths:
-        form = RUNNER if is_runner_csv(begin_of(path)) else XLA
+        with readable(path):
+            form = RUNNER if is_runner_csv(reading.first_line(path)) else XLA
         forms.setdefault(form, path)
         if len(forms) > 1:
             raise RunFileError(
@@ -52,22 +52,6 @@ def _read_all(
             )
         records += _dated(path, read_file(path, form, warnings), timestamp, warnings)
     return records
-
-
-def _lines_of(path: Path) -> Iterator[bytes]:
-    """Yields the lines of a file. Raises `RunFileError` if it cannot be read."""
-    try:
-        yield from reading.lines_of(path)
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
-
-
-def begin_of(path: Path) -> bytes:
-    """Returns the first line of a file. Raises `RunFileError` if it cannot be read."""
-    try:
-        return reading.first_line(path)
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {reason(error)}") from error
 
 
 def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelResult]:
@@ -82,11 +66,12 @@ def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelResult]:
             run, doubts = read_run(path)
             warnings += doubts
             return [*models_of(run, path)]
-        for line in read_lines(path, _lines_of(path)):
-            if line.record is not None:
-                found.append(line.record)
-            if line.warning:
-                doubts.append(line.warning)
+        with readable(path):
+            for line in read_lines(path, reading.lines_of(path)):
+                if line.record is not None:
+                    found.append(line.record)
+                if line.warning:
+                    doubts.append(line.warning)
         if doubts and not found:
             raise RunFileError(
                 f"{path} has no record: neither JSON lines of PyTorch/XLA's benchmarks nor a table "

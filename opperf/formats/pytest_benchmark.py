@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.formats.documents import (
-    TIME,
-    as_form,
-    known_unit,
-    parse,
-    read_bytes,
-    read_seconds,
-    read_sha,
-)
+from opperf.formats.documents import TIME, known_unit, read_form, read_seconds, read_sha
 from opperf.formats.exporting import Export, Written, export_of, iso_time
 from opperf.formats.figures import (
     Benchmark,
@@ -117,7 +109,7 @@ def read(path: Path, given: Given) -> Intake:
 
 def _read_file(source: ForeignFile) -> Submission:
     path = source.path
-    file = as_form(parse(read_bytes(path), path), File, path)
+    file = read_form(path, File)
     info = file.commit_info
     if info.id in (None, *UNVERSIONED):
         commit = source.commit()

@@ -15,14 +15,7 @@ from statistics import NormalDist
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.formats.documents import (
-    as_form,
-    parse,
-    read_bytes,
-    read_seconds,
-    read_sha,
-    wrong,
-)
+from opperf.formats.documents import as_form, read_form, read_seconds, read_sha, wrong
 from opperf.formats.figures import Benchmark, ForeignFile, Given, Intake, Machine, figure, outcome
 from opperf.formats.model import Entry, Point, Submission
 from opperf.model import Struct
@@ -189,7 +182,7 @@ def _read_benchmarks(folder: Path, warnings: list[str]) -> Mapping[str, Declared
             f"{path} is not there: units are those that asv gives to names as time_ and mem_"
         )
         return {}
-    found = as_form(parse(read_bytes(path), path), dict[str, Any], path)
+    found = read_form(path, dict[str, Any])
     return {
         name: as_form(value, Declared, path, name)
         for name, value in found.items()
@@ -199,7 +192,7 @@ def _read_benchmarks(folder: Path, warnings: list[str]) -> Mapping[str, Declared
 
 def _read_file(source: ForeignFile, declared: Mapping[str, Declared]) -> Submission:
     path = source.path
-    value = as_form(parse(read_bytes(path), path), dict[str, Any], path)
+    value = read_form(path, dict[str, Any])
     version = value.get("version", 1)
     if version not in VERSIONS:
         raise wrong(
@@ -227,7 +220,7 @@ def _read_file(source: ForeignFile, declared: Mapping[str, Declared]) -> Submiss
 def _facts(path: Path, results: Results) -> dict[str, Any]:
     beside = path.parent / MACHINE
     if beside.is_file():
-        of = as_form(parse(read_bytes(beside), beside), MachineFile, beside)
+        of = read_form(beside, MachineFile)
     else:
         of = as_form({"machine": path.parent.name, **results.params}, MachineFile, path, "params")
     return {

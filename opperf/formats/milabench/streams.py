@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from opperf.decoding import JsonObject, read_json
-from opperf.errors import RunFileError
+from opperf.formats.documents import readable
 from opperf.instruments.observations import TRAIN, Observation, Observations, read_number
 from opperf.model import Struct
 from opperf.plurals import pluralize
@@ -78,7 +78,7 @@ def read_stream(path: Path) -> Stream:
     """Returns the events of a file, and the faults of its lines. Raises `RunFileError` for a file
     that cannot be read."""
     events, bad, torn = [], [], False
-    try:
+    with readable(path):
         for number, line in enumerate(lines_of(path), start=1):
             event = decode_event(line)
             if event is not None:
@@ -87,8 +87,6 @@ def read_stream(path: Path) -> Stream:
                 torn = bool(line.strip())
             elif line.strip():
                 bad.append(number)
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
     faults = _named(path, bad)
     if torn:
         faults.append(f"{path}: the last line was cut short and is ignored")
