@@ -32,6 +32,7 @@ from opperf.model import (
     Settings,
     Status,
 )
+from opperf.results.figures import CaseFigures
 
 SAME_SHARE = 0.001
 """Largest difference of two counts of the same code, as a share of A's: two processes that ran the
@@ -159,11 +160,11 @@ def _count(record: Record | None, metric: str) -> tuple[float | None, str]:
         return None, "not counted yet"
     if record.status is not Status.OK:
         return None, f"{record.status.value}: {record.reason}"
-    summary = record.summaries.get(metric)
+    found = CaseFigures(record).of(metric)
     note = record.note(metric, NoteCode.UNSTEADY, *WITHOUT_FIGURE)
-    if summary is None or note is not None:
+    if found is None or note is not None:
         return None, "no count" if note is None else note.message
-    return summary.median, ""
+    return found.median, ""
 
 
 def left_to_count(session: Session) -> bool:

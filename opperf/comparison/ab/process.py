@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opperf.model import WITHOUT_FIGURE, ProcessLine, Record, Status, Struct
+from opperf.results.figures import CaseFigures
 
 FATAL = (Status.CRASHED, Status.TIMEOUT)
 """Statuses of a case that has ended its process."""
@@ -81,11 +82,11 @@ def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
     missing: list[str] = []
     # A record has the passes that its stage measured.
     for metric in record.case.passes:
-        summary = record.summaries.get(metric)
+        found = CaseFigures(record).of(metric)
         note = record.note(metric, *WITHOUT_FIGURE)
-        if summary is not None and summary.median > 0:
-            values[key(name, metric)] = math.log(summary.median)
-        elif summary is not None or note is not None:
+        if found is not None and found.median > 0:
+            values[key(name, metric)] = math.log(found.median)
+        elif found is not None or note is not None:
             missing.append(f"{metric}: {note.message if note else 'its median is zero'}")
     return values, "; ".join(missing)
 

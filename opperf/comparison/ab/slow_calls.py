@@ -19,6 +19,7 @@ from typing import NamedTuple
 from opperf.comparison.statistics.data import BOUND
 from opperf.instruments.instrument import FewCalls
 from opperf.model import Pass, Record, Status, Struct
+from opperf.results.figures import CaseFigures
 
 NS_PER_S = 1e9
 
@@ -130,11 +131,8 @@ class Visits(NamedTuple):
 
 def seconds_of(record: Record) -> dict[Pass, float]:
     """Returns the seconds of a call, by pass that has a time."""
-    return {
-        name: record.summaries[name].median / NS_PER_S
-        for name in record.case.passes
-        if name in record.summaries and record.status is Status.OK
-    }
+    found = CaseFigures(record).measured if record.status is Status.OK else {}
+    return {name: found[name].median / NS_PER_S for name in record.case.passes if name in found}
 
 
 def is_long(record: Record) -> bool:

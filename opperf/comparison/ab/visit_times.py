@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import NormalDist, median
+from statistics import median
 
 from opperf.comparison.ab.forecast import Stage, analyse_early
 from opperf.comparison.ab.process import Process, key, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.statistics.design import LEAST_SHARE, best_seconds
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
-from opperf.instruments.profilers.noise import CONFIDENCE
-
-HALF_WIDTH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-"""Half-width of a median's interval, in standard errors."""
+from opperf.results.figures import NORMAL_95, CaseFigures
 
 
 def visit_times(session: Session, stage: Stage) -> dict[str, float]:
@@ -78,10 +75,11 @@ def _sampled(session: Session, processes: Sequence[Process]) -> dict[str, tuple[
         for record in process.records:
             name = session.group_of[record.id]
             for metric, waits in record.waits.items():
-                summary = record.summaries.get(metric)
-                if summary is None or not summary.median > 0:
+                found = CaseFigures(record).of(metric)
+                if found is None or not found.median > 0:
                     continue
-                error = (summary.ci_high - summary.ci_low) / (2 * HALF_WIDTH * summary.median)
+                width = found.summary.ci_high - found.summary.ci_low
+                error = width / (2 * NORMAL_95 * found.median)
                 kept[key(name, metric)].append((error**2 * waits.wall_s, error**2))
     return {
         figure: (median(rate for rate, _ in own), median(now for _, now in own))
