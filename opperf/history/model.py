@@ -67,7 +67,7 @@ class StoredRun(Struct, frozen=True):
         return self.started if math.isnan(self.commit.time) else self.commit.time
 
 
-class Failure(Struct, frozen=True):
+class StoredFailure(Struct, frozen=True):
     """A case that a run has no figure of."""
 
     series: int

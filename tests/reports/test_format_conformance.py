@@ -40,6 +40,7 @@ from opperf.history.reports.listing import (
     projects_report,
     runs_report,
     series_report,
+    verdicts_report,
 )
 from opperf.history.reports.showing import show_report
 from opperf.history.store.adding import add_runs
@@ -74,6 +75,7 @@ from opperf.suites.results.layers import OWN, validate
 from tests.commands.bisect.test_confirming import FOUND as BISECTED
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
+from tests.history.sessions import verdict
 from tests.history.submissions import entry, failure, submission
 from tests.recordings import called, measured, site, transformer
 from tests.reports.machine_reports import of_this_machine
@@ -214,6 +216,7 @@ def of_history(folder):
             series_report(history, project, environments),
             runs_report(history.runs, project, {run.id: 1 for run in history.runs}),
             projects_report([project]),
+            verdicts_report([verdict(Verdict.REGRESSED, 1.1, a=1, b=2, name=name)], project),
         ],
         "history run": [
             attempts_report(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from opperf.formats.figures import number_or_null
 from opperf.history.events import Event, Kind, StateOf
-from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun
+from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun
 from opperf.history.timelines import History, Timeline
 from opperf.history.verdicts import NOTHING, Evidence, SessionVerdict
 from opperf.reports.fields import (
@@ -204,7 +204,7 @@ def show_report(
     history: History,
     project: Project,
     environments: Mapping[str, StoredEnvironment],
-    failures: Iterable[Failure] = (),
+    failures: Iterable[StoredFailure] = (),
     evidence: Evidence = NOTHING,
     event: Event | None = None,
     states: Sequence[StateOf] = (),

@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select
 
 from opperf.errors import UsageError, unknown
 from opperf.formats.model import OK, Point, SeriesFacts, SeriesKey
-from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun, StoredSeries
+from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun, StoredSeries
 from opperf.history.store import schema
 from opperf.history.store.figures import FIGURE, Columns, points_of, read_columns, read_packed
 from opperf.history.store.opening import DamagedError, Store, display
@@ -172,7 +172,7 @@ def read_points(store: Store, project: Project) -> Iterator[tuple[int, int, Poin
             yield number, stored.id, point
 
 
-def read_failures(store: Store, project: Project) -> list[Failure]:
+def read_failures(store: Store, project: Project) -> list[StoredFailure]:
     """Returns what ended without a figure."""
     failures, runs = schema.failures, schema.runs
     query = (
@@ -182,7 +182,7 @@ def read_failures(store: Store, project: Project) -> list[Failure]:
         .order_by(failures.c.series, failures.c.run)
     )
     with store.reading() as connection:
-        return [value_of(Failure, row) for row in connection.execute(query)]
+        return [value_of(StoredFailure, row) for row in connection.execute(query)]
 
 
 def read_cases(store: Store, project: Project, sha: str) -> dict[tuple[str, str], frozenset[str]]:

@@ -28,7 +28,7 @@ from opperf.errors import one_line
 from opperf.formats.figures import number_or_null
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Failure, Project, StoredEnvironment, StoredRun
+from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun
 from opperf.history.store.opening import DamagedError
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct
@@ -212,7 +212,7 @@ failures = Table(
     METADATA,
     _of("series", "series", is_key=True),
     _of("run", "runs", is_key=True),
-    *_columns(Failure, "series", "run"),
+    *_columns(StoredFailure, "series", "run"),
     Index("failures_by_run", "run"),
 )
 
