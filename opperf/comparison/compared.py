@@ -80,7 +80,7 @@ class ComparedRow(Struct, frozen=True):
     note: str = ""
     caveat: str = ""
     basis: str = ""
-    """What the verdict rests on: counts and times, numbers of runs or of cases."""
+    """Evidence of the verdict: counts and times, numbers of runs or of cases."""
     other_id: str = ""
     """Id of the case in the new file, where it is another call."""
     allowed: float | None = None
@@ -153,7 +153,7 @@ class ChangeKind(str, enum.Enum):
     APPEARED = "appeared"
     """Not in the base at all."""
     NEITHER = "neither"
-    """Tried on both sides, and measured on none."""
+    """Tried on both sides, and without figures of either."""
 
 
 MISSING = frozenset({ChangeKind.BROKEN, ChangeKind.DISAPPEARED})

@@ -58,7 +58,7 @@ class RowGroup(NamedTuple):
 
 
 class Telling(NamedTuple):
-    """What its judge says of a comparison."""
+    """The words of its judge on a comparison."""
 
     headline: str
     answer: Sequence[str]
@@ -291,7 +291,7 @@ def _rows_section(found: Comparison, told: Telling, group: RowGroup) -> Section:
 def _ratios(found: Comparison) -> Iterator[Section]:
     """Yields the geometric means by each key, with the columns of each metric."""
     for key in dict.fromkeys(group.key for group in found.groups):
-        groups = {(one.category, one.metric): one for one in found.groups if one.key == key}
+        groups = {(made.category, made.metric): made for made in found.groups if made.key == key}
         categories = sorted(
             dict.fromkeys(category for category, _ in groups), key=lambda name: (name == ALL, name)
         )

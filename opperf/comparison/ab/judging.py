@@ -70,7 +70,8 @@ def comparison_of(
     """Returns the comparison of the first two arms of a session."""
     thresholds = session.plan.thresholds
     rows = _rows(session, analysis)
-    known = [one.detectable for one in analysis.verdicts if one.detectable is not None]
+    known = [v.detectable for v in analysis.verdicts if v.detectable is not None]
+    detectable = statistics.median(known) if known else None
     checks = session.checks
     return Comparison(
         command="ab",
@@ -78,7 +79,7 @@ def comparison_of(
         labels=(session.arms[0], session.arms[1]),
         threshold=thresholds.threshold,
         same_within=thresholds.same_within,
-        detectable=_change(statistics.median(known)) if known else None,
+        detectable=_change(detectable),
         interval=INTERVAL,
         rows=tuple(rows),
         differences=tuple(_differences(session)),
@@ -90,7 +91,7 @@ def comparison_of(
             for pair in session.pairs
             if (check := checks.get(pair.id)) is not None
         ),
-        session=_facts(session, analysis, rows),
+        session=_facts(session, analysis, rows, detectable),
         samples=_samples(session),
         again=_again(session, name) if name else {},
     )
@@ -114,10 +115,11 @@ def _differences(session: Session) -> Iterator[Difference]:
         yield Difference(name, *map(str, sides))
 
 
-def _facts(session: Session, analysis: Analysis, rows: Sequence[ComparedRow]) -> SessionFacts:
+def _facts(
+    session: Session, analysis: Analysis, rows: Sequence[ComparedRow], detectable: float | None
+) -> SessionFacts:
     plan, looks = session.plan, session.plan.thresholds.looks
     margin = plan.thresholds.margin
-    known = [one.detectable for one in analysis.verdicts if one.detectable is not None]
     return SessionFacts(
         kind="checks" if plan.kind == "checks" else "times",
         alternates=plan.order == "alternate",
@@ -131,7 +133,7 @@ def _facts(session: Session, analysis: Analysis, rows: Sequence[ComparedRow]) ->
         block_cap=looks[-1],
         first_look=looks[0],
         detectable_with_four_times=(
-            _change(margin + (statistics.median(known) - margin) / 2) if known else None
+            None if detectable is None else _change(margin + (detectable - margin) / 2)
         ),
         explained=analysis.explained,
         note=analysis.note,

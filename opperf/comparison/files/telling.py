@@ -1,4 +1,4 @@
-"""What a comparison of two files says besides its rows, and its exit code."""
+"""The words of a comparison of two files besides its rows, and its exit code."""
 
 from __future__ import annotations
 
