@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import OpperfError, UsageError, one_line, unknown
 from opperf.execution.case_source import Asked, CaseSource, Planned, plan_source
 from opperf.execution.experiments import Models
-from opperf.execution.fleet.counting import NodeCounts
+from opperf.execution.fleet.connecting import NodeCounts
 from opperf.execution.planning import RegistrySource
 from opperf.frameworks import default_framework
 from opperf.machine.gpu_use import has_driver, visible_gpus

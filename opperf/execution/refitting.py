@@ -26,11 +26,10 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
-from opperf.rules.engine import without_gradients
 from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
 from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.ranges import Shape, reshaped
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, without_gradients
 from opperf.sources.overrides import LACKS, Overrides
 from opperf.sources.plain import contiguous, is_plain, why_plain
 from opperf.sources.registry import Found, Plan

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 
 from opperf.execution.paces import cache_file, load, store
 from opperf.model import Case, Operator, Settings, Struct
-from opperf.rules.engine import with_dtype
 from opperf.rules.search import SearchResult, Tries, scale, search
 from opperf.rules.sizes import INT64, PRESETS
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, with_dtype
 from opperf.sources.registry import Found
 from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker

@@ -12,12 +12,12 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import CallArguments
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
-from opperf.rules.engine import holds_tensors, inputs_for, rename_arguments, rules_module
+from opperf.rules.engine import inputs_for, rules_module
 from opperf.rules.fitting import Inference, dense_if_any, fit
 from opperf.rules.ranges import Shape
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, holds_tensors, rename_arguments
 
 NAMESPACES = {
     "mxnet.ndarray": "ndarray",

@@ -14,8 +14,8 @@ from opperf.requests.fields import Framework, number_option
 from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:
+    from opperf.machine.health.contention import Health
     from opperf.machine.health.finding import Finding
-    from opperf.machine.health.jitter import Health
     from opperf.machine.kernel import Machine
     from opperf.reports.known_frameworks import FrameworkRow
 
@@ -59,7 +59,7 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
     """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
     # Help and completion do without the imports.
-    from opperf.machine.health import contention, jitter
+    from opperf.machine.health import contention
     from opperf.machine.health.examine import examine
     from opperf.machine.kernel import Unreadable
     from opperf.results.text import duration
@@ -73,12 +73,16 @@ def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
         # The finding on steal reports what cannot be read.
         with suppress(Unreadable, OSError, ValueError):
             begun = contention.cpu_times()
-        measured = jitter.jitter_of(jitter.repeat_for(seconds, jitter.make_quantum()))
+        measured = contention.jitter_of(contention.repeat_for(seconds, contention.make_quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
-    clock = jitter.timer()
-    others = [jitter.timer_finding(clock), jitter.jitter_finding(measured), instructions_finding()]
-    return jitter.Health([*findings.values(), *others], clock, measured)
+    clock = contention.timer()
+    others = [
+        contention.timer_finding(clock),
+        contention.jitter_finding(measured),
+        instructions_finding(),
+    ]
+    return contention.Health([*findings.values(), *others], clock, measured)
 
 
 EXPLAINED = (
@@ -91,7 +95,7 @@ def instructions_finding() -> Finding:
     """Returns the finding on Valgrind and the C compiler."""
     # Help and completion do without the imports.
     from opperf.errors import UsageError
-    from opperf.instruments.callgrind import heap
+    from opperf.instruments.callgrind import valgrind
     from opperf.instruments.callgrind.valgrind import Valgrind
     from opperf.machine.health.finding import Finding
 
@@ -100,8 +104,8 @@ def instructions_finding() -> Finding:
     except UsageError as error:
         return Finding("instructions", str(error), "unknown", EXPLAINED)
     try:
-        heap.library()
-    except heap.HeapError as error:
+        valgrind.library()
+    except valgrind.HeapError as error:
         state += f", without opperf's allocator: {error}"
     return Finding("instructions", state, "ok", EXPLAINED)
 

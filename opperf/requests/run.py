@@ -188,7 +188,7 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
 
     def _with_changed(self, framework: str, say: Say) -> Operators | None:
         """Returns the operators, with those that changed; None where nothing is left."""
-        from opperf.requests.changed import add_changed
+        from opperf.requests.selecting import add_changed
 
         pythons = list(dict.fromkeys(each.path for each in self.interpreters)) or [""]
         has_inputs = bool(self.settings.input_function)

@@ -8,22 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from opperf.declared import declared, load_declared
-from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.frameworks.user_modules import PREFIX
 from opperf.model import (
     DEFAULTS,
     Argument,
-    DType,
     Fill,
     Kind,
     Operator,
     Parameter,
     TensorSpec,
     iter_tensors,
-    map_tensors,
 )
 from opperf.operations import OPERATIONS
 from opperf.operations.uses import Choice, Roles, Use
@@ -48,7 +43,7 @@ from opperf.rules.registering import (
 from opperf.rules.repeating import repeated
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
-from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
+from opperf.rules.values import Arguments, rename_arguments, with_dtype, without_gradients
 from opperf.rules.whys import describe_arguments, set_apart
 
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
@@ -340,14 +335,6 @@ def arguments_by_role(
                 yield {**arguments, **chosen, **notes_of(roles)}
 
 
-def without_gradients(arguments: Arguments) -> Arguments:
-    """The arguments with no tensor that takes a gradient."""
-    return {
-        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
-        for name, value in arguments.items()
-    }
-
-
 def from_table(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> Iterable[Arguments] | NoInputs:
@@ -381,32 +368,6 @@ def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
     return parameter.required and parameter.name not in rules.OPTIONAL_TENSORS
 
 
-def holds_tensors(argument: Argument) -> bool:
-    """Whether an argument is a tensor or a list of tensors."""
-    return isinstance(argument, TensorSpec) or (
-        isinstance(argument, tuple) and any(isinstance(e, TensorSpec) for e in argument)
-    )
-
-
-def rename_arguments(operator: Operator, arguments: Arguments) -> Arguments:
-    """The arguments under a callable's own parameter names.
-
-    Rules use the names of registered operators. A wrapper (`np.sum`, whose first argument is `a`)
-    may rename tensors, but keeps their order, and may lack some of the plain values.
-    """
-    accepted = [parameter.name for parameter in operator.parameters]
-    if operator.namespace or not accepted:
-        return arguments
-    own: Arguments = {}
-    tensors = [name for name, value in arguments.items() if holds_tensors(value)]
-    for position, name in enumerate(tensors):
-        renamed = name if name in accepted or position >= len(accepted) else accepted[position]
-        own[renamed] = arguments[name]
-    return own | {
-        name: value for name, value in arguments.items() if name not in tensors and name in accepted
-    }
-
-
 OUTPUT = "out"
 """Name of the argument that a call writes to."""
 
@@ -419,38 +380,3 @@ def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) ->
     first = next(value for value in arguments.values() if isinstance(value, TensorSpec))
     output = TensorSpec(first.shape, first.dtype, Fill("constant"), array_type=first.array_type)
     return {**arguments, OUTPUT: output}
-
-
-def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
-    """The arguments with the requested dtype where a rule leaves it open, in tensors and in
-    arguments that are dtypes.
-
-    Tensors of integers take no gradient. An operator without tensors gets the dtype as its
-    parameter. Of several dtypes that a rule has for that parameter, the first that is not the
-    tensors' own is used.
-    """
-    made = {
-        name: DType(dtype)
-        if value == DType(REQUESTED)
-        else map_tensors(value, lambda spec: _with_dtype(spec, dtype))
-        for name, value in arguments.items()
-    }
-    choices = made.get("dtype")
-    if isinstance(choices, tuple):
-        made["dtype"] = next(one for one in choices if one != dtype)
-    choice = operator.parameter("dtype")
-    takes_it = choice is not None and choice.kind is Kind.ENUM and dtype in choice.choices
-    if takes_it and not operator.tensors:
-        made.setdefault("dtype", dtype)
-    return made
-
-
-DIFFERENTIABLE = ("float", "complex")
-"""Kinds of dtypes whose tensors may take a gradient."""
-
-
-def _with_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
-    single = "float32" if dtype in HALF_PRECISION else dtype
-    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
-    gradient = spec.gradient and kind_of(made) in DIFFERENTIABLE
-    return msgspec.structs.replace(spec, dtype=made, gradient=gradient)

@@ -1,4 +1,5 @@
-"""Short names for values in rules: tensors, lists of tensors, fills."""
+"""Short names for values in rules: tensors, lists of tensors, fills; and arguments in another
+dtype, without gradients, or under other names."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from opperf.model import Argument, Fill, TensorSpec
+from opperf.dtypes import HALF_PRECISION, kind_of
+from opperf.model import Argument, DType, Fill, Kind, Operator, TensorSpec, map_tensors
 
 REQUESTED = ""
 """Placeholder for the requested dtype."""
@@ -143,3 +145,72 @@ def same(spec: TensorSpec, name: str) -> TensorSpec:
     return TensorSpec(
         spec.shape, spec.dtype, Fill("same", data=name), spec.layout, density=spec.density
     )
+
+
+def without_gradients(arguments: Arguments) -> Arguments:
+    """The arguments with no tensor that takes a gradient."""
+    return {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+        for name, value in arguments.items()
+    }
+
+
+def holds_tensors(argument: Argument) -> bool:
+    """Whether an argument is a tensor or a list of tensors."""
+    return isinstance(argument, TensorSpec) or (
+        isinstance(argument, tuple) and any(isinstance(e, TensorSpec) for e in argument)
+    )
+
+
+def rename_arguments(operator: Operator, arguments: Arguments) -> Arguments:
+    """The arguments under a callable's own parameter names.
+
+    Rules use the names of registered operators. A wrapper (`np.sum`, whose first argument is `a`)
+    may rename tensors, but keeps their order, and may lack some of the plain values.
+    """
+    accepted = [parameter.name for parameter in operator.parameters]
+    if operator.namespace or not accepted:
+        return arguments
+    own: Arguments = {}
+    tensors = [name for name, value in arguments.items() if holds_tensors(value)]
+    for position, name in enumerate(tensors):
+        renamed = name if name in accepted or position >= len(accepted) else accepted[position]
+        own[renamed] = arguments[name]
+    return own | {
+        name: value for name, value in arguments.items() if name not in tensors and name in accepted
+    }
+
+
+def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
+    """The arguments with the requested dtype where a rule leaves it open, in tensors and in
+    arguments that are dtypes.
+
+    Tensors of integers take no gradient. An operator without tensors gets the dtype as its
+    parameter. Of several dtypes that a rule has for that parameter, the first that is not the
+    tensors' own is used.
+    """
+    made = {
+        name: DType(dtype)
+        if value == DType(REQUESTED)
+        else map_tensors(value, lambda spec: _with_dtype(spec, dtype))
+        for name, value in arguments.items()
+    }
+    choices = made.get("dtype")
+    if isinstance(choices, tuple):
+        made["dtype"] = next(one for one in choices if one != dtype)
+    choice = operator.parameter("dtype")
+    takes_it = choice is not None and choice.kind is Kind.ENUM and dtype in choice.choices
+    if takes_it and not operator.tensors:
+        made.setdefault("dtype", dtype)
+    return made
+
+
+DIFFERENTIABLE = ("float", "complex")
+"""Kinds of dtypes whose tensors may take a gradient."""
+
+
+def _with_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
+    single = "float32" if dtype in HALF_PRECISION else dtype
+    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
+    gradient = spec.gradient and kind_of(made) in DIFFERENTIABLE
+    return msgspec.structs.replace(spec, dtype=made, gradient=gradient)

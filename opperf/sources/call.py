@@ -32,9 +32,9 @@ from opperf.model import (
 )
 from opperf.rules.bounds import NOTHING
 from opperf.rules.callables import bounds_of
-from opperf.rules.engine import holds_tensors, rules_module, with_output
+from opperf.rules.engine import rules_module, with_output
 from opperf.rules.ranges import Limit, Shape, is_shape, limit_of, reshaped, shapes_by_place
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, holds_tensors
 from opperf.sources.given import GivenArrays, is_array
 from opperf.sources.overrides import rule_tensors
 from opperf.sources.shapes import with_decided, within_range

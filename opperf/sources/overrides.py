@@ -14,11 +14,11 @@ from opperf.errors import UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Kind, Operator, Target, TensorSpec, iter_tensors
 from opperf.ranges import UNNAMED, shape_text
-from opperf.rules.engine import Inputs, inputs_for, rename_arguments, rules_module
+from opperf.rules.engine import Inputs, inputs_for, rules_module
 from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, rename_arguments
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import Shapes
 

@@ -26,13 +26,12 @@ from opperf.plurals import pluralize
 from opperf.reading import open_file
 from opperf.rules.shapes import Shape
 from opperf.sources.completing import complete
-from opperf.sources.traces import TraceFiles
+from opperf.sources.traces import TraceFiles, elsewhere
 from opperf.traces.anomalies import Process, of_processes, sentences
 from opperf.traces.archives import folder_files
 from opperf.traces.data_flow import DataFlow, specs_of
 from opperf.traces.parts import below_label, in_steps, skip_reasons
 from opperf.traces.reading import read_traces
-from opperf.traces.renamed import elsewhere
 from opperf.traces.trace import FRAMEWORK, Call, Node, Trace
 
 DIGEST_LENGTH = 16

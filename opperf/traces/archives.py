@@ -1,5 +1,6 @@
-"""The JSON files of a trace: one, plain or compressed, or those in an archive or a folder, one for
-each rank. Nothing of an archive is extracted."""
+"""The JSON files of a trace: one, plain or compressed, or those in an archive or a folder, one
+for each rank, and the contents of integer tensors in files beside it. Nothing of an archive is
+extracted."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ import io
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from opperf.dtypes import DTYPES
 from opperf.errors import UsageError, one_line
-from opperf.reading import open_file
-from opperf.traces.contents import Contents, in_archive, in_folder
+from opperf.reading import open_file, read_bytes
+from opperf.traces.values import Placed, Unbuildable, dtype_of
 
 GZIP = b"\x1f\x8b"
 """The first bytes of a compressed file."""
@@ -233,3 +235,79 @@ def is_archive(stream: io.BufferedReader) -> bool:
     """Whether an open file is an archive; nothing of it is consumed."""
     head = stream.peek(TAR_AT + len(TAR))
     return head[TAR_AT : TAR_AT + len(TAR)] == TAR
+
+
+NAME = re.compile(r"nid_(\d+)_tid_(\d+)\.dat")
+"""The file of a node's input, by the numbers of the node and of the tensor among its inputs."""
+
+FOLDER_END = "_resources"
+"""End of the name of a trace's folder of such files."""
+
+MOST_CONTENTS = 64 << 20
+"""Most bytes that are read of a file, or of all in an archive: indices of a batch have fewer."""
+
+Range = tuple[int, int]
+
+
+class Key(NamedTuple):
+    """An input of a node."""
+
+    node: int
+    tensor: int
+
+
+Contents = Mapping[Key, "bytes | Path"]
+"""Files of inputs, or what is in them."""
+
+
+def in_folder(trace: Path) -> Contents:
+    """Returns the files beside a trace's file."""
+    # PyTorch omits one extension, and the trace may have been compressed later.
+    stems = dict.fromkeys((trace.stem, trace.name.removesuffix(".gz").removesuffix(".json")))
+    found: dict[Key, bytes | Path] = {}
+    for folder in (trace.parent / f"{stem}{FOLDER_END}" for stem in stems):
+        for file in folder.glob("nid_*.dat") if folder.is_dir() else ():
+            match = NAME.fullmatch(file.name)
+            if match and file.is_file() and file.stat().st_size <= MOST_CONTENTS:
+                found[Key(int(match[1]), int(match[2]))] = file
+    return found
+
+
+def in_archive(archive: tarfile.TarFile) -> Contents:
+    """Returns what is in the files of an archive, up to `MOST_CONTENTS` bytes together."""
+    found: dict[Key, bytes | Path] = {}
+    total = 0
+    for entry in archive:
+        match = NAME.fullmatch(PurePosixPath(entry.name).name)
+        if match is None or not entry.isreg() or total + entry.size > MOST_CONTENTS:
+            continue
+        file = archive.extractfile(entry)
+        if file is not None:
+            found[Key(int(match[1]), int(match[2]))] = file.read()
+            total += entry.size
+    return found
+
+
+def ranges_of(node: int, tensors: Sequence[Placed], contents: Contents) -> dict[int, Range]:
+    """Returns the smallest and the largest number of a node's integer inputs that have a file, by
+    their positions among its tensors. A view's file is not used: its writer takes the offset of
+    elements for one of bytes."""
+    import numpy as np
+
+    found: dict[int, Range] = {}
+    for position, ref, kind in tensors:
+        content = contents.get(Key(node, position))
+        if content is None or ref.offset:
+            continue
+        try:
+            dtype = dtype_of(kind)
+        except Unbuildable:
+            continue
+        if DTYPES[dtype].kind != "integer":
+            continue
+        size = DTYPES[dtype].bytes
+        raw = read_bytes(content, MOST_CONTENTS) if isinstance(content, Path) else content
+        numbers = np.frombuffer(raw[: len(raw) // size * size], dtype)[: ref.size]
+        if len(numbers):
+            found[position] = int(numbers.min()), int(numbers.max())
+    return found

@@ -18,8 +18,8 @@ from opperf.decoding import JsonObject, read_json
 from opperf.model import Argument
 from opperf.plurals import pluralize
 from opperf.traces.anomalies import Anomalies, Anomaly
+from opperf.traces.archives import Range, ranges_of
 from opperf.traces.collectives import Message, from_inputs, message_of
-from opperf.traces.contents import Range, ranges_of
 from opperf.traces.trace import Call, Node, Trace
 from opperf.traces.values import (
     LARGEST_NUMBER,

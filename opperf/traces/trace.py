@@ -11,8 +11,8 @@ import msgspec
 from opperf.model import Argument, Struct, iter_tensors
 from opperf.rules.shapes import Shape
 from opperf.traces.anomalies import Anomalies, Process, sentences
+from opperf.traces.archives import Contents
 from opperf.traces.collectives import POINT_TO_POINT, WAIT, Message
-from opperf.traces.contents import Contents
 from opperf.traces.values import Ref
 
 NO_CALL = -1

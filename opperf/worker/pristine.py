@@ -31,7 +31,7 @@ import msgspec
 from opperf.frameworks import Framework, available, load, package_of
 from opperf.frameworks.user_modules import Imports
 from opperf.instruments.callgrind.counter import DUMPS
-from opperf.instruments.callgrind.heap import is_loaded
+from opperf.instruments.callgrind.valgrind import is_loaded
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.peaks import MemoryMeter, Peaks, measure_case_peaks, peaks
 from opperf.instruments.prepared import Bound, PreparedCase, compiles

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from opperf.commands.machine import doctor
 from opperf.errors import FOUND
-from opperf.instruments.callgrind import heap
+from opperf.instruments.callgrind import valgrind
 from opperf.machine import kernel
-from opperf.machine.health import jitter
+from opperf.machine.health import contention
+from opperf.machine.health.contention import Health, Jitter, Timer
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
-from opperf.machine.health.jitter import Health, Jitter, Timer
 from opperf.reports import writing
 from opperf.reports.machine_health import report_of
 from opperf.requests import machine as module
@@ -26,7 +26,7 @@ from tests.writing import told
 
 
 def reported(findings):
-    return report_of(Health(findings, jitter.timer(), None))
+    return report_of(Health(findings, contention.timer(), None))
 
 
 def findings_text(findings, width=None):
@@ -92,9 +92,9 @@ def steady(monkeypatch):
     """A jitter test on a core that does the same work in the same time; returns the
     lengths of its tests."""
     asked = []
-    monkeypatch.setattr(jitter, "make_quantum", lambda: None)
+    monkeypatch.setattr(contention, "make_quantum", lambda: None)
     monkeypatch.setattr(
-        jitter,
+        contention,
         "repeat_for",
         lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
     )
@@ -170,14 +170,14 @@ def test_without_valgrind_it_says_how_to_install_it(tmp_path, monkeypatch):
 
 def test_with_valgrind(tmp_path, monkeypatch):
     installed(tmp_path, monkeypatch)
-    monkeypatch.setattr(heap, "library", lambda: tmp_path)
+    monkeypatch.setattr(valgrind, "library", lambda: tmp_path)
     assert instructions_finding().state == "valgrind-3.19.0"
 
 
 def test_without_a_compiler(tmp_path, monkeypatch):
     installed(tmp_path, monkeypatch)
     monkeypatch.setenv("CC", "no-such-cc")
-    heap.library.cache_clear()
+    valgrind.library.cache_clear()
     found = instructions_finding()
     assert found.level == "ok"
     assert found.state == "valgrind-3.19.0, without opperf's allocator: no C compiler no-such-cc"

@@ -9,7 +9,7 @@ from opperf.errors import UsageError
 from opperf.execution import benches as module
 from opperf.execution.benches import BenchEnvironment, Benches, axes_of, voirfiles_of
 from opperf.execution.case_source import Asked, plan_source
-from opperf.execution.fleet.counting import NodeCounts
+from opperf.execution.fleet.connecting import NodeCounts
 from opperf.frameworks import load
 from opperf.machine.kernel import usable_cpus
 from opperf.machine.pinning import NONE, Pinning

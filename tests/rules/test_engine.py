@@ -16,9 +16,7 @@ from opperf.rules.engine import (
     arguments_by_role,
     from_table,
     inputs_for,
-    rename_arguments,
     rules_module,
-    with_dtype,
 )
 from opperf.rules.fuzzing import Fuzz
 from opperf.rules.registering import Families, NoInputs, Repetition
@@ -26,7 +24,16 @@ from opperf.rules.repeating import repeated
 from opperf.rules.search import SearchResult
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
-from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, below, fixed, tensor, tensors
+from opperf.rules.values import (
+    AT_LEAST_SINGLE,
+    REQUESTED,
+    below,
+    fixed,
+    rename_arguments,
+    tensor,
+    tensors,
+    with_dtype,
+)
 
 DEFAULT = PRESETS["default"]
 

@@ -9,7 +9,6 @@ from opperf.dtypes import is_integer
 from opperf.frameworks import fill
 from opperf.model import DType, Fill, Kind, Number, Operator, Parameter, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import with_dtype
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch.recorded import LABELS, LEAST, configurations, decode, family, key_of, table
 from opperf.rules.torch.recorded_fills import with_fills
@@ -25,6 +24,7 @@ from opperf.rules.values import (
     SIMPLEX,
     below,
     spread,
+    with_dtype,
 )
 
 LONGEST = 120

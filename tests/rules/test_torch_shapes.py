@@ -6,13 +6,12 @@ import pytest
 
 from opperf.model import Kind, Operator, Parameter
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import with_dtype
 from opperf.rules.shapes import prime_below
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import creation, padding, transforms
 from opperf.rules.torch.operations.padding import flat_widths, widths
 from opperf.rules.torch.operations.transforms import upsample_arguments
-from opperf.rules.values import tensor
+from opperf.rules.values import tensor, with_dtype
 
 SMALL = PRESETS["small"]
 

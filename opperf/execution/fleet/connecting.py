@@ -1,4 +1,5 @@
-"""The connection to a Ray cluster. Ray is imported here alone, and only when it is used."""
+"""The connection to a Ray cluster, and the cores and GPUs of its nodes, by which benches are
+planned that run there. Ray is imported here alone, and only when it is used."""
 
 from __future__ import annotations
 
@@ -9,11 +10,14 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from opperf.errors import UsageError, WorkerError, one_line
 from opperf.execution.fleet.nodes import FleetOptions, Node, alive, choose
 from opperf.extras import load_extra
+from opperf.machine.gpus import gpu_facts
+from opperf.machine.kernel import usable_cpus
+from opperf.machine.topology import physical_cores
 from opperf.reading import is_writable
 
 START = "start one with `ray start --head`, or omit --address for a cluster of this machine"
@@ -135,3 +139,52 @@ def measuring_nodes(options: FleetOptions) -> tuple[str, ...]:
     # A head often has no cores, so that it does nothing else.
     measuring = [node for node in list_nodes(ray) if node.cpus]
     return tuple(node.name for node in choose(measuring, options.labels))
+
+
+START_S = 120.0
+"""Limit on the start of a process of Ray on each node, which takes seconds."""
+
+
+class NodeCounts(NamedTuple):
+    """The cores and GPUs of a node."""
+
+    name: str
+    cpus: int
+    """Cores that Ray gives to workers."""
+    cores: int
+    """Physical ones."""
+    gpus: int
+    gpu_bytes: int = 0
+    """Memory of its smallest GPU."""
+
+
+def count_here() -> tuple[int, int]:
+    """Returns the number of physical cores of this machine that may be used, and the bytes of the
+    memory of its smallest GPU, 0 without one."""
+    sizes = [int(facts["memory_bytes"]) for facts in gpu_facts() if "memory_bytes" in facts]
+    return len(physical_cores(usable_cpus())), min(sizes, default=0)
+
+
+def count_nodes(options: FleetOptions) -> tuple[NodeCounts, ...]:
+    """Returns what the nodes have that measure, by name. The connection stays for the executor.
+    Raises as `connect` and `choose` do, and `WorkerError` if a node does not answer."""
+    ray, _ = connect(options)
+    # A head often has no cores, so that it does nothing else.
+    measuring = [node for node in list_nodes(ray) if node.cpus]
+    chosen = choose(measuring, options.labels)
+    asked = [_ask(ray, node.id) for node in chosen]
+    try:
+        counts: list[tuple[int, int]] = ray.get(asked, timeout=START_S)
+    except ray.exceptions.RayError as error:
+        reason = one_line(str(error), 200)
+        raise WorkerError(f"a node of the cluster does not say its cores: {reason}") from error
+    return tuple(
+        NodeCounts(node.name, node.cpus, min(cores, node.cpus), node.gpus, gpu_bytes)
+        for node, (cores, gpu_bytes) in zip(chosen, counts, strict=True)
+    )
+
+
+def _ask(ray: Any, node: str) -> Any:
+    strategies = importlib.import_module("ray.util.scheduling_strategies")
+    there = strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+    return ray.remote(count_here).options(num_cpus=0, scheduling_strategy=there).remote()

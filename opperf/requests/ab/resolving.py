@@ -34,11 +34,11 @@ from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, Settings, Tolerance
 from opperf.requests.ab.keeping import can_make_room, locate_report
 from opperf.requests.ab.request import SINGLE, AbRequest, SessionRequest
-from opperf.requests.changed import add_changed
 from opperf.requests.declaring import Say, declared
 from opperf.requests.operators import Operators
 from opperf.requests.places import install_arm, read_locked
 from opperf.requests.selecting import (
+    add_changed,
     check_rule_options,
     check_shape_options,
     select_inputs,

@@ -167,7 +167,7 @@ class ClusterRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> LaunchedNodes:
         """Writes the configuration, unless a node does not answer. Raises `OpperfError`."""
-        from opperf.execution.fleet.cluster_config import find_unreachable, make_cluster
+        from opperf.suites.job_script import find_unreachable, make_cluster
         from opperf.suites.system import read_system
 
         check_output(self.output, self.overwrite, [self.file])

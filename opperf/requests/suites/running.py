@@ -51,7 +51,7 @@ from opperf.suites.system import Machine, System, SystemNode, obstacles
 
 if TYPE_CHECKING:
     from opperf.execution.benches import BenchEnvironment, Environments
-    from opperf.execution.fleet.counting import NodeCounts
+    from opperf.execution.fleet.connecting import NodeCounts
     from opperf.suites.results.run import SuiteRun
 
 # What reads and validates results loads NumPy: help and completion do without it.
@@ -130,7 +130,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
         run file, and resumes the run. Raises `OpperfError`."""
         from opperf.execution.benches import Benches
         from opperf.execution.executor import RAY
-        from opperf.execution.fleet.counting import count_nodes
+        from opperf.execution.fleet.connecting import count_nodes
         from opperf.suite_results.saving_sizes import check_table
 
         suite = self.suite.resolved()

@@ -13,7 +13,7 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.boxes import spread
 from opperf.rules.configurations import PHASE, WHY
-from opperf.rules.engine import arguments_by_role, without_gradients
+from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.operations.convolutions import CONVOLUTIONS
@@ -30,7 +30,16 @@ from opperf.rules.pictures import (
 from opperf.rules.pyramid import few_pictures, last_stage, maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, fixed, literal, tensor, tensors
+from opperf.rules.values import (
+    OPEN_UNIT,
+    PROBABILITY,
+    Arguments,
+    fixed,
+    literal,
+    tensor,
+    tensors,
+    without_gradients,
+)
 
 FAMILIES = Families()
 

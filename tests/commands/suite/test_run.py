@@ -12,7 +12,7 @@ from opperf.commands.run import run as run_command
 from opperf.commands.suite.run import run
 from opperf.errors import OpperfError, UsageError
 from opperf.execution.benches import Benches
-from opperf.execution.fleet.counting import NodeCounts
+from opperf.execution.fleet.connecting import NodeCounts
 from opperf.execution.workers import Workers
 from opperf.frameworks import load
 from opperf.model import PROGRAM, Status

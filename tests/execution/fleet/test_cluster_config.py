@@ -9,7 +9,7 @@ import pytest
 
 from opperf.commands.suite.files import cluster
 from opperf.errors import UsageError
-from opperf.execution.fleet import cluster_config
+from opperf.suites import job_script
 
 SYSTEM = """
 system:
@@ -59,7 +59,7 @@ def test_a_node_that_does_not_answer_is_named_and_nothing_is_written(written, ca
             raise TimeoutError("timed out")
         return socket.socket()
 
-    monkeypatch.setattr(cluster_config.socket, "create_connection", connect)
+    monkeypatch.setattr(job_script.socket, "create_connection", connect)
     assert written(SYSTEM) == 1 and not Path("out.yaml").exists()
     assert "node c: 10.0.0.3 does not answer at port 22 (timed out)" in capsys.readouterr().err
 

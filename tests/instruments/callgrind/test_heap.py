@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from opperf.instruments.callgrind import heap
+from opperf.instruments.callgrind import valgrind
 
 pytestmark = pytest.mark.skipif(
     shutil.which(os.environ.get("CC", "cc")) is None, reason="needs a C compiler"
@@ -21,7 +21,7 @@ SIZES = [*range(130), *(size + step for size in (256, 1024, 4096, 2**20) for ste
 @pytest.fixture(scope="module")
 def functions():
     """The allocator's own functions, in a process that has another."""
-    library = ctypes.CDLL(str(heap.library()))
+    library = ctypes.CDLL(str(valgrind.library()))
     for name in ("malloc", "calloc", "realloc", "memalign"):
         getattr(library, name).restype = ctypes.c_void_p
     library.malloc_usable_size.restype = ctypes.c_size_t
@@ -129,7 +129,7 @@ IN_A_PROCESS = """
 import os, threading
 import numpy as np
 from opperf.instruments.callgrind import heap
-print(heap.is_loaded())
+print(valgrind.is_loaded())
 stop = threading.Event()
 def allocate():
     while not stop.is_set():
@@ -146,7 +146,7 @@ stop.set()
 
 def test_a_process_has_it_in_place_of_the_systems():
     """Its forks too, while another thread allocates."""
-    environment = {**os.environ, "LD_PRELOAD": str(heap.library())}
+    environment = {**os.environ, "LD_PRELOAD": str(valgrind.library())}
     done = subprocess.run(
         # Python 3.12 warns of a fork beside a thread, which is what this is about.
         [sys.executable, "-W", "ignore", "-c", IN_A_PROCESS],
@@ -156,7 +156,7 @@ def test_a_process_has_it_in_place_of_the_systems():
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
-    assert not heap.is_loaded()
+    assert not valgrind.is_loaded()
 
 
 @pytest.fixture
@@ -169,16 +169,16 @@ def compiler(tmp_path, monkeypatch):
         path.chmod(0o755)
         monkeypatch.setenv("CC", str(path))
         monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
-        heap.library.cache_clear()
+        valgrind.library.cache_clear()
 
     yield make
-    heap.library.cache_clear()
+    valgrind.library.cache_clear()
 
 
 def test_a_compiler_that_fails(compiler):
     compiler(1)
-    with pytest.raises(heap.HeapError, match="some-cc ended with 1: wrong here"):
-        heap.library()
+    with pytest.raises(valgrind.HeapError, match="some-cc ended with 1: wrong here"):
+        valgrind.library()
 
 
 @pytest.mark.parametrize(
@@ -191,28 +191,28 @@ def test_a_compiler_that_fails(compiler):
 def test_a_command_or_a_folder_that_cannot_be_used(compiler, monkeypatch, name, value, why):
     compiler(0)
     monkeypatch.setenv(name, value)
-    with pytest.raises(heap.HeapError, match=why):
-        heap.library()
+    with pytest.raises(valgrind.HeapError, match=why):
+        valgrind.library()
 
 
 def test_a_compiler_that_makes_nothing(compiler):
     compiler(0)
-    with pytest.raises(heap.HeapError, match="No such file"):
-        heap.library()
+    with pytest.raises(valgrind.HeapError, match="No such file"):
+        valgrind.library()
 
 
 def test_no_compiler(compiler, monkeypatch):
     compiler(0)
     monkeypatch.setenv("CC", "no-such-cc")
-    with pytest.raises(heap.HeapError, match="no C compiler no-such-cc"):
-        heap.library()
+    with pytest.raises(valgrind.HeapError, match="no C compiler no-such-cc"):
+        valgrind.library()
 
 
 def test_it_is_compiled_once(compiler, monkeypatch):
     compiler(0)
     monkeypatch.delenv("CC")
-    made = heap.library()
+    made = valgrind.library()
     changed = made.stat().st_mtime_ns
-    heap.library.cache_clear()
-    assert heap.library() == made and made.stat().st_mtime_ns == changed
+    valgrind.library.cache_clear()
+    assert valgrind.library() == made and made.stat().st_mtime_ns == changed
     assert [path.name for path in made.parent.iterdir()] == [made.name]

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.callgrind import heap, valgrind
+from opperf.instruments.callgrind import valgrind
 from opperf.instruments.callgrind.valgrind import CallgrindLauncher, Valgrind
 from opperf.metrics import check_instruments, launcher_of, process_settings
 from opperf.model import Settings
@@ -103,16 +103,16 @@ def variables():
 
 
 def test_the_allocator_comes_before_what_is_preloaded_already(monkeypatch, variables):
-    monkeypatch.setattr(heap, "library", lambda: "/cache/heap.so")
+    monkeypatch.setattr(valgrind, "library", lambda: "/cache/heap.so")
     own = {"LD_PRELOAD": "/cache/heap.so", "PYTHONMALLOC": "malloc", **valgrind.STEADY}
     assert variables("numpy", COUNTED, PYTHONHASHSEED="7") == own
     more = variables("numpy", COUNTED, LD_PRELOAD="/other.so", PYTHONMALLOC="debug")
     assert more["LD_PRELOAD"] == "/cache/heap.so:/other.so" and more["PYTHONMALLOC"] == "debug"
 
     def refuse():
-        raise heap.HeapError("no C compiler")
+        raise valgrind.HeapError("no C compiler")
 
-    monkeypatch.setattr(heap, "library", refuse)
+    monkeypatch.setattr(valgrind, "library", refuse)
     kept = {"LD_PRELOAD": "/other.so", **valgrind.STEADY}
     assert variables("numpy", COUNTED, LD_PRELOAD="/other.so") == kept
 
