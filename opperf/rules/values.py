@@ -147,6 +147,11 @@ def same(spec: TensorSpec, name: str) -> TensorSpec:
     )
 
 
+def transposed(rows: int, columns: int, dtype: str, fill: Fill) -> TensorSpec:
+    """A matrix in the memory of its transpose, as a layer's weights are."""
+    return TensorSpec((rows, columns), dtype, fill, strides=(1, rows))
+
+
 def without_gradients(arguments: Arguments) -> Arguments:
     """The arguments with no tensor that takes a gradient."""
     return {

@@ -12,7 +12,7 @@ from opperf.rules.families.linalg import matrix_to_diagonalise
 from opperf.rules.jax.functions import body
 from opperf.rules.pictures import channels_last, feature_maps, network_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import cube, line, square, tall, vector
+from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ONES,
@@ -356,22 +356,6 @@ def of_places(size: Preset) -> Iterable[Arguments]:
         "dtype": "int32",
         WHY: "sums of two indices, as a Hankel matrix is filled",
     }
-
-
-@FAMILIES.also("jnp.piecewise")
-def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Functions of the elements where masks are set, where NumPy's inputs have numbers."""
-    for why, shape in (
-        ("a leaky rectifier written in two pieces", square(size)),
-        ("the same of a shorter vector", line(size)),
-    ):
-        positive = fixed(*shape, fill=Fill("boolean"), dtype="bool")
-        yield {
-            "x": tensor(*shape),
-            "condlist": tensors([positive]),
-            "funclist": (body("unchanged"), body("leak")),
-            WHY: why,
-        }
 
 
 def minimized(size: Preset) -> Iterable[Arguments]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import DType, Operator
+from opperf.model import DType, Fill, Operator
 from opperf.rules.configurations import WHY
+from opperf.rules.jax.functions import body
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, column, slim, square
+from opperf.rules.shapes import DISPATCH, column, line, slim, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, REQUESTED, Arguments, tensor
+from opperf.rules.values import OPEN_UNIT, REQUESTED, Arguments, fixed, tensor, tensors
 
 FAMILIES = Families()
 
@@ -48,3 +49,19 @@ NOT_BENCHMARKED = {
     "jnp.mask_indices": "calls a Python function for a mask, whose time would be measured",
 }
 """Functions that cannot be called on their own, each with the reason."""
+
+
+@FAMILIES.also("jnp.piecewise")
+def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Functions of the elements where masks are set, where NumPy's inputs have numbers."""
+    for why, shape in (
+        ("a leaky rectifier written in two pieces", square(size)),
+        ("the same of a shorter vector", line(size)),
+    ):
+        positive = fixed(*shape, fill=Fill("boolean"), dtype="bool")
+        yield {
+            "x": tensor(*shape),
+            "condlist": tensors([positive]),
+            "funclist": (body("unchanged"), body("leak")),
+            WHY: why,
+        }

@@ -10,8 +10,8 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.quantization import HALF, transposed
-from opperf.rules.values import POSITIVE, Arguments, fixed, literal, tensor
+from opperf.rules.torch.quantization import HALF
+from opperf.rules.values import POSITIVE, Arguments, fixed, literal, tensor, transposed
 
 FAMILIES = Families()
 

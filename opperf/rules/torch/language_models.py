@@ -15,9 +15,9 @@ from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.product_layouts import transposed
 from opperf.rules.torch.quantization import BLOCK, EIGHT, NIBBLES
-from opperf.rules.torch.quantization import transposed as transposed_as
 from opperf.rules.torch.roles import by_role
 from opperf.rules.values import POSITIVE, SEQUENCE, Arguments, fixed, tensor
+from opperf.rules.values import transposed as transposed_as
 
 FAMILIES = Families()
 

@@ -23,6 +23,7 @@ from opperf.rules.values import (
     fixed,
     literal,
     tensor,
+    transposed,
 )
 
 FAMILIES = Families()
@@ -301,11 +302,6 @@ def layers(size: Preset) -> Iterable[tuple[int, int, int, str]]:
         (size.extent(128, least=16), "a sentence of BERT-base's width"),
     ):
         yield tokens, width, 4 * width, why
-
-
-def transposed(rows: int, columns: int, dtype: str, fill: Fill) -> TensorSpec:
-    """A matrix in the memory of its transpose, as a layer's weights are."""
-    return TensorSpec((rows, columns), dtype, fill, strides=(1, rows))
 
 
 EIGHT = below(HIGHEST, start=LOWEST)
