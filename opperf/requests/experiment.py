@@ -23,11 +23,11 @@ from opperf.requests.declaring import (
     argument,
     declared,
 )
-from opperf.requests.dumps import Dumps
 from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.measuring import MeasuringRequest
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.parsers import Words, split_commas, words_among
+from opperf.requests.replays import Dumps
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.selecting import split_sources
 from opperf.requests.settings import SettingFields, read_axes
