@@ -128,7 +128,7 @@ def test_threads_have_blocks_of_their_own(functions):
 IN_A_PROCESS = """
 import os, threading
 import numpy as np
-from opperf.instruments.callgrind import heap
+from opperf.instruments.callgrind import valgrind
 print(valgrind.is_loaded())
 stop = threading.Event()
 def allocate():
