@@ -160,7 +160,10 @@ def found_in(judged: Iterable[Judged]) -> Iterator[Found]:
 def _findings(case: Case, framework: Framework) -> Iterator[Finding]:
     """Yields what is wrong with a case. Raises what the call raises."""
     prepared = PreparedCase(case, framework)
-    inputs = list(read(framework, prepared.arguments))
+    # As they are before the call.
+    inputs = [
+        one._replace(numbers=one.numbers.copy()) for one in read(framework, prepared.arguments)
+    ]
     yield from judge_integers(inputs, position_limits(case))
     if framework.name == "jax" and "backward" in case.passes and prepared.differentiated:
         found = _of_one_program(prepared)
@@ -226,12 +229,12 @@ MOST_ZEROS = 2**32
 
 
 def read(framework: Framework, values: dict[str, Any]) -> Iterator[Values]:
-    """Yields the tensors among named values."""
+    """Yields the tensors among named values, whose numbers may lie where the values have theirs."""
     for name, value in values.items():
         for place, one in leaves(name, value):
             held = framework.contents(one) or array_contents(one)
             if held is not None and not (held.layout != "dense" and held.bytes > MOST_ZEROS):
-                yield Values(place, held.numbers(1).copy())
+                yield Values(place, held.numbers(1))
 
 
 def written(before: Iterable[Values], after: Iterable[Values]) -> Iterator[Values]:

@@ -163,7 +163,11 @@ class PyTorch(Framework):
         return str(torch.version.git_version or "")
 
     def seed(self, seed: int) -> None:
-        torch.manual_seed(seed)
+        if len(devices()) > 1:
+            torch.manual_seed(seed)
+        else:
+            # That formats the stack for each kind of device that might be initialised later.
+            torch.default_generator.manual_seed(seed)
 
     def random_state(self, device: str) -> object:
         states = [torch.get_rng_state()]
