@@ -102,7 +102,7 @@ def test_help_of_no_command_names_near_ones(printed):
         (["run", "-z"], "run has no option -z; opperf run --help lists all"),
         (
             ["doctor", "--from-ab", "x"],
-            "doctor has no option --from-ab, which compare has; opperf doctor --help lists all",
+            "doctor has no option --from-ab, which compare has; did you mean --format?",
         ),
         (
             ["run", "--categories"],

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
-from opperf.extras import check_extras
-from opperf.formats.model_records import (
-    DEFAULT,
+from opperf.experiments.selection import (
     Selection,
     check_backends,
     listed,
     only_accelerator,
     why_nothing,
 )
+from opperf.extras import check_extras
+from opperf.formats.model_records import DEFAULT
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument

@@ -27,7 +27,6 @@ from opperf.rules.engine import Inputs
 from opperf.rules.faults import CASE, guarded
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
-from opperf.sources.given import inputs_by_function
 from opperf.sources.layers import (
     LAYER,
     Layer,
@@ -51,6 +50,7 @@ from opperf.sources.plain import plain_forms, with_names_of
 from opperf.sources.resolving import check_settings
 from opperf.sources.selecting import Selection, callable_at, select, split_paths
 from opperf.sources.shapes import bounded, inputs_in_shapes, with_shapes
+from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import (
     check_gradients,
     deduplicate,

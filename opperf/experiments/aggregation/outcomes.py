@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from opperf.errors import one_line
 from opperf.experiments.aggregation.tables import time_text
+from opperf.experiments.selection import machine_of
 from opperf.formats.measured_models import ModelResult
-from opperf.formats.model_records import INCOMPATIBLE, machine_of, title_of
+from opperf.formats.model_records import INCOMPATIBLE, title_of
 from opperf.formats.xla import command_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.formats.model_records import Selection, only_accelerator
+from opperf.experiments.selection import Selection, only_accelerator
 from opperf.models.packages import TIERS
 from tests.experiments.lines import record
 
