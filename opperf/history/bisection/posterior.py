@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-from scipy.stats import t as student
+from scipy.special import logsumexp, poch
 
 Floats = NDArray[np.float64]
 
@@ -259,6 +258,13 @@ def _freedom(estimate: Estimate, build_scatter: float) -> float:
     return estimate.freedom * share
 
 
+def _log_density(values: Floats, freedom: float) -> Floats:
+    """Returns the logarithm of the density of Student's t, as `scipy.stats` does, which takes half
+    a second to import."""
+    at_zero = math.log(poch(0.5 * freedom, 0.5)) - 0.5 * math.log(freedom * math.pi)
+    return np.asarray(at_zero - (freedom + 1) / 2 * np.log1p(values * values / freedom))
+
+
 def _of_levels(
     seen: Sequence[Estimate | None],
     grid: Floats,
@@ -272,9 +278,8 @@ def _of_levels(
     for row, estimate in enumerate(seen):
         if estimate is not None:
             scale = scale_of(estimate, build_scatter)
-            logs[row] = student.logpdf(
-                (estimate.effect - grid) / scale, _freedom(estimate, build_scatter)
-            ) - math.log(scale)
+            distances = (estimate.effect - grid) / scale
+            logs[row] = _log_density(distances, _freedom(estimate, build_scatter)) - math.log(scale)
     if below:
         sums = np.vstack([np.zeros(grid.size), logs[:-1].cumsum(axis=0)])
     else:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
-from opperf.history.bisection.posterior import Estimate, Search
+from opperf.history.bisection.posterior import Estimate, Search, _log_density
 
 LOSS = 0.05
 
@@ -129,3 +130,10 @@ def test_answers_are_right_as_often_as_they_say():
         answer = search.answer()
         wrong += not answer.first <= first_bad <= answer.last
     assert wrong <= 5
+
+
+@pytest.mark.parametrize("freedom", [0.3, 2.5, 40.0, 1e6, 1e20])
+def test_the_density_is_that_of_student(freedom):
+    values = np.linspace(-9, 9, 81)
+    expected = t.logpdf(values, freedom)
+    np.testing.assert_allclose(_log_density(values, freedom), expected, rtol=1e-12)
