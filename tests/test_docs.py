@@ -22,6 +22,7 @@ TASKS = [page for page in PAGES if page.parent.name == "tasks"]
 
 LONG = (
     "bisecting.md",
+    "experiments.md",
     "guide.md",
     "jax.md",
     "pytorch.md",

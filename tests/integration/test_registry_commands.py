@@ -116,6 +116,7 @@ def measured_gradients(framework, case, prepared):
     return gradients(one.tensor for one in found if one.spec.gradient)
 
 
+@pytest.mark.sweep
 def test_the_script_of_every_case_has_the_tensors_and_gradients_that_are_measured(framework):
     """In plain MXNet, without opperf's own tensors: the same contents, and the same gradients bit
     for bit, by the same head gradients in the same phase."""
