@@ -21,7 +21,8 @@ from tabulate import tabulate
 
 from opperf.frameworks import load
 from opperf.instruments import compilation
-from opperf.instruments.prepared import Bound, Visit
+from opperf.instruments.prepared import Bound
+from opperf.instruments.visit import Visit
 from opperf.model import CallableTarget, Case, Settings, TensorSpec
 from opperf.worker import measure as measuring
 

@@ -18,8 +18,8 @@ from opperf.errors import LAST_OUTPUT, UsageError, unknown, with_last_output
 from opperf.execution.fleet.nodes import FleetOptions
 from opperf.execution.workers import Lanes, Workers, lane_count
 from opperf.frameworks import Framework
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
+from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.pinning import AUTO, Pinning
 from opperf.model import Case, Environment, Interpreter, Record, ScriptTarget, Status

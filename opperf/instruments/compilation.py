@@ -12,7 +12,7 @@ NS_PER_S = 1e9
 
 if TYPE_CHECKING:
     from opperf.frameworks.base import Gradient
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 DESCRIPTIONS = {
     "first_call": ("ns", "time of the first call, compilation included"),

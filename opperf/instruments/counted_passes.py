@@ -12,7 +12,7 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import CPU
 from opperf.instruments.callgrind.counter import Counter, Counts, Phase
 from opperf.instruments.instrument import SUFFIXES
-from opperf.instruments.prepared import Visit
+from opperf.instruments.visit import Visit
 from opperf.model import Metric, MetricKind, NoteCode, Pass
 
 EVENTS = {

@@ -10,7 +10,7 @@ from opperf.instruments.instrument import Instrument, Launcher, Needs, backward_
 from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 INSTRUCTIONS = Metric(
     "instructions",

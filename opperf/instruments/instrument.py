@@ -1,20 +1,16 @@
-"""Base class of instruments, each of which measures one aspect of a prepared case, and the
-conditions under which they visit it."""
+"""Base class of instruments, each of which measures one aspect of a prepared case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from opperf.model import Case, Metric, Pass, Record, Settings, Struct
+from opperf.model import Case, Metric, Pass, Settings, Struct
 
 if TYPE_CHECKING:
-    from opperf.instruments.peaks import MemoryMeter
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Conditions, Visit
 
 GROUP = "opperf.instruments"
 """Entry points of other packages, each an `Instrument`."""
@@ -104,29 +100,6 @@ class CompiledAhead(Struct, frozen=True):
     """Of these, what the call's first program took."""
     cache_misses: int
     """Programs that were compiled; the others were in the cache."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """How the cases of a process are visited, beside their settings."""
-
-    meter: MemoryMeter
-    reference_work: bool = False
-    profiles: Path | None = None
-    """Folder that keeps what an instrument's program wrote of each case."""
-    keep: Callable[[Record], object] = lambda record: None
-    """Keeps the record as it is before the last instruments, which may end the process."""
-    rehearsed: bool = False
-    """The case fits in memory, which is not estimated."""
-    results: KeptResults | None = None
-    """None for no calls after the timed ones."""
-    finds_removed_work: bool = True
-    """Whether work that a compiler removed is looked for: calling all of it eagerly takes a part of
-    the time that compiling and measuring it does, and one process of an arm says it."""
-    ahead: CompiledAhead | None = None
-    """Set if another process has put the case's programs in the cache."""
-    few: FewCalls | None = None
-    """None for as many samples as a summary needs."""
 
 
 class Instrument:

@@ -12,8 +12,7 @@ from opperf.instruments.instrument import Instrument, Needs
 from opperf.model import Case, Metric, MetricKind, NoteCode, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.instrument import Conditions
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Conditions, Visit
 
 MEMORY = Metric(
     "memory",

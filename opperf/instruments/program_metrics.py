@@ -15,7 +15,7 @@ from opperf.instruments.times import BACKWARD
 from opperf.model import Case, Metric, MetricKind, ModelTarget
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 
 PROGRAM_METRICS: list[Metric] = []

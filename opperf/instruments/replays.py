@@ -13,7 +13,7 @@ from opperf.instruments.instrument import Instrument
 from opperf.model import Metric, MetricKind, Part
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 PERCENT = "%"
 

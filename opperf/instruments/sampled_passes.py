@@ -12,7 +12,7 @@ from opperf.errors import NoGradientError
 from opperf.frameworks.base import Gradient, ReadableGradient, count_moved_bytes
 from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.instruments.cold import Flush, Ring, count_copies
-from opperf.instruments.prepared import NS_PER_S, PreparedCase, Visit
+from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler, waits
 from opperf.instruments.profilers.noise import noise_notes
 from opperf.instruments.profilers.reference_work import (
@@ -34,6 +34,7 @@ from opperf.instruments.profilers.sampling import (
     run,
     warm_up,
 )
+from opperf.instruments.visit import NS_PER_S, Visit
 from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text

@@ -9,7 +9,7 @@ from opperf.instruments.instrument import ALWAYS, Instrument, Needs
 from opperf.model import Case, Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 FORWARD = Metric(
     "forward",

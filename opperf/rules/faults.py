@@ -27,17 +27,25 @@ PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 def guarded(make: Callable[[], T], what: str = RULE) -> T | NoInputs:
-    """Returns what a function makes for an operator, or that its code failed, or that it supports
-    no such inputs. Raises the other errors that opperf raises on purpose, which are the user's."""
+    """Returns what a function makes for an operator, or why it has none. Raises what `no_inputs`
+    raises."""
     try:
         return make()
-    except (FailedRuleError, UnsupportedError) as error:
-        is_fault = isinstance(error, FailedRuleError)
-        return NoInputs(f"{what}: {error}" if is_fault else str(error), is_fault=is_fault)
-    except OpperfError:
-        raise
     except Exception as error:
-        return NoInputs(f"{what}: {described(error)}", is_fault=True)
+        return no_inputs(error, what)
+
+
+def no_inputs(error: Exception, what: str) -> NoInputs:
+    """Returns that code which makes something for an operator failed with this error, or that the
+    operator supports no such inputs. Raises the other errors that opperf raises on purpose, which
+    are the user's."""
+    if isinstance(error, FailedRuleError):
+        return NoInputs(f"{what}: {error}", is_fault=True)
+    if isinstance(error, UnsupportedError):
+        return NoInputs(str(error))
+    if isinstance(error, OpperfError):
+        raise error
+    return NoInputs(f"{what}: {described(error)}", is_fault=True)
 
 
 def described(error: Exception) -> str:

@@ -24,7 +24,7 @@ from opperf.model import (
 from opperf.ranges import UNNAMED
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
-from opperf.rules.faults import CASE, guarded
+from opperf.rules.faults import CASE, no_inputs
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.layers import (
@@ -120,10 +120,10 @@ class Registry:
         operator."""
         for target, operator in _targets(self._framework, self._selection):
             # Whole, so that an operator whose code fails on the way has no case.
-            made: list[Case] | NoInputs
-            made = guarded(functools.partial(list, self._cases(target, operator)), CASE)
-            if isinstance(made, NoInputs):
-                self._exclude(target, made)
+            try:
+                made = list(self._cases(target, operator))
+            except Exception as error:
+                self._exclude(target, no_inputs(error, CASE))
             else:
                 yield from made
 

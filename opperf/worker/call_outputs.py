@@ -27,9 +27,10 @@ from opperf.instruments.call_results import (
 )
 from opperf.instruments.instrument import KeptResults
 from opperf.instruments.peaks import guard
-from opperf.instruments.prepared import PreparedCase, Visit
+from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
+from opperf.instruments.visit import Visit
 from opperf.machine.heap import filled_blocks
 from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module

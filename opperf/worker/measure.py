@@ -14,10 +14,11 @@ import msgspec
 from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.instruments.compilation import note_removed_work
-from opperf.instruments.instrument import Conditions, Instrument
+from opperf.instruments.instrument import Instrument
 from opperf.instruments.peaks import LOCAL_METER, guard
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD, FORWARD, TIMES, TOTAL
+from opperf.instruments.visit import Conditions, Visit
 from opperf.machine.gpus import (
     GpuReading,
     find_gpu,

@@ -21,9 +21,9 @@ from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.capabilities import Ranges
 from opperf.instruments.cold import Flush
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
 from opperf.model import Case, Pass, Settings
 from opperf.processes.children import parent_is_gone

@@ -31,11 +31,11 @@ from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import CPU
 from opperf.frameworks.user_modules import Imports, import_module, loaded_for
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.profilers.noise import summarise
 from opperf.instruments.profilers.python import overhead_ns
+from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.kernel import resolution_ns
 from opperf.metrics import instruments_of, process_settings

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError
-from opperf.instruments.instrument import Conditions
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, Visit, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.visit import Conditions, Visit
 from opperf.metrics import BUILT_IN, ORDER, expected_metrics, instruments_of, needs_of
 from opperf.model import Metric, NoteCode, Settings
 

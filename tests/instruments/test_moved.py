@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.frameworks.base import Extent, count_moved_bytes
-from opperf.instruments.prepared import writes_in_place
+from opperf.instruments.visit import writes_in_place
 from opperf.model import Case, Fill, OperatorTarget, TensorSpec
 
 A, B, OUT = Extent(100, 0, 100), Extent(40, 100, 140), Extent(8, 200, 208)

@@ -56,4 +56,5 @@ def test_a_case_of_a_recording(tmp_path):
     (tmp_path / "recorded.txt").write_text(RECORDED)
     path = listed("opperf run recorded.txt")
     assert passed(tmp_path, "recorded.txt") == set(path)
-    assert len(path) <= MOST
+    # A worker completes what the file has.
+    assert len(path) <= MOST + 1

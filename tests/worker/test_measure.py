@@ -11,10 +11,11 @@ from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
 from opperf.instruments import prepared as prepared_module
 from opperf.instruments import sampled_passes
-from opperf.instruments.instrument import Conditions, FewCalls
+from opperf.instruments.instrument import FewCalls
 from opperf.instruments.peaks import LOCAL_METER, Peaks, estimated_bytes, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
+from opperf.instruments.visit import Conditions
 from opperf.model import (
     OWN,
     Case,

@@ -77,7 +77,7 @@ def test_one_that_ends_before_it_answers_says_so(tmp_path, variables):
 REHEARSED = """
 import sys
 from opperf.frameworks import load
-from opperf.instruments.instrument import Conditions
+from opperf.instruments.visit import Conditions
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.model import Case, Settings, TensorSpec
 from opperf.worker.measure import measure

@@ -10,7 +10,7 @@ from opperf.instruments.instrument import Instrument, Needs
 from opperf.model import Metric, MetricKind, Settings
 
 if TYPE_CHECKING:
-    from opperf.instruments.prepared import Visit
+    from opperf.instruments.visit import Visit
 
 MEAN_ERROR, MAX_ERROR = (
     Metric(
