@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     CallSite,

@@ -17,7 +17,7 @@ from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.formats import bencher, github_action
 from opperf.instruments.instrument import GROUP
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import PROGRAM_METRICS, STEPS
 from opperf.instruments.replays import REPLAYS
 from opperf.instruments.times import FORWARD

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Record
 from opperf.results.runfile import read_run
 

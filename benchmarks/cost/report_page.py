@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import opperf
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     Case,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.programs.launching import LAUNCHER, HookOptions
 
 LIMIT = 0.01

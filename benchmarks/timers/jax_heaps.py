@@ -18,7 +18,7 @@ import time
 
 from tabulate import tabulate
 
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.worker.pristine import configure_heap
 
 TURNS = 9

@@ -26,7 +26,7 @@ from opperf.frameworks import Framework, load
 from opperf.frameworks.jax import programs
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Argument, Case, OperatorTarget, Settings, TensorSpec
 
 SIDE = 512

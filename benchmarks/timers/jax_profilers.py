@@ -23,8 +23,8 @@ from tabulate import tabulate
 
 from opperf.frameworks.jax.thunks import NativeProfiler, thunk_ns
 from opperf.frameworks.timing import PhaseTimes
-from opperf.instruments.profilers.noise import median_interval
 from opperf.instruments.profilers.python import PythonTimer
+from opperf.instruments.profilers.summary import median_interval
 
 STEPS = (16, 80)
 """Lengths of the loops: the shorter one has as much of everything but steps."""

@@ -25,8 +25,8 @@ from opperf.frameworks import load
 from opperf.frameworks.timing import Profiler
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
-from opperf.instruments.profilers.noise import median_interval
 from opperf.instruments.profilers.python import PythonTimer
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.worker.pristine import configure_heap
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from opperf.frameworks import load
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import profiler
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.worker.pristine import configure_heap
 

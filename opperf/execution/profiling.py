@@ -289,7 +289,7 @@ def _refusals(wrapper: Wrapper, line: Made) -> Iterator[Note]:
 def with_profile(record: Record, profile: Profile) -> Record:
     """Returns the record with what a program found of its case."""
     # It imports NumPy, which the manager of a run without programs does not need.
-    from opperf.instruments.profilers.noise import summarise
+    from opperf.instruments.profilers.summary import summarise
 
     findings = profile.findings
     summaries = {

@@ -14,7 +14,7 @@ import numpy as np
 from opperf.errors import RunFileError
 from opperf.formats.documents import Known, kind_of, known_unit, label, wrong
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
-from opperf.instruments.profilers.noise import median_interval
+from opperf.instruments.profilers.summary import median_interval
 from opperf.model import MetricKind, Struct
 from opperf.model.declaring import ID_LENGTH, digest
 from opperf.plurals import pluralize

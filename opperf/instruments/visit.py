@@ -14,7 +14,7 @@ from opperf.frameworks.base import are_views, count_moved_bytes
 from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.instruments.peaks import MemoryMeter
 from opperf.instruments.prepared import PreparedCase, compiles
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import (
     Case,

@@ -8,7 +8,7 @@ from statistics import fmean
 import msgspec
 
 from opperf.errors import one_line
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import (
     CPU_LOAD,
     DISK_READ,

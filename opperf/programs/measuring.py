@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import OpperfError, UnsupportedError, one_line
-from opperf.instruments.profilers.noise import summarise
 from opperf.instruments.profilers.sampling import WARM_CALLS
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import FIRST_STEP, LOSS, PROGRESS, RATE
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status

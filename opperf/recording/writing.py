@@ -14,7 +14,7 @@ from opperf.errors import OpperfError
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers
 from opperf.frameworks.calls import Calls, Range, RecordedCall
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import RECORDED
 from opperf.model import (
     SCHEMA_VERSION,

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from opperf.errors import one_line
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import expected_metrics, metric_named
 from opperf.model import (
     NOISE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import RECORDED
 from opperf.model import Case, Closing, Environment, Header, Program, Record, Run, Status
 from opperf.results.runfile import RunWriter

@@ -71,7 +71,8 @@ def merge(first: Record, later: Sequence[Record], each: str = "round") -> Record
     if not later:
         return first
     # These import NumPy, which the manager of a single round does not need.
-    from opperf.instruments.profilers.noise import noise_notes, summarise
+    from opperf.instruments.profilers.noise import noise_notes
+    from opperf.instruments.profilers.summary import summarise
     from opperf.instruments.profilers.waits import busy_note
 
     failed = [

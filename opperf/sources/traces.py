@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Argument, CallSite, Case, OperatorTarget, Program, Settings, TensorSpec
 from opperf.plurals import pluralize
 from opperf.rules.shapes import Shape

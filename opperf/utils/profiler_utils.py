@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from opperf.api.calls import device_name
 from opperf.frameworks import load
 from opperf.instruments.profilers import profiler
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind
 from opperf.mxnet_api import FRAMEWORK
 from opperf.results.units import UNITS

@@ -33,8 +33,8 @@ from opperf.frameworks.base import CPU
 from opperf.frameworks.user_modules import Imports, import_module, loaded_for
 from opperf.instruments.prepared import NOTHING_BOUND
 from opperf.instruments.profilers import find_profilers
-from opperf.instruments.profilers.noise import summarise
 from opperf.instruments.profilers.python import overhead_ns
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
 from opperf.machine.kernel import resolution_ns

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.inputs.dispatch_share import shares
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Note, NoteCode, OperatorTarget, Record, Status
 from opperf.rules.shapes import DISPATCH
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.timers.gpu_figures import launches, profiled, ratios, state, statuses
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     GpuState,

@@ -14,7 +14,7 @@ from benchmarks.inputs.option_scan.screen import (
     paced,
 )
 from benchmarks.inputs.option_scan.variants import Variant
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     Kind,

@@ -9,7 +9,7 @@ import pytest
 from opperf.commands.run_files import nodes as command
 from opperf.comparison.nodes import CHANGED, compare_nodes
 from opperf.errors import RunFileError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import SCHEMA_VERSION, Header, Run, Status
 from opperf.reports.writing import runfile_text
 from tests.recordings import HERE

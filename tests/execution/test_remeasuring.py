@@ -21,7 +21,7 @@ from opperf.execution.remeasuring import (
 )
 from opperf.execution.run_header import make_header
 from opperf.frameworks.timing import PhaseTimes
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.times import TOTAL
 from opperf.model import MetricKind, Note, NoteCode, Status, Waits
 from opperf.results.figures import CaseFigures

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.execution.execute import plan_visits
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, Status
 from opperf.results import runfile
 from opperf.worker.measure import measure

@@ -12,7 +12,7 @@ from opperf.formats.measured_models import models_of
 from opperf.formats.model_files import read_records
 from opperf.formats.model_records import Estimate
 from opperf.formats.xla import record_of, xla_text
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, ModelTarget, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.writing import runfile_text
 from tests.recordings import HERE

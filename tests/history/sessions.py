@@ -13,7 +13,7 @@ from opperf.history.model import CommitsOf
 from opperf.history.store.adding import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
 from opperf.instruments.instructions import CALLGRIND
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.machine.environment import comparability
 from opperf.model import Closing, Place, ProcessLine
 from opperf.repository import Commit

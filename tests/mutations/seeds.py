@@ -22,7 +22,7 @@ from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     Case,

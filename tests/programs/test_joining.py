@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.programs.joining import has_failed, join_parts
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from opperf.instruments.profilers.noise import summarise as summary_of
+from opperf.instruments.profilers.summary import summarise as summary_of
 from opperf.model import Note, NoteCode, Record, Run, Status
 from opperf.reports.summary import REASONS, SLOWEST, WIDTH, summarise
 from opperf.reports.text import INPUTS_WIDTH

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import metrics_by_name
 from opperf.model import Note, NoteCode, Record
 from opperf.results.columns import (

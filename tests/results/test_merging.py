@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import merge as command
 from opperf.errors import RunFileError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     Closing,

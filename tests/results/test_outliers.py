@@ -9,7 +9,7 @@ import pytest
 
 from opperf.commands.registry import show
 from opperf.commands.run import run as run_options
-from opperf.instruments.profilers.noise import summarise as summarise_samples
+from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import (
     DECLARED,
     Case,

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from opperf.instruments.profilers.noise import summarise as summarise_samples
+from opperf.instruments.profilers.summary import summarise as summarise_samples
 from opperf.model import Case, GpuState, Note, NoteCode, OperatorTarget, Record, Status, TensorSpec
 from opperf.reports.run_page import markdown_text
 from opperf.reports.summary import SLOWEST, summarise

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Note, NoteCode, Record, Summary
 from opperf.results.figures import CaseFigures
 from opperf.results.units import Figure, FigureText, Unit, align, choose_unit, format_figure

@@ -5,7 +5,7 @@ import io
 import json
 
 from opperf.formats import bencher
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.run_page import markdown_text
 from opperf.reports.run_tables import run_text, verification_cell

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     SCHEMA_VERSION,
     BenchFacts,

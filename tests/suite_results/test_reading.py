@@ -6,7 +6,7 @@ import pytest
 
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.milabench.streams import observe, read_stream, warmup_of
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import ProcessResult, Status
 from opperf.results.kept import streams_of
 from opperf.suites.results.run import load

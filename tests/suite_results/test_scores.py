@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Record, Settings, Status
 from opperf.reports.data import write_json
 from opperf.reports.text import write_text

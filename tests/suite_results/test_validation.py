@@ -6,7 +6,7 @@ import re
 import pytest
 
 from opperf.errors import UsageError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, ProcessResult, Status
 from opperf.suite_results.validation.report import report_of
 from opperf.suites.results.layers import MILABENCH, OWN, choose_layers, validate

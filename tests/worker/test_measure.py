@@ -9,8 +9,8 @@ import pytest
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
-from opperf.instruments import prepared as prepared_module
 from opperf.instruments import sampled_passes
+from opperf.instruments import visit as visit_module
 from opperf.instruments.instrument import FewCalls
 from opperf.instruments.peaks import LOCAL_METER, Peaks, estimated_bytes, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
@@ -756,7 +756,7 @@ def test_a_refusal_in_float32_is_not_tried_again(fake, make_case):
 
 def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     clock = iter(range(0, 10**6, 10))
-    monkeypatch.setattr(prepared_module.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(visit_module.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
 

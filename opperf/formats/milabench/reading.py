@@ -33,7 +33,7 @@ from opperf.formats.milabench.streams import (
 )
 from opperf.formats.model import Entry, Point
 from opperf.instruments.observations import read_number
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import RATE
 from opperf.model import (
     SCHEMA_VERSION,

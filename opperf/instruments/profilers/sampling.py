@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from opperf.defaults import MAX_TIME_S, MIN_RUNS
 from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
-from opperf.instruments.profilers.noise import half_width
+from opperf.instruments.profilers.summary import half_width
 from opperf.model import Settings
 
 

@@ -8,7 +8,7 @@ from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.process import key
 from opperf.comparison.statistics.data import Thresholds
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.machine.pinning import NOT_PINNED
 from opperf.model import (
     Case,

@@ -19,7 +19,7 @@ from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Place, ProcessLine, Settings, Waits
 from opperf.sources.selecting import Selection
 from opperf.worker.measure import measure

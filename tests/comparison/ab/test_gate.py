@@ -34,7 +34,7 @@ from opperf.comparison.statistics.data import Replicate, Verdict
 from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.instruments.callgrind.valgrind import installed
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     DIFFERENT,
     Check,

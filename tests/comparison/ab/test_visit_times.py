@@ -10,7 +10,7 @@ from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.statistics.design import block_order
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Place, ProcessLine, Record, Status, Waits
 from tests.comparison.ab.sessions import case, session_of
 

@@ -15,7 +15,7 @@ from opperf.comparison.compared import Side
 from opperf.comparison.files import judging
 from opperf.comparison.files.reading import Entry, Measured, read
 from opperf.errors import OpperfError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import metric_named
 from opperf.model import (
     SCHEMA_VERSION,

@@ -11,7 +11,7 @@ from opperf.comparison.report import report_of
 from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import Status
 from tests.verifications import FAILED, PASSED, verified
 

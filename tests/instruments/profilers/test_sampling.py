@@ -9,7 +9,6 @@ import pytest
 from opperf.defaults import MIN_RUNS
 from opperf.frameworks.timing import PhaseTimes
 from opperf.instruments.profilers import sampling
-from opperf.instruments.profilers.noise import half_width
 from opperf.instruments.profilers.sampling import (
     MIN_ADAPTIVE_SAMPLES,
     Count,
@@ -18,6 +17,7 @@ from opperf.instruments.profilers.sampling import (
     loops_for,
     warm_up,
 )
+from opperf.instruments.profilers.summary import half_width
 
 
 class Trace:

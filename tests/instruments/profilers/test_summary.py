@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from opperf.instruments.profilers.noise import half_width, median_interval, outliers, summarise
+from opperf.instruments.profilers.summary import half_width, median_interval, outliers, summarise
 
 
 def test_statistics_are_numpys():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import (
     Case,
     MetricKind,

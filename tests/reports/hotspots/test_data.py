@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from opperf.commands.run_files import report
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind, NoteCode, Status
 from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
 from opperf.reports.hotspots.ranking_report import answer

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.instruments.profilers.noise import summarise
+from opperf.instruments.profilers.summary import summarise
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.modules import MOST_DEPTH, module_tree, unite_alike
 from opperf.reports.hotspots.places import line_text, places_of, unite_numbered, united_name
