@@ -35,14 +35,8 @@ YEAR_10000_S = 253402300800
 
 def timestamp_option(default: str) -> Option:
     """Returns the declaration of the time of the records that have none."""
-    return number_option(
-        "--timestamp",
-        f"Time of the records that have none{default}",
-        "SECONDS",
-        OUTPUT,
-        high=YEAR_10000_S - 1,
-        kind=float,
-    )
+    what = f"Time of the records that have none{default}"
+    return number_option("--timestamp", what, "SECONDS", OUTPUT, high=YEAR_10000_S - 1, kind=float)
 
 
 FOLDER = Path("output")
