@@ -22,7 +22,7 @@ ALLOWED = {
     "numpy_aliases.py": "`import opperf` loads it, and none of MXNet's folders",
     "results/opperf_json.py": "the keys of results of its own utility are data, like a format's",
     "frameworks/__init__.py": "the table of frameworks that come with opperf is data",
-    "experiments/planning.py": "the table of modes that one framework has is data",
+    "execution/experiments.py": "the table of modes that one framework has is data",
     "models/networks.py": "the table of frameworks that have its networks is data",
     "models/packages.py": "the table of suites of other packages is data",
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from opperf.machine.health.contention import Health
 from opperf.machine.health.finding import Finding, Level
+from opperf.machine.health.jitter import Health
 from opperf.plurals import pluralize
 from opperf.reports.fields import LABEL, TEXT, ColumnKind, Field, rows_of, table_of
 from opperf.reports.model import Report, Section, Test, Tone

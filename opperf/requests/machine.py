@@ -14,8 +14,8 @@ from opperf.requests.fields import Framework, number_option
 from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:
-    from opperf.machine.health.contention import Health
     from opperf.machine.health.finding import Finding
+    from opperf.machine.health.jitter import Health
     from opperf.machine.kernel import Machine
     from opperf.reports.known_frameworks import FrameworkRow
 

@@ -13,9 +13,9 @@ from opperf.errors import FOUND
 from opperf.instruments.callgrind import valgrind
 from opperf.machine import kernel
 from opperf.machine.health import contention
-from opperf.machine.health.contention import Health, Jitter, Timer
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
+from opperf.machine.health.jitter import Health, Jitter, Timer
 from opperf.reports import writing
 from opperf.reports.machine_health import report_of
 from opperf.requests import machine as module

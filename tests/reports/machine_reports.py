@@ -3,8 +3,8 @@
 import json
 from datetime import datetime
 
-from opperf.machine.health.contention import Health, Timer
 from opperf.machine.health.finding import Finding
+from opperf.machine.health.jitter import Health, Timer
 from opperf.reports.benches import bench_report
 from opperf.reports.benches import report_of as of_benches
 from opperf.reports.kept_runs import KeptFacts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.frameworks.numpy import registry
+from opperf.frameworks.numpy import excluded
 from opperf.rules import families as shared
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.numpy import (
@@ -29,8 +29,8 @@ for _module in MODULES:
 
 OPERATIONS = operations.TABLE
 FUNCTIONS: dict[str, Family | str] = {
-    **registry.NAMES,
-    **dict.fromkeys(("format_float_positional", "format_float_scientific"), registry.TEXT),
+    **excluded.NAMES,
+    **dict.fromkeys(("format_float_positional", "format_float_scientific"), excluded.TEXT),
 }
 """The public functions that are no operators, each with the reason."""
 NUMPY_INTERFACE = ""

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.machine.health import contention
-from opperf.machine.health.contention import (
+from opperf.machine.health import jitter
+from opperf.machine.health.jitter import (
     Jitter,
     Timer,
     jitter_finding,
@@ -39,11 +39,9 @@ def test_work_is_repeated_for_so_many_seconds_and_once_at_least():
 
 def test_a_quantum_is_as_long_as_it_is_to_be(monkeypatch):
     clock = Clock(0)
-    monkeypatch.setattr(
-        contention, "_spin", lambda rounds: setattr(clock, "now", clock.now + rounds)
-    )
+    monkeypatch.setattr(jitter, "_spin", lambda rounds: setattr(clock, "now", clock.now + rounds))
     work = make_quantum(clock)
-    assert contention.QUANTUM_NS <= contention._timed(work, clock) < 2 * contention.QUANTUM_NS
+    assert jitter.QUANTUM_NS <= jitter._timed(work, clock) < 2 * jitter.QUANTUM_NS
 
 
 def test_of_each_amount_of_work_the_quickest_of_fifty_tries_counts(monkeypatch):
@@ -53,7 +51,7 @@ def test_of_each_amount_of_work_the_quickest_of_fifty_tries_counts(monkeypatch):
         tries.append(rounds)
         clock.now += rounds + (0 if len(tries) % 50 == 0 else 10**9)
 
-    monkeypatch.setattr(contention, "_spin", interrupted)
+    monkeypatch.setattr(jitter, "_spin", interrupted)
     work = make_quantum(clock)
     assert work.args == (2**15,), "the first power of two that takes 20 us"
     assert tries == [2**power for power in range(16) for _ in range(50)]
@@ -88,8 +86,8 @@ def test_a_slow_hundredth_is_noisy_without_any_interruption():
 
 
 def test_a_coarse_clock_is_noisy():
-    assert contention.timer_finding(contention.Timer(60.0, 1.0)).level == "ok"
-    coarse = contention.timer_finding(contention.Timer(15_000.0, 1e6))
+    assert jitter.timer_finding(jitter.Timer(60.0, 1.0)).level == "ok"
+    coarse = jitter.timer_finding(jitter.Timer(15_000.0, 1e6))
     assert coarse.level == "warn"
     assert coarse.state == "15000 ns between two readings, 1e+06 ns announced"
 
@@ -157,7 +155,7 @@ def test_a_step_of_more_than_a_microsecond_is_coarse(step_ns, level):
 
 def test_the_step_that_the_system_announces_is_in_nanoseconds(monkeypatch):
     said = {"perf_counter": SimpleNamespace(resolution=1e-6)}
-    monkeypatch.setattr(contention.time, "get_clock_info", said.__getitem__)
-    monkeypatch.setattr(contention, "resolution_ns", lambda: 42.0)
+    monkeypatch.setattr(jitter.time, "get_clock_info", said.__getitem__)
+    monkeypatch.setattr(jitter, "resolution_ns", lambda: 42.0)
     found = timer()
     assert (found.step_ns, found.announced_ns) == (42.0, pytest.approx(1000))
