@@ -59,7 +59,7 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
     """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
     # Help and completion do without the imports.
-    from opperf.machine.health import contention
+    from opperf.machine.health import contention, jitter
     from opperf.machine.health.examine import examine
     from opperf.machine.kernel import Unreadable
     from opperf.results.text import duration
@@ -73,16 +73,16 @@ def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
         # The finding on steal reports what cannot be read.
         with suppress(Unreadable, OSError, ValueError):
             begun = contention.cpu_times()
-        measured = contention.jitter_of(contention.repeat_for(seconds, contention.make_quantum()))
+        measured = jitter.jitter_of(jitter.repeat_for(seconds, jitter.make_quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
-    clock = contention.timer()
+    clock = jitter.timer()
     others = [
-        contention.timer_finding(clock),
-        contention.jitter_finding(measured),
+        jitter.timer_finding(clock),
+        jitter.jitter_finding(measured),
         instructions_finding(),
     ]
-    return contention.Health([*findings.values(), *others], clock, measured)
+    return jitter.Health([*findings.values(), *others], clock, measured)
 
 
 EXPLAINED = (

@@ -12,7 +12,7 @@ from opperf.commands.machine import doctor
 from opperf.errors import FOUND
 from opperf.instruments.callgrind import valgrind
 from opperf.machine import kernel
-from opperf.machine.health import contention
+from opperf.machine.health import jitter
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
 from opperf.machine.health.jitter import Health, Jitter, Timer
@@ -26,7 +26,7 @@ from tests.writing import told
 
 
 def reported(findings):
-    return report_of(Health(findings, contention.timer(), None))
+    return report_of(Health(findings, jitter.timer(), None))
 
 
 def findings_text(findings, width=None):
@@ -92,9 +92,9 @@ def steady(monkeypatch):
     """A jitter test on a core that does the same work in the same time; returns the
     lengths of its tests."""
     asked = []
-    monkeypatch.setattr(contention, "make_quantum", lambda: None)
+    monkeypatch.setattr(jitter, "make_quantum", lambda: None)
     monkeypatch.setattr(
-        contention,
+        jitter,
         "repeat_for",
         lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
     )
