@@ -16,7 +16,7 @@ from opperf.execution.progress import Progress
 from opperf.execution.workers import WORKER_BYTES, Workers
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.metrics import alone_instruments
 from opperf.model import Case, OperatorTarget, Record, Status

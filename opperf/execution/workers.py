@@ -15,7 +15,7 @@ import psutil
 
 from opperf.errors import WorkerError
 from opperf.frameworks.capabilities import needs_build
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.machine.pinning import NONE, Pinning
 from opperf.metrics import needs_of, process_settings

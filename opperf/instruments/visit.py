@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from opperf.frameworks.base import are_views, count_moved_bytes
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
 from opperf.instruments.peaks import MemoryMeter
 from opperf.instruments.prepared import PreparedCase, compiles
 from opperf.instruments.profilers.summary import summarise
@@ -26,12 +25,44 @@ from opperf.model import (
     Pass,
     Record,
     Status,
+    Struct,
     Summary,
     Verification,
     Waits,
 )
 from opperf.rules.engine import OUTPUT, rules_module
 from opperf.rules.not_finite import may_lack_numbers
+
+
+class KeptResults(Struct, frozen=True):
+    """Where the results of a case's timed calls are kept, and of calls after them."""
+
+    folder: str
+    """Absolute path of a new folder."""
+    calls: int
+    """Number of the call after the timed ones whose results are kept."""
+
+
+class FewCalls(Struct, frozen=True):
+    """How a slow case is sampled where many processes measure it: one sample is enough, as its
+    scatter is that of the processes."""
+
+    first_s: float | None = None
+    """Seconds from which the first call is a sample by the wall clock, and the only one of the
+    forward pass; None if it may take longer than later ones."""
+    is_gauged: bool = True
+    """Whether reference work is timed between the calls, where others have it: that of microseconds
+    says nothing of the core's speed during a call of a second."""
+
+
+class CompiledAhead(Struct, frozen=True):
+    """The cost of compiling a case in another process, before it is measured."""
+
+    compile_ns: float
+    first_ns: float
+    """Of these, what the call's first program took."""
+    cache_misses: int
+    """Programs that were compiled; the others were in the cache."""
 
 
 @dataclass(frozen=True)

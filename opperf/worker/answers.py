@@ -16,10 +16,10 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework, package_of
 from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
-from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.peaks import guard, tensor_bytes
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
 from opperf.instruments.times import BACKWARD
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import named_cpus
 from opperf.model import (
     UNKNOWN,

@@ -25,12 +25,11 @@ from opperf.instruments.call_results import (
     seed_all,
     step_of,
 )
-from opperf.instruments.instrument import KeptResults
 from opperf.instruments.peaks import guard
 from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
-from opperf.instruments.visit import Visit
+from opperf.instruments.visit import KeptResults, Visit
 from opperf.machine.heap import filled_blocks
 from opperf.model import SEQUENCES, Case, ModelTarget
 from opperf.rules.engine import rules_module

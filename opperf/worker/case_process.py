@@ -16,7 +16,7 @@ import msgspec
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks.user_code import target_at
 from opperf.frameworks.user_modules import OWN_MODULES
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.metrics import needs_of

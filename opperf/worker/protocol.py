@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Union
 
-from opperf.instruments.instrument import CompiledAhead, FewCalls, KeptResults
+from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.instruments.wrapped.program import Calls
 from opperf.model import Argument, Case, CaseLine, Listing, LoadedFile, Pass, Record, Struct, Target
 from opperf.models.base import SuiteModel

@@ -10,7 +10,7 @@ from opperf.errors import WorkerError
 from opperf.execution import ahead as module
 from opperf.execution.ahead import FEWEST, compile_ahead
 from opperf.execution.progress import Plain, Progress
-from opperf.instruments.instrument import CompiledAhead
+from opperf.instruments.visit import CompiledAhead
 from opperf.model import Case, OperatorTarget, Settings
 
 DEADLY = "deadly"

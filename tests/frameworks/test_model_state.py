@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import is_available, load
-from opperf.instruments.instrument import KeptResults
 from opperf.instruments.peaks import LOCAL_METER
 from opperf.instruments.prepared import Bound, PreparedCase, case_scope
-from opperf.instruments.visit import Conditions, Visit
+from opperf.instruments.visit import Conditions, KeptResults, Visit
 from opperf.model import Case, ModelTarget, NoteCode, Settings, Status, VerificationCode
 from opperf.worker.binding import bound_of
 from opperf.worker.measure import measure

@@ -6,9 +6,11 @@ pytest.importorskip("jax")
 
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax import compiling  # noqa: E402
-from opperf.instruments.instrument import CompiledAhead  # noqa: E402
 from opperf.instruments.peaks import LOCAL_METER  # noqa: E402
-from opperf.instruments.visit import Conditions  # noqa: E402
+from opperf.instruments.visit import (
+    CompiledAhead,  # noqa: E402
+    Conditions,  # noqa: E402
+)
 from opperf.model import Case, NoteCode, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.answers import MOST_BYTES, compile_cases, uncompiled  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402

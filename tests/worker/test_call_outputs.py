@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.instruments.instrument import KeptResults
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.visit import Conditions
+from opperf.instruments.visit import Conditions, KeptResults
 from opperf.model import Case, FileTarget, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.worker import call_outputs
 from opperf.worker.call_outputs import observe

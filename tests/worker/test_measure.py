@@ -11,11 +11,10 @@ from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.instruments import memory as memory_module
 from opperf.instruments import sampled_passes
 from opperf.instruments import visit as visit_module
-from opperf.instruments.instrument import FewCalls
 from opperf.instruments.peaks import LOCAL_METER, Peaks, estimated_bytes, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, key_of
 from opperf.instruments.profilers.reference_work import WORKS, ReferenceWork
-from opperf.instruments.visit import Conditions
+from opperf.instruments.visit import Conditions, FewCalls
 from opperf.model import (
     OWN,
     Case,

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from opperf.execution.searching import Entry
-from opperf.instruments.instrument import CompiledAhead
 from opperf.instruments.peaks import Peaks
+from opperf.instruments.visit import CompiledAhead
 from opperf.machine.environment import environment
 from opperf.model import (
     Environment,

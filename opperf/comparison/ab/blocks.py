@@ -33,7 +33,7 @@ from opperf.comparison.ab.visit_times import visit_times
 from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
-from opperf.instruments.instrument import FewCalls, KeptResults
+from opperf.instruments.visit import FewCalls, KeptResults
 from opperf.model import (
     DEFAULTS,
     PASSES,

@@ -23,7 +23,7 @@ from opperf.comparison.ab.slow_calls import (
 )
 from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
-from opperf.instruments.instrument import FewCalls
+from opperf.instruments.visit import FewCalls
 from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
 from opperf.worker.client import Worker
 

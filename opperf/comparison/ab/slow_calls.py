@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.comparison.statistics.data import BOUND
-from opperf.instruments.instrument import FewCalls
+from opperf.instruments.visit import FewCalls
 from opperf.model import Pass, Record, Status, Struct
 from opperf.results.figures import CaseFigures
 

@@ -29,7 +29,7 @@ from opperf.comparison.ab.pairs import Pair, with_contents_of_a
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.session import Session
 from opperf.decoding import read_as
-from opperf.instruments.instrument import KeptResults
+from opperf.instruments.visit import KeptResults
 from opperf.model import DIFFERENT, Case, Check, Difference, Place, Tolerance
 from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed, Value
 

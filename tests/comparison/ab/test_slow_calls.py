@@ -12,7 +12,7 @@ from opperf.comparison.ab.slow_calls import (
     deciding_s,
     slow_pair,
 )
-from opperf.instruments.instrument import FewCalls
+from opperf.instruments.visit import FewCalls
 from tests.comparison.ab.sessions import case, crashed, ok
 
 NS = 1e9
