@@ -8,45 +8,13 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 
-from opperf.reports.model import Cell, Column, Table, Tone
+from opperf.reports.model import Cell, Column, ColumnKind, Table
 from opperf.results.text import Shown
 from opperf.results.units import Figure, Unit, choose_unit
 
 Item = TypeVar("Item")
 
 Other = TypeVar("Other")
-
-
-def _text(value: Any) -> str:
-    """Returns a value as text: words are separated by commas, None is empty."""
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)
-
-
-def _no_tone(value: Any) -> Tone:
-    return ""
-
-
-@dataclass(frozen=True)
-class ColumnKind:
-    """The kind of a column: how tables write, align and wrap it."""
-
-    text: Callable[[Any], str] = _text
-    tone: Callable[[Any], Tone] = _no_tone
-    is_number: bool = False
-    """Whether it is aligned to the right, and neither cut nor wrapped."""
-    is_name: bool = False
-    """Whether it is code."""
-    wraps: bool = False
-    is_whole: bool = False
-    """Whether a text is neither cut nor wrapped while other columns can be."""
-    unit: Unit | str | None = None
-    """Of figures: the unit, or that of a metric, of which tables choose one that suits all."""
-    is_alike: bool = False
-    """Whether all columns of this kind in a table have one unit, as they are compared."""
-    file_size: float = 1.0
-    """Size of the unit of figures in files, in that of the metric."""
 
 
 NAME = ColumnKind(is_name=True)
@@ -159,23 +127,13 @@ class Field(Generic[Item]):
         cells = [self.cell(item) for item in items]
         if isinstance(unit, str):
             unit = _unit_of(unit, cells)
-        return Column(
-            self.title or "",
-            cells,
-            unit,
-            is_number=kind.is_number,
-            is_name=kind.is_name,
-            wraps=kind.wraps,
-            extra=self.extra,
-            is_whole=kind.is_whole,
-            is_key=self.is_key,
-            cases=None if self.among is None else (list(map(self.read, items)), self.among),
-            page_title=self.page_title,
-        )
+        cases = None if self.among is None else (list(map(self.read, items)), self.among)
+        title = self.title or ""
+        return Column(title, cells, kind, unit, self.extra, self.is_key, cases, self.page_title)
 
 
 def _unit_of(measured: str, cells: Iterable[Cell]) -> Unit:
-    return choose_unit(measured, [one.value for one in cells if isinstance(one.value, Figure)])
+    return choose_unit(measured, [cell.value for cell in cells if isinstance(cell.value, Figure)])
 
 
 def table_of(

@@ -46,7 +46,7 @@ def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
 
 
 def _shown(column: Column, text: str, cell: Cell) -> ShownCell:
-    classes = " ".join(filter(None, ("number" if column.is_number else "", cell.tone)))
+    classes = " ".join(filter(None, ("number" if column.kind.is_number else "", cell.tone)))
     return ShownCell(text.strip(), classes, cell.note, cell.depth)
 
 

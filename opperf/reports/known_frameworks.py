@@ -72,7 +72,7 @@ def known_frameworks() -> list[FrameworkRow]:
 def report_of(found: Sequence[FrameworkRow], in_detail: bool) -> Report:
     """Returns a table of frameworks, or what each of them has."""
     if in_detail:
-        sections = [section for one in found for section in _details(one)]
+        sections = [section for row in found for section in _details(row)]
     else:
         closing = (
             f"Default framework: {default_framework()}",

@@ -8,8 +8,8 @@ from typing import Literal
 from opperf.machine.health.finding import Finding, Level
 from opperf.machine.health.jitter import Health
 from opperf.plurals import pluralize
-from opperf.reports.fields import LABEL, TEXT, ColumnKind, Field, rows_of, table_of
-from opperf.reports.model import Report, Section, Test, Tone
+from opperf.reports.fields import LABEL, TEXT, Field, rows_of, table_of
+from opperf.reports.model import ColumnKind, Report, Section, Test, Tone
 
 TONES: dict[Level, Tone] = {"ok": "", "warn": "worse", "unknown": "open"}
 
@@ -38,7 +38,7 @@ FIELDS: tuple[Field[Finding], ...] = (
 
 
 def report_of(health: Health) -> Report:
-    """Returns all findings, then the reason of each warning and the command that mends it."""
+    """Returns all findings, then the reason of each warning and the command that fixes it."""
     findings = health.findings
     warnings = [
         Section(

@@ -58,7 +58,7 @@ def section_text(section: Section, level: int) -> str:
     )
     if section.table is not None and section.table.height:
         table = section.table.limited()
-        ordered = sorted(table.columns, key=lambda column: column.is_number)
+        ordered = sorted(table.columns, key=lambda column: column.kind.is_number)
         parts += [grid(table.columns if table.is_ranked else ordered), plain(table.more)]
     if section.brief:
         parts.append(plain(section.brief))
@@ -94,7 +94,7 @@ def grid(columns: Sequence[Column]) -> str:
         headers=[_escape(in_cell(_title(column))) for column in columns],
         tablefmt="pipe",
         disable_numparse=True,
-        colalign=["right" if column.is_number else "left" for column in columns],
+        colalign=["right" if column.kind.is_number else "left" for column in columns],
     )
     return text
 
@@ -117,7 +117,7 @@ def _texts(column: Column) -> list[str]:
 
 
 def _text(column: Column, text: str, cell: Cell) -> str:
-    if column.is_name:
+    if column.kind.is_name:
         return code(text) if text else ""
     shown = in_cell(text)
     return f"**{shown}**" if cell.tone in ("worse", "better") else shown

@@ -3,7 +3,7 @@ values for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -32,20 +32,47 @@ class Cell(NamedTuple):
     """Number of rows that it is below, in a tree."""
 
 
+def _text(value: Any) -> str:
+    """Returns a value as text: words are separated by commas, None is empty."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def _no_tone(value: Any) -> Tone:
+    return ""
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """The kind of a column: how tables write, align and wrap it."""
+
+    text: Callable[[Any], str] = _text
+    tone: Callable[[Any], Tone] = _no_tone
+    is_number: bool = False
+    """Whether it is aligned to the right, and neither cut nor wrapped."""
+    is_name: bool = False
+    """Whether it is code."""
+    wraps: bool = False
+    is_whole: bool = False
+    """Whether a text is neither cut nor wrapped while other columns can be."""
+    unit: Unit | str | None = None
+    """Of figures: the unit, or that of a metric, of which tables choose one that suits all."""
+    is_alike: bool = False
+    """Whether all columns of this kind in a table have one unit, as they are compared."""
+    file_size: float = 1.0
+    """Size of the unit of figures in files, in that of the metric."""
+
+
 class Column(NamedTuple):
     """A column of a table."""
 
     title: str
     cells: Sequence[Cell]
+    kind: ColumnKind
     unit: Unit | None = None
-    is_number: bool = False
-    """Whether it is aligned to the right, and never cut or wrapped."""
-    is_name: bool = False
-    wraps: bool = False
     extra: int = 0
     """Above 0 of a column that may be dropped for want of room, the highest number first."""
-    is_whole: bool = False
-    """Whether a text is neither cut nor wrapped while other columns can be."""
     is_key: bool = False
     """Whether its numbers, as texts do, say what a row is of."""
     cases: tuple[Sequence[Shown], Sequence[Shown]] | None = None

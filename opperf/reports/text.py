@@ -86,7 +86,7 @@ def render(table: Table, width: int | None = None) -> str:
         )
     ordered = sorted(
         table.columns,
-        key=lambda column: column.wraps and not column.is_name and not table.is_ranked,
+        key=lambda column: column.kind.wraps and not column.kind.is_name and not table.is_ranked,
     )
     columns = terminal_columns(ordered, width)
     text = terminal.table_text(columns, width)
@@ -100,7 +100,7 @@ def render(table: Table, width: int | None = None) -> str:
 
 def _parts(columns: Sequence[Column], width: int | None) -> Iterator[list[Column]]:
     plain = [_plain(column) for column in columns]
-    others = [i for i, column in enumerate(columns) if column.is_key or not column.is_number]
+    others = [i for i, column in enumerate(columns) if column.is_key or not column.kind.is_number]
     part: list[int] = []
     for i in sorted(set(range(len(columns))) - set(others)):
         needed = terminal.least_width([plain[j] for j in (*others, *part, i)])
@@ -141,8 +141,8 @@ def _plain(column: Column) -> terminal.Column:
     return terminal.Column(
         column.heading(),
         align(column.figure_texts()) if column.unit else column.whole(),
-        is_text=not column.is_number,
+        is_text=not column.kind.is_number,
         extra=column.extra,
-        wraps=column.wraps,
-        is_whole=column.is_whole,
+        wraps=column.kind.wraps,
+        is_whole=column.kind.is_whole,
     )

@@ -108,7 +108,7 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
     overwrite: Overwrite = False
 
     reported: ClassVar[str] = REPORT
-    """What its formats write: `REPORT` or `DRAWN`."""
+    """Content that its formats write: `REPORT` or `DRAWN`."""
 
     @property
     def default_format(self) -> str:

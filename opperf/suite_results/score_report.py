@@ -17,7 +17,6 @@ from opperf.reports.fields import (
     NUMBER,
     TEXT,
     WORD,
-    ColumnKind,
     Field,
     figure,
     number,
@@ -25,7 +24,7 @@ from opperf.reports.fields import (
     rows_of,
     table_of,
 )
-from opperf.reports.model import Fact, Report, Section
+from opperf.reports.model import ColumnKind, Fact, Report, Section
 from opperf.results.units import NOT_APPLICABLE, Figure, Unit, format_figure, mark_legend
 from opperf.suite_results.performance import Performance
 from opperf.suite_results.ratios import Ratio

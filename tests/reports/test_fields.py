@@ -8,14 +8,13 @@ from opperf.reports.fields import (
     NAME,
     PERCENT,
     TEXT,
-    ColumnKind,
     Field,
     figure,
     objects_of,
     rows_of,
     table_of,
 )
-from opperf.reports.model import Cell, Report, Section
+from opperf.reports.model import Cell, ColumnKind, Report, Section
 from opperf.results.units import Figure
 from tests.writing import told
 

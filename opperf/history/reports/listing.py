@@ -31,13 +31,12 @@ from opperf.reports.fields import (
     NUMBER,
     TEXT,
     WORD,
-    ColumnKind,
     Field,
     objects_of,
     rows_of,
     table_of,
 )
-from opperf.reports.model import Report, Section
+from opperf.reports.model import ColumnKind, Report, Section
 from opperf.repository import Commit
 
 Item = TypeVar("Item")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.reports.fields import ColumnKind
-from opperf.reports.model import Section
+from opperf.reports.model import ColumnKind, Section
 from opperf.results.units import Figure, choose_unit, format_figure
 from opperf.traces.anomalies import Anomalies, anomaly_values, sentences
 
@@ -44,9 +43,6 @@ def amount(value: int, unit: str) -> str:
 TRACE_NAME = ColumnKind(shown, is_name=True)
 
 TRACE_WORD = ColumnKind(shown)
-
-DIGITS = ColumnKind(is_number=True)
-"""Numbers that are names, without thousands."""
 
 
 def known(value: int) -> int | None:

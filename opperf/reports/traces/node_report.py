@@ -245,7 +245,7 @@ class TensorUse(NamedTuple):
     name: str
     """Of the call."""
     about: str = ""
-    """What else a table says of it."""
+    """Said of it in a table."""
 
 
 ROLE: Field[TensorUse] = Field("role", "Role", WORD, lambda row: _role(row.use))

@@ -14,13 +14,12 @@ from opperf.reports.fields import (
     TIME,
     TIMES,
     WORD,
-    ColumnKind,
     Field,
     Item,
     rows_of,
     table_of,
 )
-from opperf.reports.model import Report, Section, Table
+from opperf.reports.model import ColumnKind, Report, Section, Table
 from opperf.reports.traces.cells import (
     COMMAND,
     MOST_ROWS,

@@ -10,13 +10,12 @@ from opperf.reports.fields import (
     NAME,
     TEXT,
     WORD,
-    ColumnKind,
     Field,
     objects_of,
     rows_of,
     table_of,
 )
-from opperf.reports.model import Report, Section, Test
+from opperf.reports.model import ColumnKind, Report, Section, Test
 from opperf.suites.results.checks import Found, Level
 from opperf.suites.results.layers import Validation
 
