@@ -133,7 +133,13 @@ def test_cases_mean_something_in_other_dtypes(name, dtype):
     assert refused < len(judged) * MOST_REFUSED[kind_of(dtype)]
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.sweep] if name == SLOW_TO_COMPILE else [])
+        for name in PARTS
+    ],
+)
 def test_what_every_function_calls_is_known(name):
     """As it is looked for where only the callers of an operator have inputs of it."""
     if not is_available(name):
