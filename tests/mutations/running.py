@@ -132,13 +132,16 @@ def search(
 
 def faults_of(group: str, seed: str) -> list[str]:
     """Returns the reports of the faults of a group's entrances, each of which is damaged twice."""
-    return [
+    found = [
         one.report
         for entrance in GROUPS[group]
         if not entrance.is_slow
         for one in search(entrance, seed, _two_kinds(entrance, seed))
         if one.outcome.fault
     ]
+    # Removes the folders: the end of a process of a pool does not.
+    _made.cache_clear()
+    return found
 
 
 def _two_kinds(entrance: Entrance, seed: str) -> tuple[str, str]:
