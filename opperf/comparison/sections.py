@@ -92,17 +92,10 @@ PLAIN = Telling("", ())
 """Of columns for programs."""
 
 
-def columns_of(
-    found: Comparison, told: Telling = PLAIN, rows: Sequence[ComparedRow] = ()
+def _naming_columns(
+    found: Comparison, told: Telling, rows: Sequence[ComparedRow]
 ) -> list[Field[ComparedRow]]:
-    """Returns the columns of rows: in tables, and in CSV, JSON and data frames, where a missing
-    value is null, or an empty cell."""
-    first, second = (label.capitalize() for label in found.labels)
-    units = {row.unit for row in rows}
-    unit = Unit("", 1.0)
-    if len(units) == 1:
-        unit = choose_unit(rows[0].unit, (figure for row in rows for figure in row.figures))
-    side = fields.figure(unit)
+    """Returns the columns that say what a row is of."""
     cases = [(row.operator, row.inputs) for row in (*found.rows, *rows)]
     # Rows of a session have those settings too in which no cases differ.
     vary = len({row.settings for row in found.rows}) > 1
@@ -123,6 +116,22 @@ def columns_of(
         ),
         Field("category", None, WORD, lambda row: row.category),
         Field("metric", "Metric", WORD, lambda row: row.metric, page_title="Pass"),
+    ]
+
+
+def columns_of(
+    found: Comparison, told: Telling = PLAIN, rows: Sequence[ComparedRow] = ()
+) -> list[Field[ComparedRow]]:
+    """Returns the columns of rows: in tables, and in CSV, JSON and data frames, where a missing
+    value is null, or an empty cell."""
+    first, second = (label.capitalize() for label in found.labels)
+    units = {row.unit for row in rows}
+    unit = Unit("", 1.0)
+    if len(units) == 1:
+        unit = choose_unit(rows[0].unit, (figure for row in rows for figure in row.figures))
+    side = fields.figure(unit)
+    return [
+        *_naming_columns(found, told, rows),
         Field(
             "ratio",
             told.ratio,
@@ -155,29 +164,7 @@ def columns_of(
         Field("base_half_width", None, NUMBER, lambda row: row.base_half_width),
         Field("new_half_width", None, NUMBER, lambda row: row.new_half_width),
         Field("unit", "Unit" if len(units) > 1 else None, WORD, lambda row: row.unit),
-        Field(
-            "detectable",
-            "Detectable",
-            NUMBER,
-            lambda row: row.detectable,
-            _detectable,
-            is_optional=True,
-            page_title="Visible from",
-        ),
-        Field("blocks", "Blocks", COUNT, lambda row: row.blocks, extra=1, is_optional=True),
-        Field("allowed", None, NUMBER, lambda row: finite(row.allowed)),
-        Field("basis", "Rests on", TEXT, lambda row: row.basis, is_optional=True),
-        Field("note", "Note", TEXT, lambda row: row.note, is_optional=True),
-        Field("caveat", None, TEXT, lambda row: row.caveat),
-        Field("results", None, WORD, lambda row: row.results),
-        Field(
-            "difference",
-            results.TITLE,
-            TEXT,
-            lambda row: row.difference,
-            lambda row: row.difference if row.results == DIFFERENT else "",
-            is_optional=True,
-        ),
+        *CLOSING,
     ]
 
 
@@ -195,6 +182,34 @@ def _new(row: ComparedRow) -> Figure | None:
 
 def _detectable(row: ComparedRow) -> str:
     return "" if row.detectable is None else detectable_text(row.detectable)
+
+
+CLOSING: tuple[Field[ComparedRow], ...] = (
+    Field(
+        "detectable",
+        "Detectable",
+        NUMBER,
+        lambda row: row.detectable,
+        _detectable,
+        is_optional=True,
+        page_title="Visible from",
+    ),
+    Field("blocks", "Blocks", COUNT, lambda row: row.blocks, extra=1, is_optional=True),
+    Field("allowed", None, NUMBER, lambda row: finite(row.allowed)),
+    Field("basis", "Rests on", TEXT, lambda row: row.basis, is_optional=True),
+    Field("note", "Note", TEXT, lambda row: row.note, is_optional=True),
+    Field("caveat", None, TEXT, lambda row: row.caveat),
+    Field("results", None, WORD, lambda row: row.results),
+    Field(
+        "difference",
+        results.TITLE,
+        TEXT,
+        lambda row: row.difference,
+        lambda row: row.difference if row.results == DIFFERENT else "",
+        is_optional=True,
+    ),
+)
+"""The last columns of rows."""
 
 
 def sections_of(found: Comparison, told: Telling) -> tuple[Section, ...]:

@@ -11,6 +11,10 @@ from opperf.model import Struct
 from opperf.repository import Commit
 
 
+class DamagedError(ValueError):
+    """A value of a store that opperf did not write."""
+
+
 class CommitsOf(str, enum.Enum):
     """The thing that a project's commits are of."""
 

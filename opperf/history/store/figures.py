@@ -10,8 +10,8 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, delete, func, select
 
 from opperf.formats.model import Point
+from opperf.history.model import DamagedError
 from opperf.history.store import schema
-from opperf.history.store.opening import DamagedError
 
 Array = np.ndarray[Any, Any]
 

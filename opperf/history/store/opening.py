@@ -15,6 +15,7 @@ import msgspec
 from opperf.errors import OpperfError, UsageError, one_line
 from opperf.extras import load_extra
 from opperf.folders import data_folder
+from opperf.history.model import DamagedError
 from opperf.reading import check_database
 
 VARIABLE = "OPPERF_HISTORY"
@@ -35,10 +36,6 @@ LOCK = 0x6F707065
 """Number of PostgreSQL's advisory lock under which tables are migrated: `oppe`."""
 
 MIGRATIONS = "opperf.history.store:migrations"
-
-
-class DamagedError(ValueError):
-    """A value of a store that opperf did not write."""
 
 
 class StoreError(OpperfError):

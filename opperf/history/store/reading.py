@@ -11,10 +11,17 @@ from sqlalchemy import Row, func, select
 
 from opperf.errors import UsageError, unknown
 from opperf.formats.model import OK, Point, SeriesFacts, SeriesKey
-from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun, StoredSeries
+from opperf.history.model import (
+    DamagedError,
+    Project,
+    StoredEnvironment,
+    StoredFailure,
+    StoredRun,
+    StoredSeries,
+)
 from opperf.history.store import schema
 from opperf.history.store.figures import FIGURE, Columns, points_of, read_columns, read_packed
-from opperf.history.store.opening import DamagedError, Store, display
+from opperf.history.store.opening import Store, display
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct
 from opperf.repository import Commit

@@ -28,8 +28,7 @@ from opperf.errors import one_line
 from opperf.formats.figures import number_or_null
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun
-from opperf.history.store.opening import DamagedError
+from opperf.history.model import DamagedError, Project, StoredEnvironment, StoredFailure, StoredRun
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct
 from opperf.repository import Commit
