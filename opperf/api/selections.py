@@ -214,7 +214,7 @@ def run_performance_test(
     runs : int
         Timed calls after them.
     framework : str
-        By default that whose functions, arrays or device are given, or the only one imported.
+        By default that of the functions, arrays or device, or the only one imported.
     save : str or path
         Write a run file too, with every sample, for `opperf compare` and `opperf export`.
 
@@ -224,8 +224,7 @@ def run_performance_test(
         For each callable `{name: [result, ...]}`, a result for each of the inputs: `inputs`,
         `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
         `avg_time_backward_<name>` in ms; by the wall clock `avg_time_<name>`, `p50`, `p90` and
-        `p99` of both passes. Others than MXNet's have the names of CSV's columns. One that failed
-        has `status` and `reason` in place of numbers.
+        `p99` of both passes. Others than MXNet's have CSV's columns; a failed one has a `reason`.
 
     Raises
     ------
@@ -235,11 +234,9 @@ def run_performance_test(
     ctx = one_device(ctx, device)
     name = framework_of_call(ops, inputs, ctx) or PREFERENCE[0] if framework is None else framework
     check_type("framework", name, str, "a name")
-    if save is not None:
-        check_type("save", save, (str, os.PathLike), "a path")
+    check_type("save", save, (str, os.PathLike, type(None)), "a path")
     path = None if save is None else Path(save)
-    loaded = load_for_measuring(name)
-    settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
+    settings = call_settings(loaded := load_for_measuring(name), ctx, dtype, profiler, warmup, runs)
     return measure_calls(loaded, ops, inputs, settings, run_backward, path, dtype_name(dtype))
 
 

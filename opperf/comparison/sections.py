@@ -27,11 +27,7 @@ from opperf.model import DECLARED, DIFFERENT
 from opperf.plurals import pluralize
 from opperf.reports import fields
 from opperf.reports.fields import COUNT, NAME, NUMBER, TEXT, WORD, Field
-from opperf.reports.model import (
-    Cell,
-    Fact,
-    Section,
-)
+from opperf.reports.model import Cell, Fact, Section
 from opperf.reports.pages.content import finite
 from opperf.results.text import Shown
 from opperf.results.units import Figure, Unit, choose_unit, mark_legend
@@ -285,11 +281,8 @@ def _fact_text(field: str, value: Any) -> str:
 
 
 def _rows_section(found: Comparison, told: Telling, group: RowGroup) -> Section:
-    columns = [
-        column
-        for column in columns_of(found, told, group.rows)
-        if column.title not in group.without
-    ]
+    every = columns_of(found, told, group.rows)
+    columns = [column for column in every if column.title not in group.without]
     table = fields.table_of(columns, group.rows, shown=group.shown, more=group.more)
     picked = group.rows if group.shown is None else [group.rows[place] for place in group.shown]
     return Section(

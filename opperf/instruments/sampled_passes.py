@@ -391,8 +391,7 @@ class SampledPasses:
         least = launch_ns(self._framework, settings.device, settings.profiler, timer, queued=queued)
         if not timed.times or not least:
             return
-        ratio = statistics.median(timed.times) / least
-        if ratio < LAUNCH_BOUND:
+        if (ratio := statistics.median(timed.times) / least) < LAUNCH_BOUND:
             self._visit.note(
                 metric.name,
                 NoteCode.LAUNCH_BOUND,

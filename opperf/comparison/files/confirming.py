@@ -78,7 +78,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         *("opperf", "ab", *cases),
         *(word for text in (*arms[0], *both) for word in ("--a", text)),
         *(word for text in (*arms[1], *both) for word in ("--b", text)),
-        *_thread_words(settings, [*arms[0], *arms[1], *both]),
+        *_thread_words(settings.get("threads", 1), [*arms[0], *arms[1], *both]),
         *_framework_words(base, new),
         *_threshold_words(found),
         *option_words({n: value for n, value in common.items() if DECLARED[n].common}),
@@ -197,12 +197,10 @@ def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
     return () if name == preferred else ("--framework", name)
 
 
-def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple[str, ...]:
+def _thread_words(threads: int | None, assigned: Iterable[str]) -> tuple[str, ...]:
     """Returns the option for all threads, where both runs had them and no arm sets its own."""
     names = tuple(f"env:{name}=" for name in THREAD_VARIABLES)
-    if settings.get("threads", 1) is not None or any(
-        text.startswith(("threads:", *names)) for text in assigned
-    ):
+    if threads is not None or any(text.startswith(("threads:", *names)) for text in assigned):
         return ()
     return "--threads", "all"
 

@@ -203,15 +203,18 @@ def _functions(found: Bisection) -> Iterator[Section]:
     )
 
 
-def _own_share(row: dict[str, Any]) -> str:
-    return share_text(row["exclusive_change"], (row["base"] or {}).get("exclusive") or 0.0)
-
-
 FUNCTIONS: tuple[Field[dict[str, Any]], ...] = (
     Field("", "Function", NAME, lambda row: row["name"]),
     Field("", "Object", WORD, lambda row: row["object"]),
     Field("", "Change per call", NUMBER, lambda row: change_text(row["exclusive_change"], 1)),
-    Field("", "Of its own", NUMBER, _own_share),
+    Field(
+        "",
+        "Of its own",
+        NUMBER,
+        lambda row: share_text(
+            row["exclusive_change"], (row["base"] or {}).get("exclusive") or 0.0
+        ),
+    ),
 )
 
 
