@@ -184,7 +184,7 @@ class GroupRatio(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     key: str = "category"
-    """What the group is a value of."""
+    """Key that the group is a value of."""
 
 
 ALL = "all"

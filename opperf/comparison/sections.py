@@ -46,7 +46,7 @@ class RowGroup(NamedTuple):
     shown: tuple[int, ...] | None = None
     """Those of the rows that there is room for; None for all."""
     more: str = ""
-    """What is said of the others."""
+    """A line on the others."""
     below: Sequence[str] = ()
     is_folded: bool = False
     page_title: str = ""
@@ -67,7 +67,7 @@ class Telling(NamedTuple):
     how: Section = Section()
     """How it was measured."""
     facts: Mapping[str, str] = {}
-    """What else is said beside the sides."""
+    """Further facts, beside the sides."""
     closing: Sequence[str] = ()
     commands: Sequence[tuple[str, str]] = ()
     samples: str = "samples"

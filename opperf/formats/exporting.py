@@ -1,4 +1,4 @@
-"""What is written in formats of other tools: the figures of a run of opperf, or of the runs of a
+"""Figures that are written in formats of other tools: of a run of opperf, or of the runs of a
 history, under names that tools compare them by."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opperf.results.text import inputs_text
 
 
 class Remark(NamedTuple):
-    """What a session that compared two commits says of a figure."""
+    """The verdict on a figure of a session that compared two commits."""
 
     session: str
     sentence: str

@@ -231,7 +231,7 @@ class ForeignFile(NamedTuple):
     ) -> Submission:
         """Returns a run, whose copies have the same identity. Of several figures of one series the
         last counts, which is added to the warnings."""
-        listed, environments = list(entries), {one.key: one.facts for one in machines}
+        listed, environments = list(entries), {machine.key: machine.facts for machine in machines}
         check_bounds(listed, self.path)
         kept = {entry.key: entry for entry in listed}
         if len(kept) < len(listed):

@@ -34,7 +34,7 @@ class Form(NamedTuple):
     """None for milabench's forms: they are of the streams of programs, which a history does not
     keep, and `opperf export` writes them of a run."""
     lost: tuple[str, ...] = ()
-    """What is not read again of what was written, as the format has no place for it."""
+    """Facts that are not read again, as the format has no place for them."""
     path: Callable[[Path], bool] | None = None
     """Whether a folder, or a file that is no JSON, is of it."""
     text: Callable[[bytes], bool] | None = None

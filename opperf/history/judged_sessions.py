@@ -163,7 +163,7 @@ Judged = Iterator[tuple[str, str, dict[str, Any]]]
 
 
 ALL_THREADS = {Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster"}
-"""What verdicts of all threads are called."""
+"""Names of verdicts of all threads."""
 
 
 def _timed(path: Path, session: Session) -> Judged:

@@ -1,5 +1,5 @@
-"""What a program says: lines of its descriptors, and files of its events, each written as soon as
-it is said. What was written before a full disk, or the end of this process, is whole."""
+"""The output of a program: lines of its descriptors, and files of its events, each written as soon
+as it is said. What was written before a full disk, or the end of this process, is whole."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def table_of(
     of `Table`."""
     listed = list(items)
     columns = [(field, field.column(listed)) for field in fields if field.title is not None]
-    alike = [one for field, column in columns if field.kind.is_alike for one in column.cells]
+    alike = [cell for field, column in columns if field.kind.is_alike for cell in column.cells]
     table = Table(
         tuple(
             column._replace(unit=_unit_of(str(field.kind.unit), alike))

@@ -1,4 +1,4 @@
-"""What a session says besides its rows."""
+"""The words of a session besides its rows."""
 
 from __future__ import annotations
 

@@ -250,9 +250,9 @@ def _fields(failures: Sequence[Failure]) -> tuple[Field[Failure], ...]:
     of_groups: list[Field[Failure]] = [
         field.of(lambda failure: failure.cell.group) for field in _group_fields(groups)
     ]
-    places = {id(failure): place for place, failure in enumerate(failures, 1)}
+    numbers = {id(failure): number for number, failure in enumerate(failures, 1)}
     return (
-        Field("", "No", NUMBER, lambda failure: places[id(failure)]),
+        Field("", "No", NUMBER, lambda failure: numbers[id(failure)]),
         of_groups[0],
         Field("model", "Model", NAME, lambda failure: failure.cell.model),
         *of_groups[1:],

@@ -300,7 +300,9 @@ def read(path: Path, given: Given) -> Intake:
     file.warnings.extend(folder.warnings)
     for stream in folder.streams.values():
         file.warnings.extend(stream.faults)
-    machine = file.machine(facts_of(next(filter(None, (one.meta for one in seen.values())), {})))
+    machine = file.machine(
+        facts_of(next(filter(None, (stream.meta for stream in seen.values())), {}))
+    )
     header = folder.run.header
     names = sorted(bench.name for bench in header.benches)
     submission = file.run(

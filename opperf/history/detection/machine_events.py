@@ -124,7 +124,7 @@ def excursions(judged: Judged, smallest: float) -> list[LevelChange]:
                 int(strand.positions[first]),
                 math.exp(float(np.median(away[first:end]))),
                 EventKind.EXCURSION.value,
-                n_series=sum(one.environment == strand.environment for one in judged.strands) - 1,
+                n_series=sum(peer.environment == strand.environment for peer in judged.strands) - 1,
                 taken_back=int(strand.positions[end]) if end < rest.size else None,
             )
             for first, end in bounds.reshape(-1, 2)

@@ -117,7 +117,7 @@ def series_report(
         for line in history.timelines
         if line.key.metric != WHOLE
     ]
-    keys = [one.line.key.environment for one in shown]
+    keys = [row.line.key.environment for row in shown]
     used = {key: environments[key] for key in dict.fromkeys(keys) if key in environments}
     closing = f"{pluralize(len(shown), 'row')}, {pluralize(len(history.runs), 'run')}"
     machines = [f"{key}: {known.label or 'unknown'}" for key, known in used.items()]

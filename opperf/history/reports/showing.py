@@ -151,7 +151,9 @@ def verdicts_section(
     """Returns a table of verdicts, empty without one. Those of one series need no names."""
     if not verdicts:
         return Section()
-    fields = untitled(VERDICTS, alike((one.key.environment for one in verdicts), "environment"))
+    fields = untitled(
+        VERDICTS, alike((verdict.key.environment for verdict in verdicts), "environment")
+    )
     if not with_names:
         fields = [field for field in fields if field.title not in ("Operator", "Metric", "Inputs")]
     return Section(title=title, table=table_of(fields, verdicts))

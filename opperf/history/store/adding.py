@@ -100,7 +100,7 @@ def _add_run(connection: Connection, project: int, submission: Submission) -> Ad
     new = add_figures(
         connection,
         run,
-        ((ids[one.key], one.point) for one in submission.entries if one.point.status == OK),
+        ((ids[entry.key], entry.point) for entry in submission.entries if entry.point.status == OK),
     )
     failed = _add_failures(connection, run, ids, submission.entries)
     insert_missing(
