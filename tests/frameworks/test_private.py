@@ -145,7 +145,7 @@ def test_a_version_outside_those_that_are_tested_is_warned_of():
 
 FOLDER = Path(opperf.frameworks.__file__).parent
 IMPORTED_AS = {"torch": "torch", "jax": "jax", "mxnet": "mx", "numpy": "np"}
-IN_SCRIPTS = {("mxnet/graphs.py", "mxnet.base._LIB")}
+IN_SCRIPTS = {("mxnet/direct.py", "mxnet.base._LIB")}
 """Used where the text of a function is in scripts."""
 
 
