@@ -121,12 +121,14 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
         )
 
     def try_call(self, case: Case, timeout_s: float) -> Trial:
-        """Returns the result of one call of a case; a crash or a hang is a refusal. A crash of a
-        process that has run other cases may be theirs: the call is tried again in a new process."""
+        """Returns the result of one call of a case; a crash, or a hang beyond these seconds or the
+        user's limit, is a refusal. A crash of a process that has run other cases may be theirs: the
+        call is tried again in a new process."""
+        limit_s = min(timeout_s, case.settings.timeout_s)
         for has_run in (self._use == "used" and self._is_running(), False):
             try:
                 self._start_used()
-                return self._ask(protocol.TryRequest(case=case), timeout_s)
+                return self._ask(protocol.TryRequest(case=case), limit_s)
             except (WorkerDied, WorkerTimeout) as ended:
                 trial = Trial(refusal=str(ended), ended=True)
                 if not has_run or isinstance(ended, WorkerTimeout):
