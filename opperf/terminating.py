@@ -4,6 +4,7 @@ what opperf has started ends with it."""
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -65,3 +66,25 @@ def interrupted_by_termination() -> Iterator[list[int]]:
         yield RECEIVED
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Holds Ctrl-C and SIGTERM while a process is started: Python ignores what is raised in
+    functions that it calls as it forks, such as those of `logging`."""
+    held: list[tuple[int, FrameType | None]] = []
+    handlers = {}
+    # Only the main thread has handlers called.
+    if threading.current_thread() is threading.main_thread():
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What is ignored, or ends the process, does so in the child as well.
+    called = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in called:
+        signal.signal(number, lambda *received: held.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in called.items():
+            signal.signal(number, handler)
+    for received, frame in held[:1]:
+        called[signal.Signals(received)](received, frame)

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import PIPE, STDOUT
 from typing import IO, NamedTuple
 
-from opperf.terminating import ending_with_parent
+from opperf.terminating import ending_with_parent, interrupts_held
 
 
 class CommandResult(NamedTuple):
@@ -42,22 +42,28 @@ def run_command(
     """Runs a command, or a line of the shell, until its end or that of a time limit, at which it is
     killed with what it has started. It reads a text, or with None what this process
     reads; what it prints is captured, or is written to a file, or with None to the terminal."""
+    process = None
     try:
-        process = subprocess.Popen(
-            words,
-            stdin=None if given is None else PIPE,
-            stdout=output,
-            stderr=output if output in (PIPE, None) else STDOUT,
-            text=True,
-            # Of names in other encodings.
-            errors="replace",
-            env=variables,
-            cwd=folder,
-            shell=isinstance(words, str),
-            preexec_fn=ending_with_parent(),
-        )
+        with interrupts_held():
+            process = subprocess.Popen(
+                words,
+                stdin=None if given is None else PIPE,
+                stdout=output,
+                stderr=output if output in (PIPE, None) else STDOUT,
+                text=True,
+                # Of names in other encodings.
+                errors="replace",
+                env=variables,
+                cwd=folder,
+                shell=isinstance(words, str),
+                preexec_fn=ending_with_parent(),
+            )
     except OSError as error:
         return CommandResult(problem=f"cannot be started: {error.strerror}", started=False)
+    except KeyboardInterrupt:
+        if process is not None:
+            _kill_tree(process.pid)
+        raise
     with process:
         try:
             printed, errors = process.communicate(given, timeout_s)

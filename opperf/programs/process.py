@@ -29,7 +29,7 @@ from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Log, Mark
 from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan, start_process
 from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
-from opperf.terminating import ending_with_parent
+from opperf.terminating import ending_with_parent, interrupts_held
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
 """Events of what cannot be read: data that is no JSON, and output that is no text."""
@@ -334,14 +334,15 @@ class Server:
         except OSError as error:
             return f"{self._path}: cannot be written ({error.strerror})"
         try:
-            self._process = Child(
-                plan.words,
-                self._mark.variables(plan.variables),
-                stdout=self._log,
-                stderr=self._log,
-                cwd=plan.folder,
-                preexec_fn=ending_with_parent(),
-            )
+            with interrupts_held():
+                self._process = Child(
+                    plan.words,
+                    self._mark.variables(plan.variables),
+                    stdout=self._log,
+                    stderr=self._log,
+                    cwd=plan.folder,
+                    preexec_fn=ending_with_parent(),
+                )
         except OSError as error:
             return f"the server cannot be started: {error.filename}: {error.strerror}"
         return ""

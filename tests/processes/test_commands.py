@@ -62,3 +62,29 @@ def test_what_takes_too_long_ends_with_what_it_has_started(tmp_path, monkeypatch
     while is_running(child):
         assert time.monotonic() < deadline, "it goes on"
         time.sleep(0.02)
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+from opperf.processes.commands import run_command
+
+received = []
+if sys.argv[1] == "SIGTERM":
+    signal.signal(signal.SIGTERM, lambda number, frame: received.append(number) or 1 / 0)
+number = signal.Signals[sys.argv[1]]
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), number))
+begun = time.monotonic()
+try:
+    run_command(["sleep", "120"])
+except (KeyboardInterrupt, ZeroDivisionError) as error:
+    print(type(error).__name__, received, time.monotonic() - begun < 100)
+"""
+
+
+@pytest.mark.parametrize(
+    "sent, printed",
+    [("SIGINT", "KeyboardInterrupt [] True"), ("SIGTERM", "ZeroDivisionError [15] True")],
+)
+def test_an_interrupt_while_it_is_started_is_not_lost(sent, printed):
+    found = run_command([sys.executable, "-c", INTERRUPTED, sent])
+    assert (found.output.strip(), found.errors) == (printed, "")
