@@ -69,6 +69,8 @@ import os, signal, sys, time
 from opperf.processes.commands import run_command
 
 received = []
+# A shell's background job ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.argv[1] == "SIGTERM":
     signal.signal(signal.SIGTERM, lambda number, frame: received.append(number) or 1 / 0)
 number = signal.Signals[sys.argv[1]]

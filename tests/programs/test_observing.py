@@ -69,6 +69,7 @@ def test_an_optimizer_is_observed_with_its_loss_and_the_loader_says_the_items(ru
     pytest.importorskip("torch")
     source = """
 import torch
+torch.manual_seed(0)
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), 0.01)
 loader = [torch.ones(6, 4)] * 10_000
@@ -82,7 +83,9 @@ for batch in loader:
     assert record.status is Status.OK, record.reason
     observed = data(events, "rate")[5]
     assert observed["rate"] * observed["elapsed"] == pytest.approx(6)
-    assert record.samples["loss"] == sorted(record.samples["loss"], reverse=True)
+    # Later ones are of rounding.
+    losses = record.samples["loss"][:20]
+    assert losses == sorted(losses, reverse=True) and losses[0] > losses[-1]
 
 
 def test_lines_of_the_output_are_observed_by_patterns(run):
