@@ -142,8 +142,8 @@ def page_of(number: int, folder: Path) -> Path:
     """Returns the path of the page of a run of so many cases, which went through its file."""
     run_file, page = folder / f"{number}.jsonl", folder / f"{number}.html"
     write(generate(number), run_file, "jsonl")
-    ranking = ReportRequest(files=(run_file,), output_file=page)
-    write_reports(ranking.run(print), [ranking.output])
+    ranking = ReportRequest(files=(run_file,), output_files=(page,))
+    write_reports(ranking.run(print), ranking.outputs)
     return page
 
 

@@ -5,30 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from opperf.errors import UsageError
-from opperf.execution.dumps import (
-    COUNTERS,
-    DUMPS,
-    HLO,
-    INSIDES,
-    IR,
-    RESULTS,
-    STABLEHLO,
-    TRACE,
-    XLA_METRICS,
-)
 from opperf.model import TraceTarget
 from opperf.model.declaring import number_between, number_from
-from opperf.requests.declaring import INSIDES as SECTION
-from opperf.requests.declaring import OUTPUT, REPLAY, Group, Option, declared, flag_option
+from opperf.requests.declaring import INSIDES, OUTPUT, REPLAY, Group, Option, declared, flag_option
 from opperf.requests.parsers import Words
-from opperf.requests.xla_runner import Values
 from opperf.results.output import check_output
 from opperf.sources.base import SourceFile
 
-TEXT = "text"
+if TYPE_CHECKING:
+    from opperf.requests.xla_runner import Values
 
 AS_PROFILES = "As --dump-pytorch-profiles."
 
@@ -59,7 +47,7 @@ class Dumps(Group, frozen=True, kw_only=True):
             "Repeat the calls of a trace for this long.  [default: one call]",
             number_between(0),
             metavar="MS",
-            section=SECTION,
+            section=INSIDES,
         ),
     ] = None
     dump_dynamo_counters: Annotated[
@@ -90,7 +78,7 @@ class Dumps(Group, frozen=True, kw_only=True):
             "--save-ir-format",
             "Write the graphs alone, as text; of what XLA compiles (JAX, PyTorch/XLA) as its HLO, "
             "or as StableHLO.",
-            section=SECTION,
+            section=INSIDES,
         ),
     ] = None
 
@@ -107,17 +95,21 @@ class Dumps(Group, frozen=True, kw_only=True):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of what is written."""
+        # Help and completion do without the import.
+        from opperf.execution import dumps
+
         form = self.save_ir_format
         asked = {
-            TRACE: self._traces,
-            IR: form == TEXT,
-            HLO: self.dump_hlo or form == HLO,
-            STABLEHLO: form == STABLEHLO,
-            COUNTERS: self.dump_dynamo_counters,
-            XLA_METRICS: self.dump_pytorch_xla_metrics,
-            RESULTS: self.save_output,
+            dumps.TRACE: self._traces,
+            dumps.IR: form == "text",
+            dumps.HLO: self.dump_hlo or form == "hlo",
+            dumps.STABLEHLO: form == "stablehlo",
+            dumps.COUNTERS: self.dump_dynamo_counters,
+            dumps.XLA_METRICS: self.dump_pytorch_xla_metrics,
+            dumps.RESULTS: self.save_output,
         }
-        return tuple(name for name in DUMPS if asked[name] or (self.insides and name in INSIDES))
+        insides = dumps.INSIDES if self.insides else ()
+        return tuple(name for name in dumps.DUMPS if asked[name] or name in insides)
 
     def check(self, modes: Iterable[str | None], words: Mapping[str, Values], jax: bool) -> None:
         """Raises `UsageError` for a dump that nothing of these modes has. `jax` is whether JAX is
@@ -127,7 +119,7 @@ class Dumps(Group, frozen=True, kw_only=True):
         form = self.save_ir_format
         if self.dump_pytorch_xla_metrics and not by_torch_xla:
             raise UsageError("--dump-pytorch-xla-metrics needs torch_xla: add --mode xla")
-        if form in (HLO, STABLEHLO) and not (by_torch_xla or jax):
+        if form in ("hlo", "stablehlo") and not (by_torch_xla or jax):
             raise UsageError(
                 f"--save-ir-format {form} needs torch_xla: add --mode xla, or use --framework jax"
             )

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from opperf.changed_operators.mapping import Mapped, map_changes
-from opperf.comparison.project_file import find_project_file, read_project_file
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import DECLARED, ListedOperator
 from opperf.plurals import pluralize
@@ -19,7 +18,10 @@ from opperf.results.kept import is_name as is_kept_name
 from opperf.results.run_files import locate as locate_run_file
 from opperf.sources.base import is_source, locate
 from opperf.sources.selecting import INTERNAL, Selection
-from opperf.worker.client import Worker
+
+if TYPE_CHECKING:
+    from opperf.changed_operators.mapping import Mapped
+    from opperf.worker.client import Worker
 
 
 def shown(name: str) -> str:
@@ -159,6 +161,10 @@ def add_changed(
     which. None, also said, where nothing is left to measure. `pythons` are interpreters that have
     to know an operator, an empty one is opperf's own; `are_builds` says that two builds are
     compared. Raises `UsageError` and what a worker raises."""
+    # Help and completion do without the imports.
+    from opperf.changed_operators.mapping import map_changes
+    from opperf.comparison.project_file import find_project_file, read_project_file
+
     revision = changed.changed_since
     if revision is None:
         if changed.git_folder != Path():
@@ -188,6 +194,9 @@ def _known(
 ) -> list[Mapped]:
     """Returns the files without the operators that no rule makes inputs for, or that an
     interpreter's framework does not have."""
+    # Help and completion do without the import.
+    from opperf.worker.client import Worker
+
     listed = list(mapped)
     asked = dict.fromkeys(
         name for entry in listed if not entry.is_chosen for name in entry.operators

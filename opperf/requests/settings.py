@@ -23,7 +23,6 @@ from opperf.requests.parsers import (
     parse_interpreters,
     split_commas,
 )
-from opperf.suites.reading import parse
 
 
 @dataclass(frozen=True)
@@ -200,6 +199,9 @@ def _parse(path: Path, text: str) -> Any:
         except ValueError as error:
             raise UsageError(f"{path} is no TOML: {one_line(str(error))}") from error
     load_extra("yaml", f"{path}: a file of YAML", "write it as TOML")
+    # Help and completion do without the import.
+    from opperf.suites.reading import parse
+
     return parse(text, str(path)).plain()
 
 
