@@ -33,6 +33,9 @@ SHORT = 10
 ALL = "ALL"
 """The range of all commits that lead to the one that is checked out, as asv has it."""
 
+WHOLE_SHA = 40
+"""Characters of a whole commit id; imported files may have its beginning."""
+
 
 def sha_text(sha: str) -> str:
     """Returns the beginning of a commit's id."""

@@ -5,8 +5,11 @@ import inspect
 import pytest
 
 from opperf.errors import UsageError
-from opperf.frameworks.torch.snippets import function_of, make_model, variables_of
 from opperf.model import SnippetTarget
+
+pytest.importorskip("torch")
+
+from opperf.frameworks.torch.snippets import function_of, make_model, variables_of  # noqa: E402
 
 
 def run(source, setup="", output="", **names):

@@ -18,7 +18,7 @@ from opperf.history.store.figures import add_figures, read_packed
 from opperf.history.store.opening import Store
 from opperf.history.verdicts import JudgedSession
 from opperf.model import Struct
-from opperf.repository import Commit
+from opperf.repository import WHOLE_SHA, Commit
 
 INSERT: dict[str, Callable[..., Any]] = {
     "sqlite": sqlite.insert,
@@ -28,9 +28,6 @@ INSERT: dict[str, Callable[..., Any]] = {
 
 CHUNK = 500
 """Rows of one statement: with twenty columns they stay below SQLite's 32,766 values."""
-
-WHOLE_SHA = 40
-"""Characters of a whole commit id; imported files may have its beginning."""
 
 
 def add_runs(

@@ -15,6 +15,7 @@ from opperf.history.model import Added, CommitsOf
 from opperf.history.store.opening import Store, display
 from opperf.plurals import pluralize
 from opperf.repository import (
+    WHOLE_SHA,
     Checkout,
     Commit,
     is_repository,
@@ -284,9 +285,6 @@ class ImportRequest(Request, frozen=True, kw_only=True):
 
     def _named_commit(self) -> Commit | None:
         """Returns the commit that the user names: one that the repository has, or an id."""
-        # Help and completion do without the import.
-        from opperf.history.store.adding import WHOLE_SHA
-
         if not self.revision:
             return None
         try:
