@@ -7,15 +7,6 @@ import pytest
 
 HEAD = {"num_cpus": 0, "include_dashboard": False}
 
-VARIABLES = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    # An ended node is known to be after two seconds in place of twenty; one that is slow to answer
-    # still has ten.
-    "RAY_health_check_initial_delay_ms": "500",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_failure_threshold": "3",
-}
-
 
 class Nodes:
     """A cluster whose nodes find the fake framework. Other tests have neither its environment nor
@@ -24,7 +15,7 @@ class Nodes:
     def __init__(self, variables):
         from ray.cluster_utils import Cluster
 
-        self._variables = variables | VARIABLES
+        self._variables = variables | {"RAY_USAGE_STATS_ENABLED": "0"}
         with self._starting():
             self._cluster = Cluster(initialize_head=True, head_node_args=HEAD)
         self.address = self._cluster.address
