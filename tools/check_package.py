@@ -178,6 +178,8 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         faults += rebuilt_faults(contents, Path(folder))
     for python in options.python:
+        # It runs in another folder; not resolved, as an environment's own is a link.
+        python = str(Path(python).absolute()) if os.sep in python else python
         with tempfile.TemporaryDirectory() as folder:
             faults += installed_faults(wheel, python, Path(folder))
     print(*faults or [f"{wheel.name}, {sdist.name}: no faults"], sep="\n")
