@@ -13,9 +13,9 @@ from opperf.comparison.ab.telling import telling_of as of_session
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.report import report_of, report_of_several
 from opperf.suite_results import comparing
-from tests.comparison.ab.test_report import report as session  # noqa: F401
-from tests.comparison.files.reports.conftest import everything  # noqa: F401
-from tests.comparison.test_nodes import run_of  # noqa: F401
+from tests.comparison.ab.test_report import compared_session
+from tests.comparison.files.reports.conftest import compared_files
+from tests.comparison.test_nodes import run_of
 from tests.suite_results.making import of_rates
 from tests.writing import told
 
@@ -23,19 +23,19 @@ COMMANDS = ("compare", "ab", "nodes", "suite compare")
 
 
 @pytest.fixture
-def compared(request, tmp_path):
+def compared(tmp_path):
     """Makes the comparison of a command, and what its judge says of it."""
 
     def made(command):
         if command == "compare":
-            found = request.getfixturevalue("everything")
+            found = compared_files()
             return found, of_files(found)
         if command == "ab":
-            found = request.getfixturevalue("session")
+            found = compared_session()
             return found, of_session(found)
         if command == "nodes":
             factors = dict.fromkeys("abcdefgh", 1.0) | {"c": 1.2}
-            found = nodes.compare_nodes(request.getfixturevalue("run_of")(factors), 0.02)
+            found = nodes.compare_nodes(run_of(factors), 0.02)
             return found, nodes.telling_of(found, "nodes.jsonl")
         base, new = (
             of_rates(tmp_path, {"slow": rates, "gone": 1.0}, f"{name}.jsonl")

@@ -43,8 +43,8 @@ def changed(comparison, **fields):
     return msgspec.structs.replace(comparison, session=session, **fields)
 
 
-@pytest.fixture
-def report():
+def compared_session():
+    """A comparison of a session, made by hand."""
     rows = tuple(
         ComparedRow(
             id=str(number),
@@ -83,6 +83,11 @@ def report():
             shift=Shift(Verdict.AMBIGUOUS, 0.01, -0.01, 0.03, 0.2, 4),
         ),
     )
+
+
+@pytest.fixture
+def report():
+    return compared_session()
 
 
 def test_a_file_has_whole_lines(report):

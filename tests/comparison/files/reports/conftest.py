@@ -73,8 +73,7 @@ def comparison():
     return _comparison
 
 
-@pytest.fixture
-def everything():
+def compared_files():
     """A comparison in which there is something of everything."""
     return _comparison(
         _row("relu", ratio=1.5),
@@ -96,6 +95,11 @@ def everything():
         notes=("Of a time no more can be said.",),
         confirm="opperf ab relu --a python:/path/to/base/python",
     )
+
+
+@pytest.fixture
+def everything():
+    return compared_files()
 
 
 @pytest.fixture
