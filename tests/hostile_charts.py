@@ -1,8 +1,8 @@
 """A chart of every command that draws charts, with names that are markup."""
 
-from opperf.experiments.aggregation.charts import CHARTS, Figure
+from opperf.experiments.aggregation.charts import CHARTS, ChartShape
 from opperf.experiments.aggregation.speedups import collect, compare, oldest
-from opperf.experiments.aggregation.tables import Comparison
+from opperf.experiments.aggregation.tables import SpeedupComparison
 from opperf.history.events import Event, Kind
 from opperf.history.plots import chart
 from opperf.history.store.adding import add_runs
@@ -65,5 +65,7 @@ def _of_aggregate(name, kind):
         for day in range(3)
     ]
     times = collect(records, "exec")
-    compared = Comparison(compare(times, backends, oldest(times, "inductor")), backends, "oldest")
-    return CHARTS[kind](compared, Figure(title=name))
+    compared = SpeedupComparison(
+        compare(times, backends, oldest(times, "inductor")), backends, "oldest"
+    )
+    return CHARTS[kind](compared, ChartShape(title=name))

@@ -364,7 +364,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         backends = self.backends or DEFAULT
         base = speedups.BASELINES[self.baseline](times, backends[0])
         found = speedups.compare(times, backends, base)
-        compared = tables.Comparison(found, backends, self.baseline)
+        compared = tables.SpeedupComparison(found, backends, self.baseline)
         table = tables.TABLES[self.report](compared)
         if not table.rows:
             say(
@@ -375,10 +375,10 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
                 return b""
         if format in IMAGES:
             # With altair, which only charts need.
-            from opperf.experiments.aggregation.charts import CHARTS, WIDTH, Figure
+            from opperf.experiments.aggregation.charts import CHARTS, WIDTH, ChartShape
             from opperf.results.plots.images import WRITERS
 
-            figure = Figure(self.fig_width or WIDTH, self.fig_height, self.title)
+            figure = ChartShape(self.fig_width or WIDTH, self.fig_height, self.title)
             return WRITERS[f".{format}"](CHARTS[self.report](compared, figure))
         if format == "csv":
             return tables.csv_text(table).encode()

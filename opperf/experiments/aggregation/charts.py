@@ -10,7 +10,7 @@ import altair as alt
 
 from opperf.experiments.aggregation.speedups import interval
 from opperf.experiments.aggregation.tables import (
-    Comparison,
+    SpeedupComparison,
     grouped,
     histogram_table,
     latest_of,
@@ -48,7 +48,7 @@ ONE = "#999"
 
 
 @dataclass(frozen=True)
-class Figure:
+class ChartShape:
     """The size of a figure in inches, and a line for its title."""
 
     width: float = WIDTH
@@ -139,7 +139,7 @@ MS = 1000
 """A chart's times are in milliseconds."""
 
 
-def speedup_chart(compared: Comparison, figure: Figure) -> Any:
+def speedup_chart(compared: SpeedupComparison, figure: ChartShape) -> Any:
     """Returns the geometric means over time."""
     rows = [
         _row(own[backend].geomean, backend, time=at * MS, date=time_text(at))
@@ -152,7 +152,7 @@ def speedup_chart(compared: Comparison, figure: Figure) -> Any:
     return figure.sized(chart, heading, [f"{DEVIATIONS}. {INTERVALS}"])
 
 
-def latest_chart(compared: Comparison, figure: Figure) -> Any:
+def latest_chart(compared: SpeedupComparison, figure: ChartShape) -> Any:
     """Returns the last speed-ups of each backend, in its own order, with the models' names."""
     columns = {backend: latest_of(compared, backend) for backend in compared.backends}
     rows = [
@@ -192,7 +192,7 @@ MOST_NAMES = 24
 """Most names of models in a chart of workloads; more would cover each other."""
 
 
-def grouped_chart(compared: Comparison, figure: Figure) -> Any:
+def grouped_chart(compared: SpeedupComparison, figure: ChartShape) -> Any:
     """Returns bars of each model's speed-ups, and of their means."""
     models = grouped(compared)
     rows = [
@@ -218,7 +218,7 @@ def grouped_chart(compared: Comparison, figure: Figure) -> Any:
     return figure.sized(chart, compared.title, legend, bars=len(rows))
 
 
-def histogram_chart(compared: Comparison, figure: Figure) -> Any:
+def histogram_chart(compared: SpeedupComparison, figure: ChartShape) -> Any:
     """Returns the percentiles over models, over time."""
     # Those that the table shows: where the first backend has any.
     shown = {row[0] for row in histogram_table(compared).rows}
@@ -241,7 +241,7 @@ def histogram_chart(compared: Comparison, figure: Figure) -> Any:
     return figure.sized(chart, f"{compared.title}, percentiles over models", [SPREAD])
 
 
-CHARTS: dict[str, Callable[[Comparison, Figure], Any]] = {
+CHARTS: dict[str, Callable[[SpeedupComparison, ChartShape], Any]] = {
     "speedup": speedup_chart,
     "latest": latest_chart,
     "latest_grouped": grouped_chart,

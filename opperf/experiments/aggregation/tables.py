@@ -24,7 +24,7 @@ Found = Mapping[float, Mapping[str, Speedups]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SpeedupComparison:
     """The speed-ups of a table."""
 
     found: Found
@@ -50,7 +50,7 @@ class Heading(NamedTuple):
     """In a grid, where it has lines of its own to be narrow."""
 
 
-class Table(NamedTuple):
+class SpeedupTable(NamedTuple):
     """A table of values; None where there is none."""
 
     headings: tuple[Heading, ...]
@@ -63,7 +63,7 @@ def _plain(text: str) -> Heading:
     return Heading(text, text)
 
 
-def _speedup(compared: Comparison, backend: str) -> list[Heading]:
+def _speedup(compared: SpeedupComparison, backend: str) -> list[Heading]:
     time, base = compared.over
     title = title_of(backend)
     text = f"Speedup({title}/{time} {base})"
@@ -84,7 +84,7 @@ def time_text(seconds: float) -> str:
 TIME = _plain("Datetime(UTC)")
 
 
-def speedup_table(compared: Comparison) -> Table:
+def speedup_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the geometric means over models, a row for each time at which a backend has any."""
     headings = [h for backend in compared.backends for h in _speedup(compared, backend)]
     rows = []
@@ -92,10 +92,10 @@ def speedup_table(compared: Comparison) -> Table:
         if own:
             means = [own[b].geomean if b in own else None for b in compared.backends]
             rows.append([time_text(at), *(v for mean in means for v in _values(mean))])
-    return Table((TIME, *headings), rows, frozenset({0}))
+    return SpeedupTable((TIME, *headings), rows, frozenset({0}))
 
 
-def histogram_table(compared: Comparison) -> Table:
+def histogram_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the percentiles over models, a row for each time at which the first backend has
     any."""
     first, *_ = compared.backends
@@ -116,10 +116,10 @@ def histogram_table(compared: Comparison) -> Table:
         for at, own in compared.found.items()
         if first in own
     ]
-    return Table((TIME, *headings), rows, frozenset({0}))
+    return SpeedupTable((TIME, *headings), rows, frozenset({0}))
 
 
-def latest_of(compared: Comparison, backend: str) -> list[tuple[Estimate, str]]:
+def latest_of(compared: SpeedupComparison, backend: str) -> list[tuple[Estimate, str]]:
     """Returns a backend's last speed-ups, whenever those were, with their models, the slowest
     first."""
     for at in reversed(list(compared.found)):
@@ -130,7 +130,7 @@ def latest_of(compared: Comparison, backend: str) -> list[tuple[Estimate, str]]:
     return []
 
 
-def latest_table(compared: Comparison) -> Table:
+def latest_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the last speed-ups of each backend, sorted for each, so that a row is of as many
     models as there are backends."""
     columns = [latest_of(compared, backend) for backend in compared.backends]
@@ -152,14 +152,14 @@ def latest_table(compared: Comparison) -> Table:
             cells += [*_values(one), model]
         rows.append(cells)
     names = frozenset(range(3, 3 * len(columns) + 1, 3))
-    return Table((_plain("Workload"), *headings), rows, names)
+    return SpeedupTable((_plain("Workload"), *headings), rows, names)
 
 
 MEAN = "GEOMEAN"
 """Name of the row of means."""
 
 
-def grouped(compared: Comparison) -> dict[str, list[Estimate | None]]:
+def grouped(compared: SpeedupComparison) -> dict[str, list[Estimate | None]]:
     """Returns the speed-ups at the newest time by model, one for each backend, and then their
     means; nothing without any."""
     newest = max(compared.found, default=None)
@@ -178,17 +178,17 @@ def grouped(compared: Comparison) -> dict[str, list[Estimate | None]]:
     return made
 
 
-def latest_grouped_table(compared: Comparison) -> Table:
+def latest_grouped_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the speed-ups at the newest time, a row for each model, and one for the means."""
     headings = [h for backend in compared.backends for h in _speedup(compared, backend)]
     rows: list[list[Value]] = [
         [model, *(value for speedup in values for value in _values(speedup))]
         for model, values in grouped(compared).items()
     ]
-    return Table((_plain("ModelName"), *headings), rows, frozenset({0}))
+    return SpeedupTable((_plain("ModelName"), *headings), rows, frozenset({0}))
 
 
-TABLES: dict[str, Callable[[Comparison], Table]] = {
+TABLES: dict[str, Callable[[SpeedupComparison], SpeedupTable]] = {
     "speedup": speedup_table,
     "latest": latest_table,
     "latest_grouped": latest_grouped_table,
@@ -197,13 +197,13 @@ TABLES: dict[str, Callable[[Comparison], Table]] = {
 """The reports by name, the default first."""
 
 
-def csv_text(table: Table) -> str:
+def csv_text(table: SpeedupTable) -> str:
     """Returns the table as CSV, its header a comment."""
     first, *others = (heading.text for heading in table.headings)
     return rows_text([[f"# {first}", *others], *table.rows])
 
 
-def grid_text(table: Table) -> str:
+def grid_text(table: SpeedupTable) -> str:
     """Returns the table as a grid of lines, with two decimals."""
     # Costs some 20 ms to import, and only this form needs it.
     from tabulate import tabulate
@@ -222,7 +222,7 @@ def grid_text(table: Table) -> str:
 DECIMALS = number(lambda value: f"{value:.2f}" if isinstance(value, float) else str(value))
 
 
-def table_report(table: Table, title: str) -> Report:
+def table_report(table: SpeedupTable, title: str) -> Report:
     """Returns the table for readers of text or Markdown, with two decimals."""
 
     fields: list[Field[Sequence[Value]]] = [

@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from opperf.experiments.aggregation.charts import CHARTS, MOST_NAMES, Figure
+from opperf.experiments.aggregation.charts import CHARTS, MOST_NAMES, ChartShape
 from opperf.experiments.aggregation.speedups import collect, compare, oldest
-from opperf.experiments.aggregation.tables import Comparison
+from opperf.experiments.aggregation.tables import SpeedupComparison
 from opperf.results.plots.images import SCALE, WRITERS
 from tests.experiments.lines import DAY, MONDAY, record
 
@@ -26,12 +26,14 @@ def compared():
         for day in range(3)
     ]
     times = collect(records, "exec")
-    return Comparison(compare(times, BACKENDS, oldest(times, "inductor")), BACKENDS, "oldest")
+    return SpeedupComparison(
+        compare(times, BACKENDS, oldest(times, "inductor")), BACKENDS, "oldest"
+    )
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_has_backends_titles_and_bands(name, compared):
-    svg = WRITERS[".svg"](CHARTS[name](compared, Figure(title="(nightly)"))).decode()
+    svg = WRITERS[".svg"](CHARTS[name](compared, ChartShape(title="(nightly)"))).decode()
     for text in ("Speedup over Oldest Inductor", "(nightly)", "XLA+Dynamo", "Bands: "):
         assert text in svg
     if name.startswith("latest"):
@@ -41,11 +43,11 @@ def test_a_chart_has_backends_titles_and_bands(name, compared):
 
 
 def test_dates_have_hours_where_several_runs_are_of_one_day(compared):
-    days = CHARTS["speedup"](compared, Figure()).to_json()
+    days = CHARTS["speedup"](compared, ChartShape()).to_json()
     assert '"format": "%Y-%m-%d"' in days
     hours = {MONDAY + hour * 3600: own for hour, own in enumerate(compared.found.values())}
-    same_day = Comparison(hours, compared.backends, compared.baseline)
-    assert '"format": "%m-%d %H:%M"' in CHARTS["speedup"](same_day, Figure()).to_json()
+    same_day = SpeedupComparison(hours, compared.backends, compared.baseline)
+    assert '"format": "%m-%d %H:%M"' in CHARTS["speedup"](same_day, ChartShape()).to_json()
 
 
 def test_of_many_workloads_some_are_named():
@@ -53,20 +55,20 @@ def test_of_many_workloads_some_are_named():
     times = collect(many, "exec")
     found = compare(times, ("inductor",), oldest(times, "inductor"))
     svg = WRITERS[".svg"](
-        CHARTS["latest"](Comparison(found, ("inductor",), "oldest"), Figure())
+        CHARTS["latest"](SpeedupComparison(found, ("inductor",), "oldest"), ChartShape())
     ).decode()
     assert "One model in 3 is named" in svg
     assert len(set(re.findall(r">model\d+<", svg))) == MOST_NAMES
 
 
 def test_a_chart_has_the_size_that_is_asked_for(compared):
-    png = WRITERS[".png"](CHARTS["speedup"](compared, Figure(5.0, 3.0)))
+    png = WRITERS[".png"](CHARTS["speedup"](compared, ChartShape(5.0, 3.0)))
     width, height = struct.unpack(">II", png[16:24])
     assert (width, height) == (500 * SCALE, 300 * SCALE)
 
 
 def test_bars_have_room_unless_a_height_is_set(compared):
     grouped = CHARTS["latest_grouped"]
-    many = Comparison(compared.found, compared.backends * 25, "oldest")
-    assert grouped(many, Figure()).height > grouped(compared, Figure()).height == 675
-    assert grouped(many, Figure(height=4.0)).height == 400
+    many = SpeedupComparison(compared.found, compared.backends * 25, "oldest")
+    assert grouped(many, ChartShape()).height > grouped(compared, ChartShape()).height == 675
+    assert grouped(many, ChartShape(height=4.0)).height == 400

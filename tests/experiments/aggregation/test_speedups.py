@@ -16,7 +16,7 @@ from opperf.experiments.aggregation.speedups import (
     percentiles,
     ratio,
 )
-from opperf.experiments.aggregation.tables import TABLES, Comparison, csv_text, grid_text
+from opperf.experiments.aggregation.tables import TABLES, SpeedupComparison, csv_text, grid_text
 from opperf.formats.model_records import Estimate, estimate
 from tests.experiments.lines import DAY, MONDAY, record
 
@@ -26,7 +26,7 @@ BOTH = ("inductor", "openxla+dynamo")
 def compared(records, backends=BOTH, baseline=oldest, metric="exec"):
     times = collect(records, metric)
     found = compare(times, backends, baseline(times, backends[0]))
-    return Comparison(found, backends, baseline.__name__)
+    return SpeedupComparison(found, backends, baseline.__name__)
 
 
 def table(name, records, **options):
