@@ -124,10 +124,13 @@ def test_a_session_is_interrupted_and_resumed_on_another_node(run, at_processes,
 
 
 def test_a_node_that_ends_loses_nothing_that_has_come(cluster, run, at_processes, tmp_path):
+    # So many blocks that the session is not done before the node's end is known.
+    long = list(QUICK)
+    long[long.index("--blocks") + 1] = "200"
     node = cluster.add_node(num_cpus=1, labels={"name": "e", "fate": "y"})
     at_processes("k.jsonl", 5, lambda: cluster.remove_node(node, allow_graceful=False))
     code, out, err = run(
-        *("relu", *QUICK, "--report", "k.jsonl"),
+        *("relu", *long, "--report", "k.jsonl"),
         *("--nodes", "name=e", "--nodes", "fate=y"),
     )
     assert (code, out) == (3, "")
