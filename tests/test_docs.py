@@ -320,7 +320,7 @@ def test_the_guides_columns_are_registered():
 
 
 def test_the_guides_verdicts_are_those_of_compare():
-    from opperf.comparison.statistics.data import Verdict
+    from opperf.statistics.data import Verdict
 
     names = [re.findall(r"`([a-z ]+)`", verdict) for verdict, *_ in table("guide.md", "verdict")]
     written = {name for row in names for name in row}

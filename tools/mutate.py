@@ -58,9 +58,7 @@ PLANNED = "tests/integration/test_planned_cases.py"
 """The test that detects another choice of inputs."""
 
 TARGETS = {
-    "comparison/statistics": Target(
-        "opperf/comparison/statistics", ("tests/comparison/statistics",)
-    ),
+    "statistics": Target("opperf/statistics", ("tests/statistics",)),
     "comparison/files": Target("opperf/comparison/files", ("tests/comparison/files",)),
     "instruments": Target("opperf/instruments", ("tests/instruments",)),
     "results": Target("opperf/results", ("tests/results",)),

@@ -22,12 +22,12 @@ from scipy.stats import beta
 
 from benchmarks.verdicts.simulated_sessions import Condition, Session
 from benchmarks.verdicts.simulation_report import Report
-from opperf.comparison.statistics.blocks import Effects
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions, look
-from opperf.comparison.statistics.paired_t import estimate
 from opperf.history.bisection.bisecting import HIGH, LOW, Options
 from opperf.history.bisection.posterior import Estimate, Search
+from opperf.statistics.blocks import Effects
+from opperf.statistics.data import Thresholds
+from opperf.statistics.decisions import Decisions, look
+from opperf.statistics.paired_t import estimate
 
 REPETITIONS = 200
 LOSS = 0.05

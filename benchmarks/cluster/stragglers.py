@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 from tabulate import tabulate
 
-from opperf.comparison.statistics.stragglers import find_stragglers, mad_factor
+from opperf.statistics.stragglers import find_stragglers, mad_factor
 
 CASES = 20
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.model import BenchFacts
+from opperf.statistics.data import Thresholds, Verdict
 from opperf.suite_results.comparing import verdicts_of
 from opperf.suite_results.milabench_figures import figures_of
 from opperf.suite_results.performance import Performance, Sample

@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from opperf.comparison.ab.blocks import IMPORTS
-from opperf.comparison.statistics.blocks import Effects
-from opperf.comparison.statistics.common_shift import fault
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions, look
-from opperf.comparison.statistics.paired_t import estimate
 from opperf.model import Case, Settings, Status
 from opperf.sources.selecting import Selection
+from opperf.statistics.blocks import Effects
+from opperf.statistics.common_shift import fault
+from opperf.statistics.data import Thresholds
+from opperf.statistics.decisions import Decisions, look
+from opperf.statistics.paired_t import estimate
 from opperf.worker.client import Worker
 
 Floats = NDArray[np.float64]

@@ -16,9 +16,9 @@ import sys
 import numpy as np
 from tabulate import tabulate
 
-from opperf.comparison.statistics.data import Replicate, Thresholds
-from opperf.comparison.statistics.decisions import coarse_looks
-from opperf.comparison.statistics.design import block_order
+from opperf.statistics.data import Replicate, Thresholds
+from opperf.statistics.decisions import coarse_looks
+from opperf.statistics.design import block_order
 
 SCATTER = 0.13
 """Of a block, and so of a process: an effect is half the sum of four. As of MXNet's operators with

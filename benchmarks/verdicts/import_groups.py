@@ -38,8 +38,8 @@ from benchmarks.verdicts.simulation import (
     SOME,
     repeat,
 )
-from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Phase
+from opperf.statistics.blocks import BLOCK
+from opperf.statistics.data import Phase
 
 Floats = NDArray[np.float64]
 

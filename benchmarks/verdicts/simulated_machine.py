@@ -23,14 +23,14 @@ from benchmarks.verdicts.simulated_sessions import (
     candidates,
     judge_confirmed,
 )
-from opperf.comparison.statistics.blocks import BLOCK, effects
-from opperf.comparison.statistics.data import Phase, Replicate, Thresholds, Verdict
-from opperf.comparison.statistics.design import block_order
-from opperf.comparison.statistics.false_discovery import reject
-from opperf.comparison.statistics.order_statistics import compare_samples
-from opperf.comparison.statistics.paired_t import Estimate, estimate
-from opperf.comparison.statistics.verdicts import analyse, needing_more_blocks
 from opperf.model import OWN
+from opperf.statistics.blocks import BLOCK, effects
+from opperf.statistics.data import Phase, Replicate, Thresholds, Verdict
+from opperf.statistics.design import block_order
+from opperf.statistics.false_discovery import reject
+from opperf.statistics.order_statistics import compare_samples
+from opperf.statistics.paired_t import Estimate, estimate
+from opperf.statistics.verdicts import analyse, needing_more_blocks
 
 ITERATIONS = 30
 """Per operator and process."""

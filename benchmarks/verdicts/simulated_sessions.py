@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.comparison.statistics.blocks import BLOCK, SIGNS, Effects
-from opperf.comparison.statistics.common_shift import fault, median_effects
-from opperf.comparison.statistics.data import Phase, Thresholds
-from opperf.comparison.statistics.decisions import Decisions, look
-from opperf.comparison.statistics.design import block_order
-from opperf.comparison.statistics.false_discovery import reject
-from opperf.comparison.statistics.paired_t import (
+from opperf.statistics.blocks import BLOCK, SIGNS, Effects
+from opperf.statistics.common_shift import fault, median_effects
+from opperf.statistics.data import Phase, Thresholds
+from opperf.statistics.decisions import Decisions, look
+from opperf.statistics.design import block_order
+from opperf.statistics.false_discovery import reject
+from opperf.statistics.paired_t import (
     Estimate,
     bounds,
     estimate,

@@ -35,7 +35,7 @@ from benchmarks.verdicts.simulated_sessions import (
 )
 from benchmarks.verdicts.simulated_sessions import look_by_look as package
 from benchmarks.verdicts.simulation_report import MOST_FALSE, Report
-from opperf.comparison.statistics.data import Thresholds
+from opperf.statistics.data import Thresholds
 
 Floats = NDArray[np.float64]
 

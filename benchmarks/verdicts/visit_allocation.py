@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.comparison.statistics.blocks import BLOCK, Effects
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.decisions import Decisions, look
-from opperf.comparison.statistics.design import LEAST_SHARE, best_seconds
-from opperf.comparison.statistics.paired_t import estimate
 from opperf.defaults import CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
+from opperf.statistics.blocks import BLOCK, Effects
+from opperf.statistics.data import Thresholds
+from opperf.statistics.decisions import Decisions, look
+from opperf.statistics.design import LEAST_SHARE, best_seconds
+from opperf.statistics.paired_t import estimate
 
 Floats = NDArray[np.float64]
 

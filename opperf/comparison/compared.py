@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable
 from typing import Literal
 
 from opperf.comparison.results import ResultsRow
-from opperf.comparison.statistics.data import Shift, Verdict
-from opperf.comparison.statistics.weights import Weighted, geometric_mean
 from opperf.machine.environment import Difference
 from opperf.metrics import metric_named
 from opperf.model import DIFFERENT, LoadedFile, Metric, SameResults, Struct
 from opperf.reports.model import Tone
 from opperf.results.units import Figure
+from opperf.statistics.data import Shift, Verdict
+from opperf.statistics.weights import Weighted, geometric_mean
 
 
 class Side(Struct, frozen=True):

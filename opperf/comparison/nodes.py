@@ -12,8 +12,6 @@ import msgspec
 
 from opperf.comparison.compared import ComparedRow, Comparison, Side, ratio_text
 from opperf.comparison.sections import RowGroup, Telling
-from opperf.comparison.statistics.data import Verdict
-from opperf.comparison.statistics.stragglers import FEWEST, Found, find_stragglers
 from opperf.errors import RunFileError
 from opperf.model import Environment, Metric, MetricKind, Record, Run, identity_of
 from opperf.plurals import pluralize
@@ -21,6 +19,8 @@ from opperf.reports.model import Section
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import changed_settings_text
 from opperf.results.text import inputs_text
+from opperf.statistics.data import Verdict
+from opperf.statistics.stragglers import FEWEST, Found, find_stragglers
 
 FIGURES = "figures"
 """The metric of a node's row: of all its figures."""

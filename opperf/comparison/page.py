@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from opperf.comparison.compared import ComparedRow, Comparison, interval_text, ratio_text
 from opperf.comparison.results import TITLE
 from opperf.comparison.sections import Telling
-from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
 from opperf.reports.model import RowsOnPage
 from opperf.reports.pages.content import (
@@ -26,6 +25,7 @@ from opperf.reports.pages.content import (
 )
 from opperf.results.units import choose_unit, format_figure
 from opperf.shares import share_text
+from opperf.statistics.data import Verdict
 
 
 def page_of(found: Comparison, told: Telling, rows: Sequence[ComparedRow]) -> RowsOnPage:

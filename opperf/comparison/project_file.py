@@ -30,7 +30,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
 from opperf.comparison.tolerances import Rule, Tolerances, make_rule
 from opperf.decoding import read_toml
 from opperf.errors import UsageError, suggest
@@ -38,6 +37,7 @@ from opperf.model import Struct
 from opperf.reading import read_text
 from opperf.shares import read_share, share_text
 from opperf.sources.selecting import make_matcher
+from opperf.statistics.data import SAME_FACTOR, Thresholds
 
 NAME, PROJECT = "opperf.toml", "pyproject.toml"
 

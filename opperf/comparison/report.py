@@ -19,11 +19,11 @@ from opperf.comparison.compared import (
 from opperf.comparison.page import page_of
 from opperf.comparison.results import TITLE
 from opperf.comparison.sections import Telling, columns_of, missing_text, sections_of
-from opperf.comparison.statistics.data import Verdict
 from opperf.model import DIFFERENT
 from opperf.reports.fields import objects_of, rows_of
 from opperf.reports.model import Report, Section, Test
 from opperf.results.units import choose_unit, format_figure
+from opperf.statistics.data import Verdict
 
 
 def report_of(found: Comparison, told: Telling) -> Report:

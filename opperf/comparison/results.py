@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
 from opperf.model import (
@@ -22,6 +21,7 @@ from opperf.plurals import pluralize
 from opperf.reports.fields import LONG_NAME, TEXT, Field, table_of, texts_table
 from opperf.reports.model import Section
 from opperf.results.text import add_distinct
+from opperf.statistics.data import Verdict
 
 TITLE = "Results differ"
 """Title of the table of results that differ, and header of the column in other tables."""

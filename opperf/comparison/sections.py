@@ -20,7 +20,6 @@ from opperf.comparison.compared import (
     ratio_text,
 )
 from opperf.comparison.results import more_text, reasons_section
-from opperf.comparison.statistics.data import Verdict
 from opperf.comparison.weighted import weighted_section
 from opperf.machine.environment import gpus_text
 from opperf.model import DECLARED, DIFFERENT
@@ -32,6 +31,7 @@ from opperf.reports.pages.content import finite
 from opperf.results.text import Shown
 from opperf.results.units import Figure, Unit, choose_unit, mark_legend
 from opperf.shares import detectable_text
+from opperf.statistics.data import Verdict
 
 RATIO = "Ratio"
 

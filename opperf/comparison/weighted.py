@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from opperf.comparison.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
 from opperf.plurals import pluralize
 from opperf.reports.fields import NAME, NUMBER, Field, figure, table_of
@@ -13,6 +12,7 @@ from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.model import Section, Table
 from opperf.results import units
 from opperf.results.text import count_text
+from opperf.statistics.weights import Alone, Part, Weighted
 
 COUNT = "count"
 """The weight: how often the source of a case saw it."""

@@ -15,8 +15,6 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_arms, session_of
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
-from opperf.comparison.statistics.data import Verdict
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.exporting import seconds_of
 from opperf.formats.model import SeriesKey
@@ -28,6 +26,8 @@ from opperf.model.declaring import ID_LENGTH, digest
 from opperf.repository import Commit
 from opperf.results.runfile import read_visits
 from opperf.sources.varying import with_settings
+from opperf.statistics.data import Verdict
+from opperf.statistics.verdicts import analyse
 
 
 class Destination(NamedTuple):

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf.comparison.compared import interval_text, ratio_text, tone_of
-from opperf.comparison.statistics.data import Verdict
 from opperf.formats.model import SeriesKey
 from opperf.history.events import Event, Kind, State, Update
 from opperf.model import Struct
 from opperf.plurals import pluralize
 from opperf.reports.model import Tone
 from opperf.repository import Commit
+from opperf.statistics.data import Verdict
 
 SESSION = "opperf ab"
 """Who sets a state by a session, before its id."""

@@ -55,7 +55,7 @@ def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None)
     from opperf.comparison.ab.session_file import read_arms
     from opperf.comparison.files.judging import Question
     from opperf.comparison.files.telling import LOOKED_FOR, SOUND
-    from opperf.comparison.statistics.data import Verdict
+    from opperf.statistics.data import Verdict
 
     question = Question(
         fail_on=tuple(finding for finding in fail_on if finding in LOOKED_FOR),

@@ -20,9 +20,6 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import looked_for
 from opperf.comparison.sections import RowGroup, Telling, titles_of
-from opperf.comparison.statistics.data import Thresholds, Verdict
-from opperf.comparison.statistics.false_discovery import reject
-from opperf.comparison.statistics.paired_t import Estimate, p_beyond, p_within
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import notable_differences
@@ -30,6 +27,9 @@ from opperf.model import BenchFacts
 from opperf.plurals import pluralize
 from opperf.reports.markdown import code
 from opperf.reports.model import Section
+from opperf.statistics.data import Thresholds, Verdict
+from opperf.statistics.false_discovery import reject
+from opperf.statistics.paired_t import Estimate, p_beyond, p_within
 from opperf.suite_results.performance import performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
     Pair,

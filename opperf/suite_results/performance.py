@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opperf.comparison.statistics.distributions import t_exceeded
-from opperf.comparison.statistics.weights import mean_of_logs
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Case, Record, ScriptTarget, Summary, identity_of
+from opperf.statistics.distributions import t_exceeded
+from opperf.statistics.weights import mean_of_logs
 from opperf.suites.results.run import Attempt, BenchResults
 
 NS_PER_S = 1e9

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opperf.comparison.statistics.blocks import Floats
-from opperf.comparison.statistics.distributions import t_exceeded
-from opperf.comparison.statistics.moderation import moderate
-from opperf.comparison.statistics.paired_t import SMALLEST_ERROR, Estimate
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import unknown
 from opperf.model import BenchFacts
 from opperf.results.benches import OWN
+from opperf.statistics.blocks import Floats
+from opperf.statistics.distributions import t_exceeded
+from opperf.statistics.moderation import moderate
+from opperf.statistics.paired_t import SMALLEST_ERROR, Estimate
 from opperf.suite_results.performance import TAIL, Performance
 
 MANY = 1e6

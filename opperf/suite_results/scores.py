@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opperf.comparison.statistics.weights import geometric_mean
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.formats.milabench.streams import STREAM_MB
 from opperf.model import BenchFacts, Status
+from opperf.statistics.weights import geometric_mean
 from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
 from opperf.suite_results.ratios import (
     Pair,

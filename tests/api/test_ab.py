@@ -4,8 +4,8 @@ import pytest
 
 import opperf
 from opperf.api.ab import _assignments
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OpperfError
+from opperf.statistics.data import Verdict
 
 FEW = {
     "size": "small",

@@ -2,10 +2,10 @@
 
 import pytest
 
-from opperf.comparison.statistics.weights import Alone, Weighed, weigh
 from opperf.comparison.weighted import check_format, sentences, table
 from opperf.errors import UsageError
 from opperf.reports.text import terminal_columns
+from opperf.statistics.weights import Alone, Weighed, weigh
 
 FILES, ARMS = ("base", "new"), ("A", "B")
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import SessionWriter
-from opperf.comparison.statistics.data import Thresholds
 from opperf.formats.model import SeriesKey
 from opperf.history.model import CommitsOf
 from opperf.history.store.adding import add_all
@@ -17,6 +16,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.machine.environment import comparability
 from opperf.model import Closing, Place, ProcessLine
 from opperf.repository import Commit
+from opperf.statistics.data import Thresholds
 from tests.comparison.ab.sessions import ENVIRONMENT, at, case, ok, session_of
 from tests.history.submissions import DAY, sha
 

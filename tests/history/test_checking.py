@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from opperf.commands import bisect
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import INCONCLUSIVE, OpperfError
 from opperf.history.bisection.results import VERSION, Bisection, Figure
 from opperf.history.bisection.results import State as BisectionState
@@ -23,6 +22,7 @@ from opperf.history.timelines import read_history
 from opperf.opperf import cli
 from opperf.repository import Commit
 from opperf.results.output import STDOUT
+from opperf.statistics.data import Verdict
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 

@@ -14,7 +14,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from benchmarks.history.store import postgresql
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.events import Event, Kind, State, Update
 from opperf.history.store.adding import add_runs, remove_runs
@@ -40,6 +39,7 @@ from opperf.history.store.reading import (
 )
 from opperf.history.store.schema import METADATA
 from opperf.history.timelines import read_history
+from opperf.statistics.data import Verdict
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, failure, sha, submission
 

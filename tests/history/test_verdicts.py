@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.formats.model import SeriesKey
 from opperf.history.events import DETECTION, Event, Kind, State
 from opperf.history.verdicts import NO_CHANGE, SESSION, Evidence, by_figure, decide_events
 from opperf.repository import Commit
+from opperf.statistics.data import Verdict
 from tests.history.sessions import verdict
 from tests.history.submissions import DAY, sha
 

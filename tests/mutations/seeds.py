@@ -13,7 +13,6 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.environments.specification import Lock, LockedEnvironment
 from opperf.history.bisection.results import VERSION, State, write_state
 from opperf.history.builds import Recipe
@@ -39,6 +38,7 @@ from opperf.model import (
 from opperf.reports.writing import runfile_text
 from opperf.repository import Commit
 from opperf.results.output import sidecar
+from opperf.statistics.data import Verdict
 from tests.comparison.ab.sessions import ENVIRONMENT as OF_FAKE
 from tests.environments import make_environment
 from tests.experiments.lines import DAY, MONDAY, value

@@ -26,7 +26,6 @@ from opperf.comparison.explaining.reports.difference_report import report_of as 
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.nodes import telling_of as of_nodes
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
@@ -64,6 +63,7 @@ from opperf.reports.run_plans import plan_report
 from opperf.reports.showing import report_of as of_operator
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
+from opperf.statistics.data import Verdict
 from opperf.suite_results.comparing import compare
 from opperf.suite_results.comparing import telling_of as of_suites_compared
 from opperf.suite_results.milabench_figures import figures_of

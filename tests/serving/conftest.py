@@ -3,13 +3,13 @@
 import pytest
 from starlette.testclient import TestClient
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import update_events
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project
 from opperf.serving.application import make_application
+from opperf.statistics.data import Verdict
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import entry, sha, submission
 

@@ -5,7 +5,6 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.history.events import Event, Kind, Update
 from opperf.history.store.adding import add_runs
 from opperf.history.store.events import add_alias, update_events
@@ -16,6 +15,7 @@ from opperf.serving.application import HEADERS, make_application
 from opperf.serving.assets import ASSETS, SERVED
 from opperf.serving.queries import Queries
 from opperf.serving.routes import ROUTES
+from opperf.statistics.data import Verdict
 from tests.history.sessions import judge, verdict
 from tests.history.submissions import DAY, entry, sha, submission
 from tests.serving.conftest import CHANGED, NASTY, PROJECT, RUNS

@@ -19,14 +19,14 @@ from opperf.comparison.ab.forecast import next_stage
 from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
-from opperf.comparison.statistics.data import Analysis, Thresholds
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
 from opperf.model.declaring import Struct
 from opperf.programs.launching import program_environment
 from opperf.sources.selecting import Selection
+from opperf.statistics.data import Analysis, Thresholds
+from opperf.statistics.verdicts import analyse
 
 THRESHOLDS = Thresholds(
     threshold=CHANGE,

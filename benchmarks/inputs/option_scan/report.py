@@ -10,10 +10,10 @@ from benchmarks.inputs.option_scan.confirm import is_complete, verdicts
 from benchmarks.inputs.option_scan.results import Results
 from benchmarks.inputs.option_scan.screen import Screened, candidates
 from opperf.comparison.ab.process import metric_of, pair_of
-from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.model import Case, display_argument, iter_tensors
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import value_text
+from opperf.statistics.data import CaseVerdict, Verdict
 
 NS_PER_US = 1000
 """Times of passes are in nanoseconds."""

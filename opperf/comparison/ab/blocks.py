@@ -30,7 +30,6 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.ab.timed_results import TimedResults
 from opperf.comparison.ab.visit_times import visit_times
-from opperf.comparison.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.execution.run_header import utc_now
 from opperf.instruments.visit import FewCalls, KeptResults
@@ -44,6 +43,7 @@ from opperf.model import (
     ProcessLine,
     Record,
 )
+from opperf.statistics.design import visiting_order
 from opperf.worker.client import Worker
 from opperf.worker.protocol import ForkRequest, Observed
 

@@ -23,15 +23,15 @@ from opperf.comparison.ab.order import Order, block_size
 from opperf.comparison.ab.process import Process, pair_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
 from opperf.comparison.ab.session import Session
-from opperf.comparison.statistics.blocks import by_block, is_complete
-from opperf.comparison.statistics.data import Analysis, Phase, Replicate, Thresholds
-from opperf.comparison.statistics.design import FEWEST_BLOCKS, block_order
-from opperf.comparison.statistics.verdicts import analyse_together, needing_more_blocks
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Place, Record, Struct
 from opperf.plurals import pluralize
 from opperf.results.text import duration
+from opperf.statistics.blocks import by_block, is_complete
+from opperf.statistics.data import Analysis, Phase, Replicate, Thresholds
+from opperf.statistics.design import FEWEST_BLOCKS, block_order
+from opperf.statistics.verdicts import analyse_together, needing_more_blocks
 
 AMBIGUOUS_SHARE = 0.5
 """Share of the figures that a forecast counts as ambiguous after the first look, on average over

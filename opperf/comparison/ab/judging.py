@@ -26,7 +26,11 @@ from opperf.comparison.compared import (
     Side,
 )
 from opperf.comparison.results import ResultsRow, count_different, row_fields
-from opperf.comparison.statistics.data import (
+from opperf.errors import FOUND, INCONCLUSIVE
+from opperf.machine.environment import Difference, lasting_differences, machine_text
+from opperf.model import DIFFERENT, Check, SameResults
+from opperf.results.text import add_distinct
+from opperf.statistics.data import (
     Analysis,
     CaseVerdict,
     CoarseCase,
@@ -34,10 +38,6 @@ from opperf.comparison.statistics.data import (
     Shift,
     Verdict,
 )
-from opperf.errors import FOUND, INCONCLUSIVE
-from opperf.machine.environment import Difference, lasting_differences, machine_text
-from opperf.model import DIFFERENT, Check, SameResults
-from opperf.results.text import add_distinct
 
 Arms = tuple[str, str]
 """Names of the arms of a comparison, the base first."""

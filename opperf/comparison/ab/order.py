@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from opperf.comparison.ab.arms import ArmSpec, settings_of
-from opperf.comparison.statistics.blocks import BLOCK
 from opperf.errors import UsageError
 from opperf.metrics import process_settings
 from opperf.sources.selecting import Selection
+from opperf.statistics.blocks import BLOCK
 
 Order = Literal["alternate", "block"]
 """`alternate`: calls of the arms alternate within a process, which is a block. `block`: processes

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from opperf.comparison.ab.process import key, metric_of, pair_of
 from opperf.comparison.ab.session import Session
-from opperf.comparison.statistics.data import Analysis, Verdict
-from opperf.comparison.statistics.weights import mean_of_logs
 from opperf.frameworks.base import CPU
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.machine.topology import copy_ns
 from opperf.model import REMOVED
 from opperf.results.units import time_text
+from opperf.statistics.data import Analysis, Verdict
+from opperf.statistics.weights import mean_of_logs
 
 KIB = 1024
 

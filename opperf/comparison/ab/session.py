@@ -20,8 +20,6 @@ from opperf.comparison.ab.order import Order, block_size
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.process import Lost, Process, key
 from opperf.comparison.ab.slow_calls import SlowPair
-from opperf.comparison.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
-from opperf.comparison.statistics.verdicts import PHASES, analyse_together
 from opperf.model import (
     DIFFERENT,
     Case,
@@ -38,6 +36,8 @@ from opperf.model import (
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+from opperf.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
+from opperf.statistics.verdicts import PHASES, analyse_together
 
 
 class Group(Struct, frozen=True):

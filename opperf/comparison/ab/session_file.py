@@ -14,13 +14,13 @@ from opperf.comparison.ab.session import COUNTS, Session, SessionPlan
 from opperf.comparison.compared import Change, ChangeKind, Side
 from opperf.comparison.explaining.choosing import find_cases, listed
 from opperf.comparison.files.reading import Measured, read_records
-from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
 from opperf.execution.run_header import read_selection
 from opperf.model import Case, Check, Closing, Environment, Place, ProcessLine, Record, Run
 from opperf.results.kept import display
 from opperf.results.runfile import RunWriter, pool, read_visits
+from opperf.statistics.verdicts import PHASES
 
 
 class SessionWriter(AbstractContextManager["SessionWriter"]):

@@ -16,10 +16,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from opperf.comparison.statistics.data import BOUND
 from opperf.instruments.visit import FewCalls
 from opperf.model import Pass, Record, Status, Struct
 from opperf.results.figures import CaseFigures
+from opperf.statistics.data import BOUND
 
 NS_PER_S = 1e9
 

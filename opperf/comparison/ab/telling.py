@@ -16,11 +16,11 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import MOST, count_different, sentence
 from opperf.comparison.sections import RowGroup, Telling, cut, size
-from opperf.comparison.statistics.blocks import BLOCK
-from opperf.comparison.statistics.data import Shift, Verdict
 from opperf.plurals import pluralize
 from opperf.reports.model import Section
 from opperf.shares import detectable_text, share_text
+from opperf.statistics.blocks import BLOCK
+from opperf.statistics.data import Shift, Verdict
 
 MAX_SAME = 20
 """Most rows of a table of figures that are not `URGENT`: those are the longest."""

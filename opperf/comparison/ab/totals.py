@@ -9,9 +9,9 @@ from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.untimed import missing_figures
-from opperf.comparison.statistics.data import Analysis
-from opperf.comparison.statistics.weights import Weighed, Weighted, mean_of_logs, weigh
 from opperf.model import PASSES
+from opperf.statistics.data import Analysis
+from opperf.statistics.weights import Weighed, Weighted, mean_of_logs, weigh
 
 
 def weigh_session(session: Session, analysis: Analysis) -> Weighted:

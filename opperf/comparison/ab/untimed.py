@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.slow_calls import CALL_FREEDOM, CALL_SCATTER, NS_PER_S, is_same
-from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.results.units import time_text
+from opperf.statistics.data import CaseVerdict, Verdict
 
 
 def decided_verdicts(session: Session) -> Iterator[CaseVerdict]:

@@ -12,9 +12,9 @@ from statistics import median
 from opperf.comparison.ab.forecast import Stage, analyse_early
 from opperf.comparison.ab.process import Process, key, pair_of
 from opperf.comparison.ab.session import Session
-from opperf.comparison.statistics.design import LEAST_SHARE, best_seconds
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
 from opperf.results.figures import NORMAL_95, CaseFigures
+from opperf.statistics.design import LEAST_SHARE, best_seconds
 
 
 def visit_times(session: Session, stage: Stage) -> dict[str, float]:

@@ -13,7 +13,6 @@ import msgspec
 from opperf import frameworks
 from opperf.comparison.compared import ComparedRow, Comparison
 from opperf.comparison.files.reading import Entry, Measured
-from opperf.comparison.statistics.data import Thresholds, Verdict
 from opperf.errors import FrameworkError
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
 from opperf.machine.environment import ABSENT, Difference
@@ -23,6 +22,7 @@ from opperf.results.kept import path_of, profile_folder
 from opperf.results.settings import needed_settings, option_words
 from opperf.shares import share_text
 from opperf.sources.selecting import Selection
+from opperf.statistics.data import Thresholds, Verdict
 
 MAX_CASES = 20
 """Most cases of the command, the most changed: interleaved runs take minutes for as many."""

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opperf.comparison.files.reading import Entry, Measured
-from opperf.comparison.statistics.weights import Alone, Weighed, Weighted, weigh
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import PASSES, Operator
 from opperf.plurals import pluralize
 from opperf.results.figures import Measurement
 from opperf.results.projection import number_alike
 from opperf.sources.selecting import make_matcher
+from opperf.statistics.weights import Alone, Weighed, Weighted, weigh
 
 
 class By(enum.Enum):

@@ -23,12 +23,6 @@ from opperf.comparison.files.confirming import confirming_command, explaining_co
 from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
 from opperf.comparison.files.reading import Entry, Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
-from opperf.comparison.statistics.data import CaseVerdict, Thresholds, Verdict
-from opperf.comparison.statistics.order_statistics import (
-    allowed_difference,
-    compare_figures,
-    compare_samples,
-)
 from opperf.comparison.tolerances import Tolerances, tolerance_text
 from opperf.errors import RunFileError
 from opperf.machine.environment import comparability, incomparable_facts, machine_text
@@ -36,6 +30,12 @@ from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.figures import Measurement
 from opperf.results.settings import changed_settings_text
+from opperf.statistics.data import CaseVerdict, Thresholds, Verdict
+from opperf.statistics.order_statistics import (
+    allowed_difference,
+    compare_figures,
+    compare_samples,
+)
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
 

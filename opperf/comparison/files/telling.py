@@ -15,13 +15,13 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import count_different, sentence
 from opperf.comparison.sections import RowGroup, Telling
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.model import DIFFERENT
 from opperf.plurals import pluralize
 from opperf.reports.markdown import code
 from opperf.reports.model import Section
 from opperf.shares import share_text
+from opperf.statistics.data import Verdict
 
 SHOWN_ROWS = 40
 """Most rows of one metric in a report for readers: two screens. CSV and JSON have all."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from opperf.comparison.statistics import weights
 from opperf.errors import FOUND, OpperfError
 from opperf.formats.measured_models import ModelResult, is_wrong
 from opperf.formats.model_records import Estimate
 from opperf.plurals import pluralize
+from opperf.statistics import weights
 
 PERCENTILES = (95, 50, 5)
 """Percentiles over models, in the order of their columns."""
@@ -205,7 +205,7 @@ def interval(value: Estimate) -> tuple[float, float] | None:
     # Only charts have intervals.
     import numpy as np
 
-    from opperf.comparison.statistics.distributions import t_exceeded
+    from opperf.statistics.distributions import t_exceeded
 
     freedom = np.array(value.variance**2 / value.weight)
     half = float(t_exceeded((1 - LEVEL) / 2, freedom)) * math.sqrt(value.variance)

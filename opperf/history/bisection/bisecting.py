@@ -10,7 +10,6 @@ from typing import Protocol
 
 import msgspec
 
-from opperf.comparison.statistics.data import BOUND, Verdict
 from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
 from opperf.history.bisection.results import (
@@ -29,6 +28,7 @@ from opperf.history.bisection.results import (
 from opperf.history.builds import Build, BuildError
 from opperf.plurals import pluralize
 from opperf.repository import Commit
+from opperf.statistics.data import BOUND, Verdict
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from opperf.comparison.compared import interval_text, ratio_text, tone_of
 from opperf.comparison.explaining.reports.difference_report import change_text, share_text
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import one_line
 from opperf.history.bisection.results import BUILDS, Bisection, Figure, Other, Step
 from opperf.plurals import pluralize
@@ -18,6 +17,7 @@ from opperf.reports.model import Cell, Report, Section
 from opperf.repository import Commit
 from opperf.results.text import duration
 from opperf.shares import share_text as percent
+from opperf.statistics.data import Verdict
 
 COLUMNS = (
     *("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject"),

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.decoding import read_as
 from opperf.errors import RunFileError
 from opperf.history.bisection.posterior import Estimate
@@ -17,6 +16,7 @@ from opperf.history.builds import Recipe
 from opperf.model import Struct
 from opperf.repository import Commit
 from opperf.results.output import replace
+from opperf.statistics.data import Verdict
 
 VERSION = 1
 """Version of the file; a later one is refused."""

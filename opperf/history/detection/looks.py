@@ -2,7 +2,7 @@
 
 Assumption: p-values are those of `calibration`. A look tests every series that has a point of its
 commit; a period has so many looks.
-Source: Y. Benjamini and Y. Hochberg (`opperf.comparison.statistics.false_discovery`), at each
+Source: Y. Benjamini and Y. Hochberg (`opperf.statistics.false_discovery`), at each
 look; the looks share the rate equally, as Bonferroni's correction does.
 Breaks if one commit is checked many times with new points: only the first points of a commit are
 counted as a look.
@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.comparison.statistics.false_discovery import level_of_next, reject
 from opperf.history.detection.calibration import Null
 from opperf.history.detection.findings import Rate
 from opperf.history.detection.series import Floats, Ints, Strand
@@ -33,6 +32,7 @@ from opperf.history.detection.trends import (
     check_steps,
 )
 from opperf.history.detection.windows import AFTER, Looks
+from opperf.statistics.false_discovery import level_of_next, reject
 
 MOST_LEVEL = 0.1
 """False-discovery rate of a look, at most: with a look a month, a rate of one false alarm a month

@@ -3,7 +3,7 @@
 Assumption: fewer than half of the series of a run changed in one direction by themselves; the
 median of their distances from their own levels is then the machine's, whether a neighbour took the
 memory's bandwidth or its clock was lowered.
-Source: the median under contamination: see `opperf.comparison.statistics.common_shift`.
+Source: the median under contamination: see `opperf.statistics.common_shift`.
 Breaks with few series, of which the median is one of them: below `LEAST_SERIES` nothing is
 subtracted.
 """

@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from opperf.comparison.statistics.design import FEWEST_BLOCKS
 from opperf.defaults import BLOCK_CAP, CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
 from opperf.model import DECLARED, MAPPINGS, SESSION_AXES, Settings
 from opperf.model.declaring import integer_from, number_between
@@ -32,6 +31,7 @@ from opperf.requests.outputs import output_of
 from opperf.requests.places import ClusterNodes, LockFile
 from opperf.requests.settings import Cpus, SettingFields
 from opperf.shares import read_share, share_text
+from opperf.statistics.design import FEWEST_BLOCKS
 
 # Help and completion do without the imports of what measures.
 

@@ -24,7 +24,6 @@ from opperf.comparison.ab.arms import (
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.session import Gate
 from opperf.comparison.project_file import Limits
-from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress
 from opperf.frameworks.mentioned import FrameworkChoice
@@ -52,6 +51,7 @@ from opperf.sources.resolving import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, check_combinations, dtype_options, has_dtype_options
+from opperf.statistics.data import Thresholds
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of

@@ -22,8 +22,6 @@ from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
 from opperf.comparison.explaining.reports.difference_report import report_of
-from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
@@ -50,6 +48,8 @@ from opperf.requests.judging import judge_counts
 from opperf.requests.operators import OperatorGroups, Operators
 from opperf.requests.selecting import split_sources
 from opperf.results.runfile import read_run
+from opperf.statistics.data import SAME_FACTOR, Thresholds
+from opperf.statistics.verdicts import analyse
 
 
 class Sessions:

@@ -17,8 +17,8 @@ from opperf.requests.parsers import findings_among, locate_kept
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
-    from opperf.comparison.statistics.data import Thresholds
     from opperf.reports.model import Report
+    from opperf.statistics.data import Thresholds
     from opperf.suites.results.layers import Validation
     from opperf.suites.results.run import SuiteRun
 
@@ -226,7 +226,7 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
     @property
     def thresholds(self) -> Thresholds:
         """The limits of verdicts. Raises `UsageError` for contradictory ones."""
-        from opperf.comparison.statistics.data import SAME_FACTOR, Thresholds
+        from opperf.statistics.data import SAME_FACTOR, Thresholds
 
         same_within = self.same_within or SAME_FACTOR * self.threshold
         if same_within < self.threshold:

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OutputError, UsageError
 from opperf.history.bisection.results import VERSION, Bisection, Figure, State, Step
 from opperf.history.builds import Recipe
 from opperf.repository import Commit
 from opperf.requests.bisecting import running
+from opperf.statistics.data import Verdict
 
 COMMITS = tuple(Commit(f"{number}" * 40) for number in range(4))
 END = Figure("c forward", "c", "total", "x", "forward", Verdict.REGRESSED, 0.1, 0.01, 6, 0.08, 0.12)

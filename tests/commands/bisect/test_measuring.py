@@ -7,7 +7,6 @@ import pytest
 from opperf.commands.bisect import bisect
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
-from opperf.comparison.statistics.data import Verdict
 from opperf.execution.progress import Progress
 from opperf.history.bisection.bisecting import Ask
 from opperf.history.builds import Build
@@ -15,6 +14,7 @@ from opperf.model import DIFFERENT, Check, Difference
 from opperf.requests.ab.resolving import Work
 from opperf.requests.bisecting.running import watch_of
 from opperf.requests.bisecting.steps import Sessions, _timed, _without_passes
+from opperf.statistics.data import Verdict
 from tests.comparison.ab.sessions import case, session_of
 
 

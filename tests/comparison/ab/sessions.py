@@ -7,7 +7,6 @@ import msgspec
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.process import key
-from opperf.comparison.statistics.data import Thresholds
 from opperf.instruments.profilers.summary import summarise
 from opperf.machine.pinning import NOT_PINNED
 from opperf.model import (
@@ -22,6 +21,7 @@ from opperf.model import (
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
+from opperf.statistics.data import Thresholds
 from tests.environments import make_environment
 
 ENVIRONMENT = make_environment("fake")

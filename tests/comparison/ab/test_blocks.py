@@ -17,9 +17,6 @@ from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.process import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
-from opperf.comparison.statistics.blocks import cases_of, effects
-from opperf.comparison.statistics.design import visiting_order
-from opperf.comparison.statistics.verdicts import PHASES
 from opperf.errors import WorkerError
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
@@ -36,6 +33,9 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.results.runfile import read_visits
+from opperf.statistics.blocks import cases_of, effects
+from opperf.statistics.design import visiting_order
+from opperf.statistics.verdicts import PHASES
 from tests.comparison.ab.sessions import Stub, case, crashed, ok, session_of
 
 STAGE = Stage("comparison", 0, 1, ())

@@ -18,12 +18,12 @@ from moments import signal_at_record
 from opperf.commands.compare import compare
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session_file import SessionWriter, read_session
-from opperf.comparison.statistics.blocks import cases_of
 from opperf.errors import OutputError, UsageError
 from opperf.instruments.profilers.reference_work import WORKS
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.model import OWN
 from opperf.results.kept import new_id
+from opperf.statistics.blocks import cases_of
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120

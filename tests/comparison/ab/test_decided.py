@@ -7,8 +7,8 @@ from opperf.comparison.ab.judging import comparison_of, outcome_of
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.ab.telling import telling_of
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Closing
+from opperf.statistics.verdicts import analyse
 from tests.comparison.ab.sessions import case, session_of
 
 

@@ -16,12 +16,12 @@ from opperf.comparison.ab.forecast import (
 )
 from opperf.comparison.ab.process import Process
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Place, ProcessLine, Settings, Waits
 from opperf.sources.selecting import Selection
+from opperf.statistics.data import Thresholds
 from opperf.worker.measure import measure
 from tests.comparison.ab.sessions import case, ok, session_of
 

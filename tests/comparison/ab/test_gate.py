@@ -30,8 +30,6 @@ from opperf.comparison.ab.session import Gate
 from opperf.comparison.ab.session_file import read_session
 from opperf.comparison.ab.telling import telling_of
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.data import Replicate, Verdict
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.errors import UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.instruments.profilers.summary import summarise
@@ -51,6 +49,8 @@ from opperf.reports.formats import REPORT, format_named
 from opperf.requests.ab import counting as checks
 from opperf.requests.ab import sessions
 from opperf.sources.varying import with_settings
+from opperf.statistics.data import Replicate, Verdict
+from opperf.statistics.verdicts import analyse
 from tests.comparison.ab.sessions import ENVIRONMENT, add_replicates, case, session_of
 from tests.comparison.explaining.conftest import TEMPLATE
 

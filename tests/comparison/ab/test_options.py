@@ -3,9 +3,9 @@
 import pytest
 
 from opperf.commands.ab import ab as command
-from opperf.comparison.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.requests.ab.resolving import choose_framework, resolve
+from opperf.statistics.data import Thresholds
 
 
 def resolved(*words):

@@ -18,11 +18,11 @@ from opperf.comparison.ab.judging import (
 )
 from opperf.comparison.ab.process import key
 from opperf.comparison.results import ResultsRow
-from opperf.comparison.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.defaults import FAIL_ON
 from opperf.model import DIFFERENT, Check, Closing, Difference, Note, NoteCode, Place, ProcessLine
 from opperf.reports.formats import REPORT, formats_of
+from opperf.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
+from opperf.statistics.verdicts import analyse
 from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
 from tests.writing import judged
 

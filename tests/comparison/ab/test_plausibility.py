@@ -8,8 +8,8 @@ import pytest
 
 from opperf.comparison.ab.plausibility import implausible_gains, moved_by_gains
 from opperf.comparison.ab.process import key
-from opperf.comparison.statistics.data import CaseVerdict, Verdict
 from opperf.model import Closing, Place, ProcessLine
+from opperf.statistics.data import CaseVerdict, Verdict
 from tests.comparison.ab.sessions import at, case, ok, session_of
 
 MOVED = 1_000_000

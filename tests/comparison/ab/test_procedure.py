@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.forecast import Stage, next_stage
-from opperf.comparison.statistics.data import Replicate, Thresholds
+from opperf.statistics.data import Replicate, Thresholds
 
 THRESHOLDS = Thresholds(control_blocks=2, block_cap=10)
 SEED = 5

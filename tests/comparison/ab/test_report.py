@@ -24,11 +24,12 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import MOST as MAX_ROWS
 from opperf.comparison.results import ResultsRow
-from opperf.comparison.statistics.data import Shift, Thresholds, Verdict
-from opperf.comparison.statistics.verdicts import analyse
 from opperf.model import Difference, Note, NoteCode, Place, ProcessLine
 from opperf.reports.formats import REPORT, formats_of
+from opperf.statistics.data import Shift, Thresholds, Verdict
+from opperf.statistics.verdicts import analyse
 from tests.comparison.ab.sessions import add_replicates, at, case, ok, session_of
+from tests.statistics.conftest import constant_blocks
 from tests.writing import judged
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
@@ -370,14 +371,14 @@ def test_a_comment_says_first_what_was_found_and_what_to_do(report):
 
 
 @pytest.fixture
-def session(constant):
+def session():
     """Makes a session of cases, and of the times of A and of B of a figure in nanoseconds."""
 
     def made(times, cases, control_b=None):
         a, b = ({name: math.log(sides[i]) for name, sides in times.items()} for i in (0, 1))
         found = session_of(*cases)
-        control = constant("control", 2, a, control_b or a)
-        add_replicates(found, [*control, *constant("comparison", 4, a, b)])
+        control = constant_blocks("control", 2, a, control_b or a)
+        add_replicates(found, [*control, *constant_blocks("comparison", 4, a, b)])
         return found, analyse(found.replicates, found.plan.thresholds)
 
     return made

@@ -13,11 +13,11 @@ from opperf.comparison.ab.process import Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.telling import telling_of
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.data import Analysis, CaseVerdict, Thresholds, Verdict
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Check, Closing, Difference, Place, ProcessLine, Settings, Status, Tolerance
 from opperf.results.runfile import read_run, read_visits
 from opperf.sources.selecting import Selection
+from opperf.statistics.data import Analysis, CaseVerdict, Thresholds, Verdict
 from tests.comparison.ab.sessions import at, case, crashed, ok, session_of
 from tests.verifications import FAILED, verified
 

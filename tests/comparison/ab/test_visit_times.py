@@ -7,11 +7,11 @@ import pytest
 from opperf.comparison.ab.forecast import Stage
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.visit_times import visit_times
-from opperf.comparison.statistics.data import Thresholds
-from opperf.comparison.statistics.design import block_order
 from opperf.defaults import LONGEST_VISIT_S, SHORTEST_VISIT_S
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Place, ProcessLine, Record, Status, Waits
+from opperf.statistics.data import Thresholds
+from opperf.statistics.design import block_order
 from tests.comparison.ab.sessions import case, session_of
 
 STEADY, NOISY, SHAKY = case("steady", ("forward",)), case("noisy"), case("shaky", ("forward",))

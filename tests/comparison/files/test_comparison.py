@@ -15,7 +15,7 @@ from opperf.comparison.compared import (
     sort_rows,
 )
 from opperf.comparison.files import judging, reading
-from opperf.comparison.statistics.data import Verdict
+from opperf.statistics.data import Verdict
 
 STRUCTS = [
     kind

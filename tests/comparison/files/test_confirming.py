@@ -11,11 +11,11 @@ from opperf.commands.ab import ab
 from opperf.comparison.ab.arms import selection_of
 from opperf.comparison.compared import ComparedRow, Comparison, Side
 from opperf.comparison.files.confirming import PLACEHOLDERS, confirming_command
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import FrameworkError
 from opperf.machine.environment import Difference
 from opperf.model import DECLARED, DEFAULTS
 from opperf.requests.ab.resolving import resolve
+from opperf.statistics.data import Verdict
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.files.telling import telling_of
 from opperf.comparison.report import report_of
-from opperf.comparison.statistics.data import Thresholds
 from opperf.comparison.tolerances import Tolerances, make_rule
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Status
+from opperf.statistics.data import Thresholds
 from tests.verifications import FAILED, PASSED, verified
 
 

@@ -8,7 +8,7 @@ import pytest
 from opperf.comparison.compared import Change, ChangeKind, ComparedRow, Comparison, Side
 from opperf.comparison.files.telling import outcome
 from opperf.comparison.report import ci_tests
-from opperf.comparison.statistics.data import Verdict
+from opperf.statistics.data import Verdict
 
 WORDS = ("regressed", "improved", "suspect", "missing")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
 from opperf.history.bisection.report import report_for
@@ -22,6 +21,7 @@ from opperf.history.bisection.results import (
 from opperf.history.builds import Build, BuildError, Recipe
 from opperf.reports.formats import REPORT, formats_of
 from opperf.repository import Commit
+from opperf.statistics.data import Verdict
 
 COMMITS = tuple(
     Commit(f"{number:040x}", author="A", date="2026", subject=f"Revision {number}")

@@ -11,8 +11,8 @@ from opperf.comparison.compared import (
     Side,
     geometric_means,
 )
-from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
+from opperf.statistics.data import Verdict
 
 NASTY = (
     "a|b<script>alert('x')</script>&amp;*bold*_em_`code`\\ \x07"

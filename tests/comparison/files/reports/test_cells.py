@@ -14,12 +14,12 @@ from opperf.comparison.files.telling import (
     telling_of,
 )
 from opperf.comparison.sections import change_text, operators_text, sections_of
-from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
 from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.markdown import plain
 from opperf.results.text import wrap
 from opperf.results.units import MARK_LEGEND, choose_unit, format_figure
+from opperf.statistics.data import Verdict
 from tests.writing import compared
 
 

@@ -4,9 +4,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from opperf.comparison.statistics.data import Verdict
 from opperf.instruments.times import FORWARD
 from opperf.machine.environment import Difference
+from opperf.statistics.data import Verdict
 from tests.writing import compared
 
 

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind
-from opperf.comparison.statistics.data import Verdict
 from opperf.reports.data import write_junit
 from opperf.reports.model import Report
 from opperf.reports.model import Test as JUnitTest
+from opperf.statistics.data import Verdict
 from tests.writing import compared
 
 

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind
-from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
 from opperf.reports.markdown import code, in_cell, plain
+from opperf.statistics.data import Verdict
 from tests.web_pages import read_markdown
 from tests.writing import compared
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind, Side
-from opperf.comparison.statistics.data import Verdict
 from opperf.machine.environment import Difference
+from opperf.statistics.data import Verdict
 from tests.writing import compared
 
 
