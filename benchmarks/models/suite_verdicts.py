@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from opperf.comparison.suites.comparing import verdicts_of
 from opperf.model import BenchFacts
 from opperf.statistics.data import Thresholds, Verdict
-from opperf.suite_results.comparing import verdicts_of
-from opperf.suite_results.milabench_figures import figures_of
-from opperf.suite_results.performance import Performance, Sample
-from opperf.suite_results.ratios import Pair, estimates, ratios_of, total_of
-from opperf.suite_results.scores import scores_of
+from opperf.suites.results.performance import Performance, Sample
+from opperf.suites.results.ratios import Pair, estimates, ratios_of, total_of
 from opperf.suites.results.run import load
+from opperf.suites.results.scores import scores_of
 
 BENCHES = 30
 
@@ -122,7 +121,7 @@ def reading() -> None:
         run = load([Path(folder)])
         loaded = time.perf_counter() - begun
         scores_of(run)
-        figures_of(run)
+        run.milabench_figures()
         scored = time.perf_counter() - begun - loaded
     print(
         f"{STREAMS} streams of {RATES} rates: read in {loaded / plain:.1f} times the time of their "

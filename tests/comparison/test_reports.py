@@ -12,11 +12,11 @@ from opperf.comparison.ab.telling import telling_among
 from opperf.comparison.ab.telling import telling_of as of_session
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.report import report_of, report_of_several
-from opperf.suite_results import comparing
+from opperf.comparison.suites import comparing
 from tests.comparison.ab.test_report import compared_session
 from tests.comparison.files.reports.conftest import compared_files
 from tests.comparison.test_nodes import run_of
-from tests.suite_results.making import of_rates
+from tests.suites.results.making import of_rates
 from tests.writing import told
 
 COMMANDS = ("compare", "ab", "nodes", "suite compare")

@@ -49,7 +49,7 @@ from tests.history.submissions import entry, failure, sha, submission
 from tests.recordings import HERE, measured, transformer
 from tests.repositories import git
 from tests.results.conftest import record, summary
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     facts_of,
     folder_of,
     rates_around,

@@ -1,6 +1,7 @@
 """What every format is held to, built-in or of another package: the toy stands for those."""
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -26,6 +27,10 @@ from opperf.comparison.explaining.reports.difference_report import report_of as 
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.nodes import telling_of as of_nodes
 from opperf.comparison.report import report_of
+from opperf.comparison.suites.comparing import compare
+from opperf.comparison.suites.comparing import telling_of as of_suites_compared
+from opperf.comparison.suites.score_report import milabench_report as of_milabench
+from opperf.comparison.suites.score_report import report_of as of_scores
 from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
@@ -61,17 +66,12 @@ from opperf.reports.pages import page
 from opperf.reports.pages.page import SCRIPTS
 from opperf.reports.run_plans import plan_report
 from opperf.reports.showing import report_of as of_operator
+from opperf.reports.validations import report_of as of_validation
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
 from opperf.statistics.data import Verdict
-from opperf.suite_results.comparing import compare
-from opperf.suite_results.comparing import telling_of as of_suites_compared
-from opperf.suite_results.milabench_figures import figures_of
-from opperf.suite_results.milabench_figures import milabench_report as of_milabench
-from opperf.suite_results.score_report import report_of as of_scores
-from opperf.suite_results.scores import scores_of
-from opperf.suite_results.validation.report import report_of as of_validation
 from opperf.suites.results.layers import OWN, validate
+from opperf.suites.results.scores import scores_of
 from tests.commands.bisect.test_confirming import FOUND as BISECTED
 from tests.comparison.ab.test_report import report as session  # noqa: F401
 from tests.comparison.files.reports.conftest import NASTY, everything, hostile  # noqa: F401
@@ -80,7 +80,7 @@ from tests.history.submissions import entry, failure, submission
 from tests.recordings import called, measured, site, transformer
 from tests.reports.machine_reports import of_this_machine
 from tests.reports.trace_reports import reports_of_traces
-from tests.suite_results.making import facts_of, record_of, script_case, suite
+from tests.suites.results.making import facts_of, record_of, script_case, suite
 from tests.web_pages import read_markdown, read_page, read_part
 
 PAGES = Path(page.__file__).parent
@@ -248,7 +248,7 @@ def of_suites(folder):
         "suite report": [
             of_scores(scores_of(run)),
             of_scores(scores_of(run, run, by=(NASTY, "group"), price=10.0)),
-            of_milabench(figures_of(run), NASTY, 10.0),
+            of_milabench(dataclasses.replace(run, name=NASTY), 10.0),
         ],
         "suite validate": [of_validation(validate(run, OWN))],
         "suite compare": [report_of(compared, of_suites_compared(compared))],

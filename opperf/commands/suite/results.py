@@ -21,8 +21,8 @@ def validate(request: ValidateSuiteRequest) -> int:
     RUN is a run file, @last, a folder in milabench's layout, or a stream of one; several are
     repeats on one machine. Exit codes: 0 nothing failed, 1 something failed (a timeout is a
     failure), 2 a file that cannot be read."""
+    from opperf.reports.validations import report_of
     from opperf.reports.writing import write_reports
-    from opperf.suite_results.validation.report import report_of
 
     found = request.run(tell)
     write_reports(report_of(found, request.as_ == MILABENCH), request.outputs)

@@ -49,8 +49,8 @@ def multirun(request: MultirunRequest) -> int:
 
     Exit codes: 0 all benches ran and are valid, 1 a bench failed, 2 a file that does not resolve,
     130 interrupted."""
+    from opperf.comparison.suites.score_report import runs_report_of
     from opperf.reports.writing import write_reports
-    from opperf.suite_results.score_report import runs_report_of
     from opperf.suites.results.run import load
 
     quiet, runs, codes = request.resumption.quiet, request.runs(), [0]
@@ -72,11 +72,11 @@ def run_suite(request: SuiteRunRequest) -> int:
     """Runs a suite, and prints its scores and what its validation found; the exit code. Raises
     `OpperfError` if it cannot start."""
     from opperf.commands.running import nothing, run_command
+    from opperf.comparison.suites import score_report
+    from opperf.reports import validations
     from opperf.reports.writing import write_reports
-    from opperf.suite_results import score_report
-    from opperf.suite_results.scores import scores_of
-    from opperf.suite_results.validation import report as validation_report
     from opperf.suites.results.layers import choose_layers, validate
+    from opperf.suites.results.scores import scores_of
 
     say = nothing if request.resumption.quiet else tell
     resolved = request.resolve(say, shlex.join(["opperf", *sys.argv[1:]]))
@@ -86,7 +86,7 @@ def run_suite(request: SuiteRunRequest) -> int:
         if saved:
             tell(saved)
         found = validate(results, choose_layers((), False))
-        reports = score_report.report_of(scores_of(results)), validation_report.report_of(found)
+        reports = score_report.report_of(scores_of(results)), validations.report_of(found)
         for report in () if resolved.quiet or resolved.output == STDOUT else reports:
             print()
             write_reports(report, [Output(STDOUT, "text")])

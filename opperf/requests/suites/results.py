@@ -141,10 +141,9 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Report:
         """Returns the report."""
-        from opperf.suite_results import score_report
-        from opperf.suite_results.milabench_figures import figures_of, milabench_report
-        from opperf.suite_results.scores import scores_of
+        from opperf.comparison.suites import score_report
         from opperf.suites.results.run import load
+        from opperf.suites.results.scores import scores_of
 
         as_milabench = self.as_ == MILABENCH
         if as_milabench and (self.baselines or self.by):
@@ -159,7 +158,7 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
         self.check_outputs((*self.runs, *self.baselines))
         run = load(self.runs)
         if as_milabench:
-            return milabench_report(figures_of(run), run.name, self.price)
+            return score_report.milabench_report(run, self.price)
         baseline = load(self.baselines) if self.baselines else None
         return score_report.report_of(scores_of(run, baseline, self.by, self.price, self.scatter))
 
@@ -214,7 +213,7 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Judged:
         """Returns the comparison."""
         from opperf.comparison.report import report_of
-        from opperf.suite_results.comparing import compare, outcome, telling_of
+        from opperf.comparison.suites.comparing import compare, outcome, telling_of
 
         a, b = (self.base, *self.repeat_a), (self.new, *self.repeat_b)
         self.check_outputs((*a, *b))

@@ -131,7 +131,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
         from opperf.execution.benches import Benches
         from opperf.execution.executor import RAY
         from opperf.execution.fleet.connecting import count_nodes
-        from opperf.suite_results.saving_sizes import check_table
+        from opperf.suites.results.saving_sizes import check_table
 
         suite = self.suite.resolved()
         table = suite.system.options["sizer.save"]
@@ -174,8 +174,8 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
         """Returns the results of a run that has ended, and adds what was sized to the table of
         sizes. Raises `OpperfError`."""
         from opperf.execution.benches import Benches
-        from opperf.suite_results.saving_sizes import save_sizes
         from opperf.suites.results.run import load
+        from opperf.suites.results.saving_sizes import save_sizes
 
         run = dataclasses.replace(load((run_file,)), name=display(resolved.output))
         table = resolved.source.table if isinstance(resolved.source, Benches) else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import RunFileError, UsageError, unknown
+from opperf.formats.milabench.figures import Figures, ProcessStream, figures_of
 from opperf.formats.milabench.reading import read_folder
 from opperf.formats.milabench.streams import Observed, Stream, is_stream, observe, read_stream
 from opperf.machine.environment import incomparable_facts
@@ -174,6 +175,21 @@ class SuiteRun:
     @property
     def environments(self) -> dict[str, Environment]:
         return {id: one for run in self.runs for id, one in run.environments.items()}
+
+    def milabench_figures(self) -> Figures:
+        """Returns milabench's own figures of it."""
+        benches = (
+            (
+                bench.facts,
+                [
+                    ProcessStream(process.stream.path, process.observed, process.result.device)
+                    for process in bench.processes
+                    if process.observed and process.stream
+                ],
+            )
+            for bench in self.benches
+        )
+        return figures_of(benches, self.is_milabench)
 
 
 def load(paths: Sequence[Path]) -> SuiteRun:

@@ -12,9 +12,9 @@ from typing import Any
 from opperf.model import BenchFacts
 from opperf.plurals import pluralize
 from opperf.results.output import check_output, replace
-from opperf.suite_results.scores import Row, scores_of
 from opperf.suites.reading import import_yaml, parse, read_text
 from opperf.suites.results.run import BenchResults, SuiteRun
+from opperf.suites.results.scores import Row, scores_of
 from opperf.suites.sizing import VERSION, read_table
 
 LISTED = 2

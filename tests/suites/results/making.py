@@ -22,7 +22,7 @@ from opperf.results.runfile import encode_line, lines_of
 from opperf.suites.results.run import load
 from tests.environments import make_environment
 
-DATA = Path(__file__).parents[1] / "data/milabench"
+DATA = Path(__file__).parents[2] / "data/milabench"
 
 REPLAYS, RUNS = DATA / "replays", DATA / "runs"
 

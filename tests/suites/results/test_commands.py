@@ -15,7 +15,7 @@ from opperf.commands.suite.results import compare, report, validate
 from opperf.errors import OpperfError
 from opperf.model import Settings
 from opperf.opperf import main
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     REPLAYS,
     RUNS,
     facts_of,
@@ -101,7 +101,7 @@ def test_comparisons_exit_with_the_verdict(runs):
 
 def documented():
     """The commands of the page's section on results."""
-    text = (Path(__file__).parents[2] / "docs/suites.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/suites.md").read_text()
     section = re.split(r"^## Results$", text, flags=re.MULTILINE)[1]
     section = re.split(r"^## ", section, flags=re.MULTILINE)[0]
     found = re.findall(r"^(opperf suite .*?)(?:  +#.*)?$", section, re.MULTILINE)

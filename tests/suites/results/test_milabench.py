@@ -6,15 +6,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from opperf.comparison.suites.score_report import milabench_report
 from opperf.errors import RunFileError
 from opperf.formats.milabench.writing import files_of
 from opperf.model import ProcessResult, Status
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 from opperf.results.kept import streams_of
-from opperf.suite_results.milabench_figures import figures_of, milabench_report
 from opperf.suites.results.run import load
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     RUNS,
     event,
     facts_of,
@@ -41,7 +41,7 @@ def test_rates_are_pooled_and_trimmed(tmp_path):
         a=stream_lines(first, config={"plan": {"method": "njobs", "n": 2}}),
         b=stream_lines(second, tag="1", config={"plan": {"method": "njobs", "n": 2}}),
     )
-    (row,) = figures_of(load([folder])).rows
+    (row,) = load([folder]).milabench_figures().rows
     kept = trimmed(first + second)
     assert row.perf == np.mean(kept) and row.std == np.std(kept) / np.mean(kept)
     assert row.sem == np.std(kept) / len(kept) ** 0.5 / np.mean(kept)
@@ -61,7 +61,7 @@ def test_figures_of_its_own_run_by_an_independent_calculation():
         for device, state in one.get("gpudata", {}).items():
             if state["load"]:
                 memories.setdefault(device, []).append(state["memory"][0])
-    figures = figures_of(load([RUNS]))
+    figures = load([RUNS]).milabench_figures()
     (row,) = figures.rows
     assert row.perf == np.mean(rates)
     assert row.peak_memory == max(max(trimmed(found)) for found in memories.values())
@@ -79,7 +79,7 @@ def test_the_score_is_the_sum_over_devices_times_the_share_of_successes(tmp_path
         )
         for device in (0, 1)
     }
-    (row,) = figures_of(load([folder_of(tmp_path / "runs", **streams)])).rows
+    (row,) = load([folder_of(tmp_path / "runs", **streams)]).milabench_figures().rows
     sums = np.mean([10.0, 11.0, 13.0]) + np.mean([11.0, 11.0, 13.0])
     assert (row.n, row.fail, row.ngpu) == (2, 1, 1)
     assert row.score == sums * (1 - 1 / 2)
@@ -93,12 +93,12 @@ def test_the_total_is_of_the_scores_plus_one_and_what_did_not_run_counts_zero(tm
         # Without its end it is passed over.
         c=stream_lines([7.0, 7.0], name="c", config={"weight": 5.0})[:-1],
     )
-    figures = figures_of(load([folder]))
+    figures = load([folder]).milabench_figures()
     weights = np.array([2.0, 3.0, 5.0])
     scores = np.array([4.0, 9.0, 0.0])
     assert figures.score == np.exp(np.sum(np.log(scores + 1) * weights) / np.sum(weights))
     assert math.isnan(figures.rows[2].n) and figures.failure_rate == 0.0 and figures.passes
-    assert figures.ignored == (str(folder / "c.data"),)
+    assert figures.ignored == [str(folder / "c.data")]
 
 
 def test_the_maximum_of_the_memory_is_dropped_and_idle_samples_do_not_count(tmp_path):
@@ -109,7 +109,7 @@ def test_the_maximum_of_the_memory_is_dropped_and_idle_samples_do_not_count(tmp_
     samples = [(gpu(one, 0.5, 100.0 + i), 10.0 + i) for i, one in enumerate(used)]
     samples.append((gpu(990.0, 0.0), 15.0))
     folder = folder_of(tmp_path / "runs", a=stream_lines([2.0, 2.0], gpus=samples))
-    (row,) = figures_of(load([folder])).rows
+    (row,) = load([folder]).milabench_figures().rows
     assert row.peak_memory == 600.0
     assert row.median_watt == np.percentile([101.0, 102.0, 103.0], 50)
     powers = [101.0, 102.0, 103.0, 104.0, 100.0]
@@ -119,9 +119,10 @@ def test_the_maximum_of_the_memory_is_dropped_and_idle_samples_do_not_count(tmp_
 
 def test_price_over_score(tmp_path):
     folder = folder_of(tmp_path / "runs", a=stream_lines([4.0, 4.0]))
-    figures = figures_of(load([folder]))
-    report = milabench_report(figures, "runs", 100.0)
-    assert report.data["rpp"] == 100.0 / figures.score == 100.0 / np.exp(np.log(4.0 + 1))
+    run = load([folder])
+    report = milabench_report(run, 100.0)
+    assert report.data["rpp"] == 100.0 / run.milabench_figures().score
+    assert report.data["rpp"] == 100.0 / np.exp(np.log(4.0 + 1))
 
 
 def test_a_run_is_written_in_its_layout_and_read_again(tmp_path):
@@ -188,7 +189,7 @@ def test_runs_of_opperf_have_its_figures_with_the_weights_and_devices_of_the_run
         results.append(ProcessResult(name=device, device=device, status=Status.OK, stream=device))
     record = record_of(script_case(method="per_gpu", processes=2), processes=tuple(results))
     run = suite(tmp_path, [facts_of(record, weight=3.0, config={"name": "bench"})], [record])
-    (row,) = figures_of(run).rows
+    (row,) = run.milabench_figures().rows
     assert (row.score, row.weight, row.enabled) == (30.0, 3.0, True)
 
 

@@ -8,11 +8,11 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import GpuState, Note, NoteCode, ProcessResult, Status
-from opperf.suite_results.validation.report import report_of
+from opperf.reports.validations import report_of
 from opperf.suites.results.layers import MILABENCH, OWN, choose_layers, validate
 from opperf.suites.results.run import load
 from tests.environments import make_environment
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     REPLAYS,
     facts_of,
     folder_of,

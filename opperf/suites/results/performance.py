@@ -19,6 +19,7 @@ import numpy as np
 
 from opperf.instruments.program_metrics import RATE
 from opperf.model import Case, Record, ScriptTarget, Summary, identity_of
+from opperf.results.figures import NORMAL_95, CaseFigures, Measurement
 from opperf.statistics.distributions import t_exceeded
 from opperf.statistics.weights import mean_of_logs
 from opperf.suites.results.run import Attempt, BenchResults
@@ -27,9 +28,6 @@ NS_PER_S = 1e9
 
 TAIL = 0.025
 """Of either side of a 95 % interval."""
-
-NORMAL_95 = 1.959964
-"""Standard errors from the median to a bound of its 95 % interval."""
 
 TIMES = (("step",), ("total",), ("forward", "backward"), ("kernel",))
 """Metrics of what is no program whose sum is the time of a call: the first of which it has one."""
@@ -53,49 +51,46 @@ def sample_of(attempt: Attempt) -> Sample | None:
     """Returns the performance of an attempt; None if it failed, or has no figure."""
     if not attempt.worked:
         return None
-    if attempt.is_program:
-        return _of_program(attempt)
-    return _of_times(attempt.record)
+    return _of_program(attempt) if attempt.is_program else _of_times(attempt.record)
 
 
 def _of_program(attempt: Attempt) -> Sample | None:
-    rates = [
+    rates: list[Summary | Measurement] = [
         process.result.rate for process in attempt.processes if process.result.rate is not None
     ]
-    if not rates:
-        whole = attempt.record.summaries.get(RATE.name)
-        rates = [whole] if whole is not None else []
+    whole = CaseFigures(attempt.record).of(RATE.name)
+    if whole is not None:
+        rates = rates or [whole]
     total = math.fsum(rate.median for rate in rates)
     if not (math.isfinite(total) and total > 0):
         return None
     return Sample(total, rates[0].unit, _error(rates, total))
 
 
-def _times_of(record: Record) -> dict[str, Summary]:
-    """Returns the times of which a call consists, by metric; nothing where there is none."""
-    choices = COLD if record.case.settings.compile_cache == "cold" else TIMES
-    for names in choices:
-        found = {name: record.summaries[name] for name in names if name in record.summaries}
-        total = math.fsum(summary.median for summary in found.values())
+def _times_of(record: Record) -> list[Measurement]:
+    """Returns the times of which a call consists; none where there is none."""
+    measured = CaseFigures(record).measured
+    for names in COLD if record.case.settings.compile_cache == "cold" else TIMES:
+        found = [measured[name] for name in names if name in measured]
+        total = math.fsum(time.median for time in found)
         if math.isfinite(total) and total > 0:
             return found
-    return {}
+    return []
 
 
 def _of_times(record: Record) -> Sample | None:
-    found = list(_times_of(record).values())
+    found = _times_of(record)
     if not found:
         return None
-    total = math.fsum(summary.median for summary in found)
+    total = math.fsum(time.median for time in found)
     return Sample(NS_PER_S / total, CALLS_UNIT, _error(found, total))
 
 
-def _error(summaries: Sequence[Summary], total: float) -> float | None:
+def _error(figures: Sequence[Summary | Measurement], total: float) -> float | None:
     """Returns the standard error of the sum of medians, as a share of it; None where one of them
     has no interval."""
-    widths = [summary.half_width for summary in summaries]
-    known = [width for width in widths if width is not None]
-    return math.hypot(*known) / NORMAL_95 / total if len(known) == len(widths) else None
+    known = [found.half_width for found in figures if found.half_width is not None]
+    return math.hypot(*known) / NORMAL_95 / total if len(known) == len(figures) else None
 
 
 class Performance(NamedTuple):
@@ -194,8 +189,7 @@ def _observations(attempt: Attempt) -> Sequence[Sequence[float]]:
         # Those of several processes are not told apart.
         own = attempt.record.samples.get(RATE.name) if len(attempt.processes) == 1 else None
         return of_processes or ([own] if own else [])
-    samples = attempt.record.samples
-    return [samples[name] for name in _times_of(attempt.record) if name in samples]
+    return [time.samples for time in _times_of(attempt.record) if time.samples]
 
 
 LONGEST = 60

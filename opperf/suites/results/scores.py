@@ -12,9 +12,10 @@ from typing import NamedTuple
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.formats.milabench.streams import STREAM_MB
 from opperf.model import BenchFacts, Status
+from opperf.results.figures import CaseFigures
 from opperf.statistics.weights import geometric_mean
-from opperf.suite_results.performance import Performance, performance_of, why_not_comparable
-from opperf.suite_results.ratios import (
+from opperf.suites.results.performance import Performance, performance_of, why_not_comparable
+from opperf.suites.results.ratios import (
     Pair,
     Ratio,
     by_key,
@@ -225,14 +226,14 @@ def _peak(attempt: Attempt, gpu_count: int) -> float | None:
     # Of several GPUs the record has the memory of all together.
     gpus = ("gpu_memory",) if gpu_count <= 1 else ()
     for name in (*gpus, "memory", "program_memory"):
-        found = attempt.record.summaries.get(name)
-        if found is not None and math.isfinite(found.max):
-            return found.max
+        found = CaseFigures(attempt.record).of(name)
+        if found is not None and math.isfinite(found.summary.max):
+            return found.summary.max
     return None
 
 
 def _energy(attempt: Attempt) -> float | None:
-    found = attempt.record.summaries.get("energy")
+    found = CaseFigures(attempt.record).of("energy")
     if found is not None:
         return found.median
     by_device: dict[str, list[tuple[float, float]]] = {}

@@ -4,10 +4,10 @@ import pytest
 
 from opperf.errors import OpperfError
 from opperf.model import Status
-from opperf.suite_results.saving_sizes import check_table, save_sizes
 from opperf.suites.results.run import load
+from opperf.suites.results.saving_sizes import check_table, save_sizes
 from opperf.suites.sizing import Observation, read_table
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     facts_of,
     folder_of,
     rates_around,

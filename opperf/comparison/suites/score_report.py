@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from opperf.comparison import compared
+from opperf.formats.figures import number_or_null
+from opperf.formats.milabench.figures import Row as MilabenchRow
 from opperf.machine.environment import machine_text
 from opperf.model import Environment
 from opperf.plurals import pluralize
@@ -24,13 +26,14 @@ from opperf.reports.fields import (
     rows_of,
     table_of,
 )
+from opperf.reports.markdown import code
 from opperf.reports.model import ColumnKind, Fact, Report, Section
 from opperf.results.units import NOT_APPLICABLE, Figure, Unit, format_figure, mark_legend
-from opperf.suite_results.performance import Performance
-from opperf.suite_results.ratios import Ratio
-from opperf.suite_results.saving_sizes import batch_size_of
-from opperf.suite_results.scores import Group, Row, Scores, scores_of
+from opperf.suites.results.performance import Performance
+from opperf.suites.results.ratios import Ratio
 from opperf.suites.results.run import SuiteRun
+from opperf.suites.results.saving_sizes import batch_size_of
+from opperf.suites.results.scores import Group, Row, Scores, scores_of
 
 COMMAND = "suite report"
 
@@ -262,4 +265,63 @@ def runs_report_of(runs: Mapping[str, SuiteRun]) -> Report:
         [Section(table=table_of(RUNS, rows))],
         {name: values(found) for name, found in scores.items()},
         *rows_of(RUNS, rows),
+    )
+
+
+def _milabench(key: str, form: str, read: Callable[[MilabenchRow], float]) -> Field[MilabenchRow]:
+    return Field(
+        key, key, number(form.format, NOT_APPLICABLE), lambda row: number_or_null(read(row))
+    )
+
+
+MILABENCH: tuple[Field[MilabenchRow], ...] = (
+    Field("bench", "bench", NAME, lambda row: row.bench),
+    _milabench("fail", "{:.0f}", lambda row: row.fail),
+    _milabench("n", "{:.0f}", lambda row: row.n),
+    _milabench("ngpu", "{:.0f}", lambda row: row.ngpu),
+    _milabench("perf", "{:.2f}", lambda row: row.perf),
+    _milabench("sem%", "{:.1%}", lambda row: row.sem),
+    _milabench("std%", "{:.1%}", lambda row: row.std),
+    _milabench("peak_memory", "{:.0f}", lambda row: row.peak_memory),
+    _milabench("score", "{:.2f}", lambda row: row.score),
+    _milabench("weight", "{:.2f}", lambda row: row.weight),
+    _milabench("energy (Kj)", "{:.3f}", lambda row: row.energy_kj),
+    _milabench("perf_watt", "{:.3f}", lambda row: row.perf_watt),
+    _milabench("median_watt", "{:.3f}", lambda row: row.median_watt),
+)
+
+
+def milabench_report(run: SuiteRun, price: float | None) -> Report:
+    """Returns the report of a run with milabench's own figures; JSON and CSV have all digits."""
+    figures, name = run.milabench_figures(), run.name
+    score = number_or_null(figures.score)
+    rpp = price / score if price and score else None
+    word = "PASS" if figures.passes else "FAIL"
+    shown = NOT_APPLICABLE if score is None else f"{score:.2f}"
+    said = [f"Failure rate: {figures.failure_rate:.2%} ({word}). Score: {shown}."]
+    if rpp is not None:
+        said.append(f"Price: {price:.2f}. RPP (price / score): {rpp:.2f}.")
+    ignored = Section("Passed over, without a beginning or an end", items=figures.ignored)
+    return Report(
+        COMMAND,
+        f"Benchmark results, as milabench: {name}",
+        [
+            Section("Breakdown", table=table_of(MILABENCH, figures.rows)),
+            Section("Scores", prose=said, in_answer=True),
+            *([ignored] if figures.ignored else []),
+        ],
+        {
+            "run": name,
+            "as": "milabench",
+            "benches": objects_of(MILABENCH, figures.rows),
+            "failure_rate": figures.failure_rate,
+            "passes": figures.passes,
+            "score": score,
+            "price": price,
+            "rpp": rpp,
+            "ignored": list(figures.ignored),
+        },
+        *rows_of(MILABENCH, figures.rows),
+        headline=f"Suite: {code(name)}",
+        answer=said,
     )

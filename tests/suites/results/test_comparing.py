@@ -5,14 +5,14 @@ import pytest
 
 from opperf.comparison.compared import ChangeKind
 from opperf.comparison.report import report_of
+from opperf.comparison.suites.comparing import compare, outcome, telling_of
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.reports.writing import write
 from opperf.statistics.data import Verdict
-from opperf.suite_results.comparing import compare, outcome, telling_of
 from opperf.suites.results.run import in_environment, load
 from tests.environments import make_environment
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     facts_of,
     of_rates,
     rates_around,

@@ -5,17 +5,17 @@ import math
 import msgspec
 import pytest
 
+from opperf.comparison.suites.score_report import report_of
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Record, Settings, Status
 from opperf.reports.data import write_json
 from opperf.reports.text import write_text
 from opperf.results.runfile import merge
-from opperf.suite_results.score_report import report_of
-from opperf.suite_results.scores import scores_of
 from opperf.suites.results.layers import choose_layers, validate
 from opperf.suites.results.run import load
-from tests.suite_results.making import (
+from opperf.suites.results.scores import scores_of
+from tests.suites.results.making import (
     RUNS,
     facts_of,
     folder_of,

@@ -11,7 +11,7 @@ from opperf.model import ProcessResult, Status
 from opperf.results.kept import streams_of
 from opperf.suites.results.run import load
 from tests.environments import make_environment
-from tests.suite_results.making import (
+from tests.suites.results.making import (
     RUNS,
     event,
     facts_of,

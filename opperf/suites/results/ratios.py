@@ -26,7 +26,7 @@ from opperf.statistics.blocks import Floats
 from opperf.statistics.distributions import t_exceeded
 from opperf.statistics.moderation import moderate
 from opperf.statistics.paired_t import SMALLEST_ERROR, Estimate
-from opperf.suite_results.performance import TAIL, Performance
+from opperf.suites.results.performance import TAIL, Performance
 
 MANY = 1e6
 """Degrees of freedom of a scatter that is assumed and not estimated."""

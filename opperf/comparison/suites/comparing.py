@@ -20,6 +20,7 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.results import looked_for
 from opperf.comparison.sections import RowGroup, Telling, titles_of
+from opperf.comparison.suites.score_report import machine_of
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import notable_differences
@@ -30,8 +31,8 @@ from opperf.reports.model import Section
 from opperf.statistics.data import Thresholds, Verdict
 from opperf.statistics.false_discovery import reject
 from opperf.statistics.paired_t import Estimate, p_beyond, p_within
-from opperf.suite_results.performance import performance_of, why_not_comparable
-from opperf.suite_results.ratios import (
+from opperf.suites.results.performance import performance_of, why_not_comparable
+from opperf.suites.results.ratios import (
     Pair,
     Ratio,
     by_key,
@@ -42,7 +43,6 @@ from opperf.suite_results.ratios import (
     rows_by,
     total_of,
 )
-from opperf.suite_results.score_report import machine_of
 from opperf.suites.results.run import BenchResults, SuiteRun
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)

@@ -1,0 +1,1 @@
+"""Scores and comparisons of runs of suites."""

@@ -1,1 +1,0 @@
-"""Validation, scores, reports and comparisons of the records of suites."""

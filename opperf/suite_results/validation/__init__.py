@@ -1,1 +1,0 @@
-"""Validation of the results of a suite, in layers, by its stored runs."""
