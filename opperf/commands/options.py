@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from opperf.commands.group import Context
 from opperf.errors import UsageError
-from opperf.requests.declaring import OTHER, SECTIONS, Declared, Request, build, declared
+from opperf.requests.declaring import SECTIONS, Declared, Request, build, declared
 
 Asked = TypeVar("Asked", bound=Request)
 
@@ -191,7 +191,9 @@ class RequestCommand(click.Command, Generic[Asked]):
             yield "Options", shown
             return
         for title in SECTIONS:
-            found = [param for param in shown if getattr(param, "section", OTHER) == title]
+            found = [
+                param for param in shown if getattr(param, "section", "Other options") == title
+            ]
             if found:
                 yield title, found
 

@@ -5,22 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import OWN_NAMES
-from opperf.requests.declaring import (
-    CASES,
-    COMPARISON,
-    ENDING,
-    OUTPUT,
-    Group,
-    Option,
-    Say,
-    argument,
-    declared,
-)
+from opperf.requests.declaring import Group, Option, Say, argument, declared
 from opperf.requests.judging import Judged, judge_files, judge_session
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
@@ -45,9 +35,9 @@ def _share_text(share: float) -> str:
     return share_text(share) if 0 < share < 1 else str(share)
 
 
-def share_option(spellings: str, help: str, section: str = COMPARISON) -> Option:
+def share_option(help: str, **more: Any) -> Option:
     """Returns the declaration of a share, as 5% or 0.05."""
-    return Option(spellings, help, read_share, metavar="SHARE", section=section, text=_share_text)
+    return Option(help, read_share, metavar="SHARE", text=_share_text, **more)
 
 
 def read_tolerance(text: str) -> str:
@@ -59,37 +49,34 @@ def read_tolerance(text: str) -> str:
 class LimitFields(Group, frozen=True, kw_only=True):
     """The limits beyond which something is a change."""
 
+    section: ClassVar[str] = "Comparison"
+
     threshold: Annotated[
         float | None,
         share_option(
-            "--threshold",
             "Smallest change of interest, e.g. 5%, of every metric.  [default: 2% of a time; the "
             "tolerance of its own of a metric that is the same on every run, e.g. 0.5% of "
-            "instructions, 1% of memory]",
+            "instructions, 1% of memory]"
         ),
     ] = None
     tolerances: Annotated[
         tuple[str, ...],
         Option(
-            "--tolerance",
             "Largest change that counts as none, of a metric that is the same on every run: "
             "instructions=1%, memory='1% or 65536' (whichever is more), 'conv2d*:instructions=3%'. "
             "Repeat it for several.",
             read_tolerance,
             metavar="[OPERATOR:]METRIC=TOLERANCE",
-            section=COMPARISON,
             may_differ=True,
+            spellings="--tolerance",
         ),
     ] = ()
     config: Annotated[
         Path | None,
         Option(
-            "--config",
             "TOML with threshold, same-within and [tolerance]; options take precedence.  "
             "[default: the nearest opperf.toml, or pyproject.toml with [tool.opperf], in this "
             "folder or above it in the repository]",
-            metavar="FILE",
-            section=COMPARISON,
             may_differ=True,
         ),
     ] = None
@@ -108,11 +95,10 @@ class LimitFields(Group, frozen=True, kw_only=True):
 Weight = Annotated[
     Literal["count"] | None,
     Option(
-        "--weight",
         "count: report totals of count x time, which operators made their difference, and the "
         "geometric mean of the ratios weighted by count; in text, md, json, html and "
         "html-fragment.",
-        section=COMPARISON,
+        section="Comparison",
         may_differ=True,
     ),
 ]
@@ -121,11 +107,10 @@ Weight = Annotated[
 def fail_on_option(known: Words, help: str) -> Option:
     """Returns the declaration of the findings to fail on; None are the usual ones."""
     return Option(
-        "--fail-on",
         f"{help}  [default: {','.join(FAIL_ON)}]",
         gather=findings_among(known),
         metavar="FINDINGS",
-        section=ENDING,
+        section="Plan, resumption and exit code",
     )
 
 
@@ -136,10 +121,9 @@ class ComparingRequest(ReportedRequest, frozen=True, kw_only=True):
     overwrite: Annotated[
         bool,
         Option(
-            "--overwrite",
             "Replace what exists: the output files, and the report file of ab or the folder of "
             "bisect.",
-            section=OUTPUT,
+            section="Output",
         ),
     ] = False
 
@@ -193,34 +177,35 @@ def metric_help() -> str:
 class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
     """Compares two files of results, or makes the verdicts of a session again."""
 
+    section: ClassVar[str] = "Comparison"
+
     base: Annotated[Path | None, argument("[BASE]", locate_kept)] = None
     new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
     session: Annotated[
         Path | None,
         Option(
-            "--from-ab",
             "Compute the verdicts of a session of `opperf ab` again, from its report file; only "
             "--weight, --format, --output-file and --fail-on apply.",
             locate_session,
-            metavar="FILE",
-            section=CASES,
+            section="Cases",
+            spellings="--from-ab",
         ),
     ] = None
     metrics: Annotated[
         tuple[str, ...],
         Option(
-            "--metric",
             metric_help,
             gather=words_among(metric_names, OWN_NAMES),
             metavar="METRICS",
-            section=COMPARISON,
+            spellings="--metric",
         ),
     ] = ()
     patterns: Annotated[
         tuple[str, ...],
         names_option(
-            "--filter",
             "Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
+            section="Cases",
+            spellings="--filter",
         ),
     ] = ()
     weight: Weight = None
@@ -234,26 +219,21 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
             "none. Exit with 3 if the files cannot decide.",
         ),
     ] = None
-    base_is: Annotated[
-        Literal["first", "second"],
-        Option("--base-is", "Which of the two files is BASE.", section=COMPARISON),
-    ] = "first"
+    base_is: Annotated[Literal["first", "second"], Option("Which of the two files is BASE.")] = (
+        "first"
+    )
     ignore_settings: Annotated[
         bool,
         Option(
-            "--ignore-settings",
             "Join cases of the same operator and arguments even if their settings differ, e.g. the "
-            "profiler or the number of threads.",
-            section=COMPARISON,
+            "profiler or the number of threads."
         ),
     ] = False
     in_order: Annotated[
         bool,
         Option(
-            "--in-order",
             "Join the cases of two run files by their places in them, whatever they are, e.g. "
-            "those of `opperf ab --profiler instructions`.",
-            section=COMPARISON,
+            "those of `opperf ab --profiler instructions`."
         ),
     ] = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ import msgspec
 
 from opperf.errors import UsageError, unknown
 from opperf.model.declaring import Read, one_of
+from opperf.requests.parsers import number_within
 
 Say = Callable[[str], None]
 """Is given a line for the user: a warning, or how far the work is."""
@@ -35,15 +37,18 @@ Gather = Callable[[tuple[str, ...]], Any]
 """Parses all texts of an option that may be repeated; raises as a `Read` does."""
 
 SECTIONS = (
-    *(CASES := "Cases", ARMS := "Arms", COMMITS := "Commits", INPUTS := "Inputs"),
-    *(AXES := "Axes", SETTINGS := "Settings", CLUSTER := "Cluster"),
-    *(PRECISION := "Time and precision", PROFILING := "Profiling", REPLAY := "Replay"),
-    *(INSIDES := "Insides", COMPARISON := "Comparison", HISTORY := "History"),
-    *(OUTPUT := "Output", ENDING := "Plan, resumption and exit code", OTHER := "Other options"),
+    *("Cases", "Arms", "Commits", "Inputs", "Axes", "Settings", "Cluster", "Time and precision"),
+    *("Profiling", "Replay", "Insides", "Comparison", "History", "Output"),
+    *("Plan, resumption and exit code", "Other options"),
 )
 """Titles of the sections of a command's help, in their order."""
 
-FREE = frozenset({ARMS, COMMITS, CLUSTER, PROFILING, REPLAY, INSIDES, OUTPUT, ENDING})
+FREE = frozenset(
+    (
+        *("Arms", "Commits", "Cluster", "Profiling", "Replay", "Insides", "Output"),
+        "Plan, resumption and exit code",
+    )
+)
 """Sections of fields that a run may be resumed with other values of: its file has the cases, and
 says under which programs they are profiled. Arms are compared as a whole."""
 
@@ -52,22 +57,25 @@ says under which programs they are profiled. Arms are compared as a whole."""
 class Option:
     """The declaration of a field."""
 
-    spellings: str
-    """`-o --output-file`, of which the first long one is shown; empty for an argument."""
     help: str | Callable[[], str] = ""
     """The meaning; computed where it lists what is only known later."""
     read: Read | None = None
     """Parser of one text; by default that of the field's type."""
     gather: Gather | None = None
     """Parser of all texts of an option that may be repeated."""
+    low: float | None = None
+    high: float = math.inf
+    """Limits of a number, both included, which help shows; without `low` there are none."""
     metavar: str = ""
+    """By default that of the field's type, else its name."""
     alone: Any = None
     """The text of an option that is written without a value, where it may be; None where not."""
     choices: tuple[str, ...] = ()
     """Values to complete; by default those of a `Literal`."""
     takes_words: bool = False
     """Whether it takes all words up to the next option, to `--` or to a file, as if repeated."""
-    section: str = OTHER
+    section: str = ""
+    """By default that of the request or group."""
     text: Callable[[Any], str] = str
     """Writes a value, or an element of one, as `read` and `gather` read it."""
     texts: Callable[[Any], tuple[str, ...]] | None = None
@@ -79,26 +87,48 @@ class Option:
     is compared otherwise."""
     excludes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Fields that cannot be set with it, each with the reason and what to do."""
+    spellings: str | None = None
+    """`-o --output-file`, of which the first long one is shown; by default the field's name, empty
+    for an argument."""
+
+    def of(self, name: str, kind: Any, default: Any, section: str) -> Option:
+        """Returns the declaration of a field, with what its name, type and default say."""
+        inner = _inner(kind)
+        long = f"--{name.rstrip('_').replace('_', '-')}"
+        made = dataclasses.replace(
+            self,
+            spellings=long if self.spellings is None else self.spellings,
+            section=self.section or section,
+            metavar=self.metavar or METAVARS.get(inner, ""),
+        )
+        if self.low is None:
+            return made
+        limits = f"x>={self.low:g}"
+        if self.high != math.inf:
+            limits = f"{self.low:g}<=x<={self.high:.0f}"
+        shown = limits if default is None else f"default: {default}; {limits}"
+        read = number_within(inner, self.low, self.high)
+        return dataclasses.replace(made, read=read, help=f"{self.help}  [{shown}]")
 
 
 def argument(metavar: str, read: Read | None = None, gather: Gather | None = None) -> Option:
     """Returns the declaration of an argument of the command line; of several values it ends with
     `...`, and in brackets it may be absent."""
-    return Option("", read=read, gather=gather, metavar=metavar)
-
-
-def flag_option(spelling: str, help: str, section: str = INSIDES) -> Option:
-    """Returns the declaration of a flag."""
-    return Option(spelling, help, section=section)
+    return Option(read=read, gather=gather, metavar=metavar, section="Other options", spellings="")
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that several requests have together, as one field of each."""
 
+    section: ClassVar[str] = "Other options"
+    """That of its fields which name none."""
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Base class of what can be asked for."""
 
+    section: ClassVar[str] = "Other options"
+    """That of its fields which name none."""
     no_keywords: ClassVar[tuple[str, ...]] = ()
     """Fields that are no keywords of Python, where they have no meaning or another form."""
     omitted: ClassVar[tuple[str, ...]] = ()
@@ -122,7 +152,7 @@ class Declared(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The spellings of its option."""
-        return tuple(self.option.spellings.split())
+        return tuple((self.option.spellings or "").split())
 
     @property
     def shown(self) -> str:
@@ -218,6 +248,9 @@ class Chosen:
         raise NotImplementedError
 
 
+METAVARS: Mapping[Any, str] = {int: "N", Path: "FILE"}
+"""Stand for values of a type in help."""
+
 PLAIN: Mapping[Any, tuple[Read, str]] = {
     int: (int, "an integer"),
     float: (float, "a number"),
@@ -228,10 +261,8 @@ PLAIN: Mapping[Any, tuple[Read, str]] = {
 
 
 def _plain(kind: Any) -> Read:
-    """Returns the parser of a type's texts; None and a tuple around it have none of their own."""
-    if get_origin(kind) in (tuple, Union, UnionType):
-        kind = next(inner for inner in get_args(kind) if inner is not type(None))
-    parser, what = PLAIN[kind]
+    """Returns the parser of a type's texts."""
+    parser, what = PLAIN[_inner(kind)]
 
     def read(text: str) -> Any:
         try:
@@ -240,6 +271,13 @@ def _plain(kind: Any) -> Read:
             raise ValueError(f"{text!r} is not {what}") from None
 
     return read
+
+
+def _inner(kind: Any) -> Any:
+    """Returns a type without a tuple or an alternative None around it."""
+    if get_origin(kind) in (tuple, Union, UnionType):
+        return next(inner for inner in get_args(kind) if inner is not type(None))
+    return kind
 
 
 @functools.cache
@@ -259,7 +297,10 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
             default = field.default
             if field.default_factory is not msgspec.NODEFAULT:
                 default = field.default_factory()
-            found[field.name] = Declared(field.name, option, hint.__origin__, default, "")
+            inner = hint.__origin__
+            owner: Any = next(base for base in kind.__mro__ if field.name in base.__annotations__)
+            option = option.of(field.name, inner, default, owner.section)
+            found[field.name] = Declared(field.name, option, inner, default, "")
         elif isinstance(hint, type) and issubclass(hint, Group):
             for name, inner in declared(hint).items():
                 found[name] = inner._replace(group=field.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -14,17 +14,10 @@ from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
 from opperf.models.base import SIZES, find_suite
 from opperf.reports.formats import RUN
-from opperf.requests.declaring import (
-    AXES,
-    CASES,
-    SETTINGS,
-    Option,
-    Say,
-    argument,
-    declared,
-)
+from opperf.requests.declaring import Option, Say, argument, declared
 from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.measuring import MeasuringRequest
+from opperf.requests.operators import names_option
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.parsers import Words, split_commas, words_among
 from opperf.requests.replays import Dumps
@@ -88,61 +81,54 @@ def _batch_sizes(values: Words) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, words)))
 
 
-def _models(spellings: str, help: str, metavar: str) -> Option:
-    return Option(spellings, help, metavar=metavar, section=CASES)
-
-
 class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
     """Measures models, each under every combination of settings that can be."""
+
+    section: ClassVar[str] = "Cases"
 
     names: Annotated[tuple[str, ...], argument("[MODEL]...", gather=split_models)] = ()
     filter: ModelFilter = ()
     exclude: ModelExclude = ()
     filter_by_tier: Annotated[
         tuple[int, ...],
-        _models(
-            "--filter-by-tier",
-            "Only models of this tier, 1 to 3, besides those of --filter.",
-            "TIER",
-        ),
+        Option("Only models of this tier, 1 to 3, besides those of --filter.", metavar="TIER"),
     ] = ()
     exclude_by_tier: ExcludeByTier = ()
     suites: Annotated[
-        tuple[str, ...], _models("--suite-name", "A suite, as a MODEL names it.", "SUITE")
+        tuple[str, ...],
+        Option("A suite, as a MODEL names it.", metavar="SUITE", spellings="--suite-name"),
     ] = ()
     torchbench: Annotated[
-        Path | None,
-        _models("--torchbench", "The suite of TorchBench in this checkout.", "DIR"),
+        Path | None, Option("The suite of TorchBench in this checkout.", metavar="DIR")
     ] = None
     axes_file: Annotated[
         Path | None,
         Option(
-            "--axes",
             "Axes and models in a file, TOML or YAML: `mode: [eager, compile]` is --mode "
             "eager,compile, which overrides it.",
-            metavar="FILE",
-            section=AXES,
+            section="Axes",
             may_differ=True,
+            spellings="--axes",
         ),
     ] = None
     batch_sizes: Annotated[
         tuple[int, ...],
         Option(
-            "--batch-size",
             "Examples of a batch.  [default: the model's own]",
             gather=_batch_sizes,
             metavar="N,...",
-            section=AXES,
+            section="Axes",
+            spellings="--batch-size",
         ),
     ] = ()
     sizes: Annotated[
         tuple[str, ...],
         Option(
-            "--size",
             "Sizes of the models: small, default, large.  [default: default]",
             gather=read_sizes,
             metavar="SIZES",
-            section=AXES,
+            section="Axes",
+            spellings="--size",
         ),
     ] = ()
     axes: Annotated[
@@ -186,23 +172,19 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
     executor: Annotated[
         str,
         Option(
-            "--executor",
             "What measures the cases: isolated, a process for each; local, processes that many "
             "share; ray, the nodes of a cluster; or another package's.",
             metavar="NAME",
-            section=SETTINGS,
+            section="Settings",
             may_differ=True,
         ),
     ] = "isolated"
     frameworks: Annotated[
         tuple[str, ...],
-        Option(
-            "--framework",
+        names_option(
             "Frameworks whose models are measured, one after the other.  [default: that which your "
             "files import; torch with the words of PyTorch/XLA; or else the first installed]",
-            gather=split_commas,
-            metavar="NAMES",
-            section=CASES,
+            spellings="--framework",
         ),
     ] = ()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.errors import UsageError
 from opperf.requests.declaring import Option, Request, Say, argument
-from opperf.requests.fields import Store, number_option
+from opperf.requests.fields import Store
 from opperf.requests.outputs import JsonRequest
 from opperf.requests.parsers import parse_labels, parse_moment, split_commas
 
@@ -25,31 +25,26 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
 
     names: Annotated[tuple[str, ...], argument("[OPERATOR|@RUN]...", gather=split_commas)] = ()
     kind: Annotated[
-        Literal["run", "ab"] | None,
-        Option("--kind", "Only runs, or only sessions of `opperf ab`."),
+        Literal["run", "ab"] | None, Option("Only runs, or only sessions of `opperf ab`.")
     ] = None
     framework: Annotated[
         str | None,
         Option(
-            "--framework",
-            "Only runs with cases of this framework; a name or glob.",
-            str.lower,
-            metavar="NAME",
+            "Only runs with cases of this framework; a name or glob.", str.lower, metavar="NAME"
         ),
     ] = None
     labels: Annotated[
         Mapping[str, str],
         Option(
-            "--label",
             "Only runs with this label, as `opperf run --label` set it; the value may be a glob.",
             gather=parse_labels,
             metavar="KEY=VALUE",
+            spellings="--label",
         ),
     ] = {}
     since: Annotated[
         datetime | None,
         Option(
-            "--since",
             "Only runs since then: 2026-01-31, 2026-01-31T12:30, or 3d, 12h, 30m for days, hours "
             "and minutes ago.",
             parse_moment,
@@ -57,14 +52,13 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
         ),
     ] = None
     until: Annotated[
-        datetime | None,
-        Option("--until", "Only runs until then, likewise.", parse_moment, metavar="DATE"),
+        datetime | None, Option("Only runs until then, likewise.", parse_moment, metavar="DATE")
     ] = None
-    unfinished: Annotated[bool, Option("--unfinished", "Only runs that were not finished.")] = False
-    delete: Annotated[
-        bool, Option("--delete", "Delete the runs that are found, with --all every one.")
+    unfinished: Annotated[bool, Option("Only runs that were not finished.")] = False
+    delete: Annotated[bool, Option("Delete the runs that are found, with --all every one.")] = False
+    everything: Annotated[
+        bool, Option("With --delete alone: all kept runs.", spellings="--all")
     ] = False
-    everything: Annotated[bool, Option("--all", "With --delete alone: all kept runs.")] = False
 
     def run(self, say: Say) -> list[KeptFacts]:
         """Returns the runs that are chosen, the latest first; with `delete` those that are deleted.
@@ -145,31 +139,25 @@ class ServeRequest(Request, frozen=True, kw_only=True):
     host: Annotated[
         str,
         Option(
-            "--host",
             "Address to listen at; any but that of this machine alone needs a token.",
             metavar="ADDRESS",
         ),
     ] = LOOPBACK[0]
-    port: Annotated[
-        int,
-        number_option("--port", "0 for a free one.", "NUMBER", high=65535, default=PORT),
-    ] = PORT
+    port: Annotated[int, Option("0 for a free one.", low=0, high=65535, metavar="NUMBER")] = PORT
     token_file: Annotated[
         Path | None,
         Option(
-            "--token-file",
             "File with the token that every request has to have, of at least 16 characters.  "
-            "[default: the environment variable OPPERF_TOKEN]",
-            metavar="FILE",
+            "[default: the environment variable OPPERF_TOKEN]"
         ),
     ] = None
     names: Annotated[
         tuple[str, ...],
         Option(
-            "--name",
             "Name under which the server is asked, as perf.example.org; repeat it for several.  "
             "[default: with a token any]",
             metavar="HOST",
+            spellings="--name",
         ),
     ] = ()
 

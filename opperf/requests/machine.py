@@ -9,8 +9,8 @@ import msgspec
 
 from opperf.frameworks import variables_of
 from opperf.frameworks.mentioned import choose_framework, report_choice
-from opperf.requests.declaring import ENDING, Option, Say, argument
-from opperf.requests.fields import Framework, number_option
+from opperf.requests.declaring import Option, Say, argument
+from opperf.requests.fields import Framework
 from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:
@@ -31,17 +31,16 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 
     seconds: Annotated[
         float,
-        number_option(
-            "--seconds",
+        Option(
             "Duration of the jitter test, which keeps one core busy; 0 skips it.",
-            "SECONDS",
+            low=0,
             high=LONGEST_S,
-            kind=float,
-            default=JITTER_S,
+            metavar="SECONDS",
         ),
     ] = JITTER_S
     strict: Annotated[
-        bool, Option("--strict", "Exit with 1 if there is any warning.", section=ENDING)
+        bool,
+        Option("Exit with 1 if there is any warning.", section="Plan, resumption and exit code"),
     ] = False
     framework: Framework = ""
 

@@ -14,17 +14,7 @@ from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings, Status
 from opperf.model.declaring import integer_from
-from opperf.requests.declaring import (
-    ENDING,
-    PRECISION,
-    Chosen,
-    Declared,
-    Group,
-    Option,
-    Request,
-    Say,
-    declared,
-)
+from opperf.requests.declaring import Chosen, Declared, Group, Option, Request, Say, declared
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
 from opperf.requests.outputs import Labels, NamedOutput, Overwrite, Resumption
@@ -78,12 +68,11 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     rounds: Annotated[
         int,
         Option(
-            "--rounds",
             "Measure all cases K times, each time in another random order, so that a drift of the "
             "machine affects all of them.",
             integer_from(1),
             metavar="K",
-            section=PRECISION,
+            section="Time and precision",
         ),
     ] = 1
     shuffle: Shuffle = False
@@ -91,18 +80,17 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
     list_only: Annotated[
         bool,
         Option(
-            "--list",
             "Print the cases, with their inputs and the rule that made them, and measure nothing; "
             "with -f jsonl as a run file, which `run` takes.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
+            spellings="--list",
         ),
     ] = False
     dry_run: Annotated[
         bool,
         Option(
-            "--dry-run",
             "Check all options, print the plan, and measure nothing.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     resumption: Resumption = Resumption()

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from opperf.errors import RunFileError, UsageError
 from opperf.experiments.selection import (
@@ -20,8 +20,8 @@ from opperf.extras import check_extras
 from opperf.formats.model_records import DEFAULT
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
-from opperf.requests.declaring import CASES, COMPARISON, OUTPUT, Option, Request, Say, argument
-from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter, number_option
+from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 
@@ -36,7 +36,7 @@ YEAR_10000_S = 253402300800
 def timestamp_option(default: str) -> Option:
     """Returns the declaration of the time of the records that have none."""
     what = f"Time of the records that have none{default}"
-    return number_option("--timestamp", what, "SECONDS", OUTPUT, high=YEAR_10000_S - 1, kind=float)
+    return Option(what, low=0, high=YEAR_10000_S - 1, metavar="SECONDS", section="Output")
 
 
 FOLDER = Path("output")
@@ -58,31 +58,20 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
 
     named: Annotated[Path | None, argument("[DIR]")] = None
     output_format: Annotated[
-        Literal["csv", "jsonl"],
-        Option("--output-format", "Write metric_report.csv, or metric_report.jsonl."),
+        Literal["csv", "jsonl"], Option("Write metric_report.csv, or metric_report.jsonl.")
     ] = "csv"
     output_dirname: Annotated[
-        Path | None,
-        Option(
-            "--output-dirname", "The folder, as PyTorch/XLA's analyzer names it.", metavar="DIR"
-        ),
+        Path | None, Option("The folder, as PyTorch/XLA's analyzer names it.", metavar="DIR")
     ] = None
     database: Annotated[
         Path | None,
-        Option(
-            "--database",
-            "Table that a report in CSV is appended to.  [default: database.csv in DIR]",
-            metavar="FILE",
-        ),
+        Option("Table that a report in CSV is appended to.  [default: database.csv in DIR]"),
     ] = None
     timestamp: Annotated[float | None, timestamp_option(", since 1970.  [default: now]")] = None
     experiment_name: Annotated[
-        Literal["run_all"],
-        Option("--experiment-name", "PyTorch/XLA: all records are tabulated."),
+        Literal["run_all"], Option("PyTorch/XLA: all records are tabulated.")
     ] = "run_all"
-    hide_errors: Annotated[bool, Option("--hide-errors", "Leave the messages of errors empty.")] = (
-        False
-    )
+    hide_errors: Annotated[bool, Option("Leave the messages of errors empty.")] = False
 
     @property
     def folder(self) -> Path:
@@ -156,24 +145,20 @@ FORMATS_OF = {
 """The formats of each report, the default first."""
 
 
-def _side(spellings: str, help: str) -> Option:
-    return number_option(spellings, help, "INCHES", OUTPUT, low=1, high=100, kind=float)
-
-
 class AggregateRequest(Request, frozen=True, kw_only=True):
     """Compares the results of models over backends and over time."""
+
+    section: ClassVar[str] = "Output"
 
     files: Annotated[tuple[Path, ...], argument("FILE...")]
     report: Annotated[
         Literal["speedup", "latest", "latest_grouped", "histogram", "failures", "records"],
         Option(
-            "--report",
             "speedup: geometric means over models, for each time; latest: the last speed-up of "
             "each model, sorted for each backend; latest_grouped: the same by model; histogram: "
             "percentiles over models, for each time; failures: pass rates by suite and week, and "
             "what fails since when; records: the records themselves, as JSON lines of PyTorch/XLA "
-            "or as CSV of PyTorch's runner.",
-            section=OUTPUT,
+            "or as CSV of PyTorch's runner."
         ),
     ] = "speedup"
     output_format: Annotated[
@@ -192,59 +177,53 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         ]
         | None,
         Option(
-            "-f --format",
             "tab is a grid of text with two decimals; png, svg and html are charts, but html of "
             "failures is a page.  [default: by the output's extension, else csv, of failures "
             "text]",
-            section=OUTPUT,
+            spellings="-f --format",
         ),
     ] = None
     accelerator: Annotated[
         str | None,
         Option(
-            "--accelerator",
             "Only records of this accelerator, a part of its name, e.g. v100.  [default: that of "
             "all records; of several v100; failures and records are of all]",
             metavar="NAME",
-            section=CASES,
+            section="Cases",
         ),
     ] = None
     test: Annotated[
         Literal["inference", "training"] | None,
         Option(
-            "--test",
             "Only records of this test.  [default: inference; failures and records are of both]",
-            section=CASES,
+            section="Cases",
         ),
     ] = None
     backends: Annotated[
         tuple[str, ...],
         Option(
-            "--backends",
             "Backends to report, the first of which is the baseline: eager, inductor, "
             "openxla+dynamo, openxla+lazytensor, or another that the records have; up to the next "
             "option or --.  [default: inductor openxla+dynamo; failures and records are of all]",
             metavar="NAME...",
             takes_words=True,
-            section=COMPARISON,
+            section="Comparison",
         ),
     ] = ()
     baseline: Annotated[
         Literal["oldest", "latest"],
         Option(
-            "--baseline",
             "What speed-ups are over: each model's oldest time of the first backend, or its times "
             "at the newest timestamp.",
-            section=COMPARISON,
+            section="Comparison",
         ),
     ] = "oldest"
     metric: Annotated[
         Literal["exec", "compile"],
         Option(
-            "--metric",
             "exec: the median time of a repeat, of other tools' records the mean of all but the "
             "first three; compile: what the first repeat takes longer than the others.",
-            section=COMPARISON,
+            section="Comparison",
         ),
     ] = "exec"
     filter: ModelFilter = ()
@@ -252,25 +231,25 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
     filter_by_tier: Annotated[
         tuple[int, ...],
         Option(
-            "--filter-by-tier",
             "Only models of this tier of TorchBench's, 1 to 3, besides those of --filter.",
             metavar="TIER",
-            section=CASES,
+            section="Cases",
         ),
     ] = ()
     exclude_by_tier: ExcludeByTier = ()
-    title: Annotated[
-        str,
-        Option(
-            "--title", "A line for the title of a chart or page.", metavar="TEXT", section=OUTPUT
-        ),
-    ] = ""
+    title: Annotated[str, Option("A line for the title of a chart or page.", metavar="TEXT")] = ""
     fig_width: Annotated[
-        float | None, _side("--fig-width", "Width of a chart in inches.  [default: 9]")
+        float | None,
+        Option("Width of a chart in inches.  [default: 9]", low=1, high=100, metavar="INCHES"),
     ] = None
     fig_height: Annotated[
         float | None,
-        _side("--fig-height", "Height of a chart.  [default: 6.75, more for many bars]"),
+        Option(
+            "Height of a chart.  [default: 6.75, more for many bars]",
+            low=1,
+            high=100,
+            metavar="INCHES",
+        ),
     ] = None
     timestamp: Annotated[
         float | None, timestamp_option(".  [default: when their file was last changed]")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from opperf import defaults
 from opperf.errors import UsageError
 from opperf.model import Argument
 from opperf.model.declaring import integer_from
-from opperf.requests.declaring import CASES, COMMITS, INPUTS, PRECISION, Group, Option, argument
-from opperf.requests.fields import count_option, number_option
+from opperf.requests.declaring import Group, Option, argument
 from opperf.requests.parsers import (
     parse_shapes,
     parse_sweeps,
@@ -21,41 +20,45 @@ from opperf.requests.parsers import (
 from opperf.rules.fuzzing import Fuzz
 
 
-def names_option(spellings: str, help: str, section: str = CASES, metavar: str = "NAMES") -> Option:
+def names_option(help: str, metavar: str = "NAMES", **more: Any) -> Option:
     """Returns the declaration of several names, which commas separate too."""
-    return Option(spellings, help, gather=split_commas, metavar=metavar, section=section)
+    return Option(help, gather=split_commas, metavar=metavar, **more)
 
 
-def _group_option(spellings: str, help: str) -> Option:
-    return names_option(spellings, f"{help}; `opperf frameworks NAME` lists them.")
+def _group_option(help: str, **more: Any) -> Option:
+    return names_option(f"{help}; `opperf frameworks NAME` lists them.", **more)
 
 
 class OperatorGroups(Group, frozen=True, kw_only=True):
     """Restricts the operators that are selected by name."""
 
+    section: ClassVar[str] = "Cases"
+
     categories: Annotated[
         tuple[str, ...],
         _group_option(
-            "--category", "Only operators of this category, e.g. unary, reduction, optimizer"
+            "Only operators of this category, e.g. unary, reduction, optimizer",
+            spellings="--category",
         ),
     ] = ()
     namespaces: Annotated[
         tuple[str, ...],
-        _group_option("--namespace", "Only operators of this namespace, e.g. linalg, random"),
+        _group_option(
+            "Only operators of this namespace, e.g. linalg, random", spellings="--namespace"
+        ),
     ] = ()
     tags: Annotated[
         tuple[str, ...],
-        _group_option("--tag", "Only operators with this tag of the framework, e.g. core"),
+        _group_option(
+            "Only operators with this tag of the framework, e.g. core", spellings="--tag"
+        ),
     ] = ()
     variants: Annotated[
         tuple[str, ...],
-        _group_option(
-            "--variants", "Operators of these variants, e.g. in-place, out, internal, as well"
-        ),
+        _group_option("Operators of these variants, e.g. in-place, out, internal, as well"),
     ] = ()
     exclude: Annotated[
-        tuple[str, ...],
-        names_option("--exclude", "Exclude these operators; names, globs or regexes."),
+        tuple[str, ...], names_option("Exclude these operators; names, globs or regexes.")
     ] = ()
 
 
@@ -66,10 +69,10 @@ class Operators(OperatorGroups, frozen=True, kw_only=True):
     ops: Annotated[
         tuple[str, ...],
         names_option(
-            "--ops",
             "Operators, as the arguments: names, globs ('broadcast_*'), regexes ('re:^sum'), paths "
             "(nd.add) or your own functions (kernels.py:softmax, module:function). Commas separate "
             "several.",
+            section="Cases",
         ),
     ] = ()
 
@@ -80,42 +83,41 @@ Shape = tuple[int | str, ...]
 Shapes = Annotated[
     dict[str, Shape],
     Option(
-        "--shape",
         "Shape of an argument, e.g. lhs=1024x1024, in place of the rule's; the shapes of the other "
         "arguments follow. 1024x1024 alone is that of the only input.",
         gather=parse_shapes,
         metavar="NAME=SHAPE",
-        section=INPUTS,
+        section="Inputs",
         text=lambda shape: "x".join(map(str, shape)) if isinstance(shape, (list, tuple)) else shape,
+        spellings="--shape",
     ),
 ]
 
 Values = Annotated[
     dict[str, Argument],
     Option(
-        "--arg",
         "Value of an argument, e.g. axis=1, in place of the rule's: a number, inf, true, None, a "
         "tuple or list, or text; one number for all sides of a window. For a tensor, the list of "
         "its data.",
         gather=parse_values,
         metavar="NAME=VALUE",
-        section=INPUTS,
+        section="Inputs",
         text=repr,
+        spellings="--arg",
     ),
 ]
 
 Ids = Annotated[
     tuple[str, ...],
     names_option(
-        "--id",
         "Only the cases with these ids, or prefixes of ids, which --list and run files show.",
         metavar="IDS",
+        section="Cases",
+        spellings="--id",
     ),
 ]
 
-NoBackward = Annotated[
-    bool, Option("--no-backward", "Measure the forward pass only.", section="Settings")
-]
+NoBackward = Annotated[bool, Option("Measure the forward pass only.", section="Settings")]
 
 
 def _range_text(value: object) -> str:
@@ -126,35 +128,30 @@ def _range_text(value: object) -> str:
 class RandomShapes(Group, frozen=True, kw_only=True):
     """Random shapes of inputs."""
 
+    section: ClassVar[str] = "Inputs"
+
     fuzz_shapes: Annotated[
         int | None,
-        count_option(
-            "--fuzz-shapes",
+        Option(
             "Measure each operator at N random shapes, drawn by --seed, instead of its rule's "
             "shapes, and report those that take longer than their size explains.",
-            INPUTS,
+            low=1,
         ),
     ] = None
     least_elements: Annotated[
         int,
-        number_option(
-            "--min-elements",
+        Option(
             "With --fuzz-shapes: minimum number of elements of the largest tensor.",
-            "N",
-            INPUTS,
             low=1,
-            default=defaults.MIN_ELEMENTS,
+            spellings="--min-elements",
         ),
     ] = defaults.MIN_ELEMENTS
     most_elements: Annotated[
         int,
-        number_option(
-            "--max-elements",
+        Option(
             "With --fuzz-shapes: maximum number of elements of the largest tensor.",
-            "N",
-            INPUTS,
             low=1,
-            default=defaults.MAX_ELEMENTS,
+            spellings="--max-elements",
         ),
     ] = defaults.MAX_ELEMENTS
 
@@ -172,19 +169,19 @@ class RandomShapes(Group, frozen=True, kw_only=True):
 Size = Annotated[
     Literal["small", "default", "large"],
     Option(
-        "--size",
         "Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
         "small, 2 minutes at default and about 20 at large, on two cores.",
-        section=INPUTS,
+        section="Inputs",
     ),
 ]
 
 MaxConfigs = Annotated[
     int | None,
-    count_option(
-        "--max-configs",
+    Option(
         "Maximum number of configurations of each operator.  [default: all]",
-        CASES,
+        low=1,
+        section="Cases",
+        spellings="--max-configs",
     ),
 ]
 
@@ -196,9 +193,8 @@ class Inputs(RandomShapes, frozen=True, kw_only=True):
     int64_tensor: Annotated[
         Literal["on", "off"],
         Option(
-            "--int64-tensor",
             "Use tensors of more than 2**31 elements, on builds that support them.",
-            section=INPUTS,
+            section="Inputs",
         ),
     ] = "off"
     size: Size = "default"
@@ -207,14 +203,14 @@ class Inputs(RandomShapes, frozen=True, kw_only=True):
     sweeps: Annotated[
         dict[str, tuple[int, ...]],
         Option(
-            "--sweep",
             "Measure at several sizes: NAME stands for an extent of --shape, or for a value of "
             "--arg. n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps "
             "give every combination. `opperf plot` draws the result.",
             gather=parse_sweeps,
             metavar="NAME=RANGE",
-            section=INPUTS,
+            section="Inputs",
             text=_range_text,
+            spellings="--sweep",
         ),
     ] = {}
 
@@ -225,23 +221,22 @@ class Changed(Group, frozen=True, kw_only=True):
     changed_since: Annotated[
         str | None,
         Option(
-            "--changed-since",
             "Add the operators whose kernels changed since the merge base with this revision of "
             "git, uncommitted changes too; without one, nothing is measured. [changed] of "
             "opperf.toml has those that it cannot find.",
             metavar="REVISION",
-            section=COMMITS,
+            section="Commits",
             excludes={"resume": "what is resumed has its own cases"},
         ),
     ] = None
     git_folder: Annotated[
         Path,
         Option(
-            "--repository",
             "The repository of --changed-since.  [default: that of the current folder]",
             read_existing_folder,
             metavar="FOLDER",
-            section=COMMITS,
+            section="Commits",
+            spellings="--repository",
         ),
     ] = Path()
 
@@ -252,23 +247,21 @@ class Partition(Group, frozen=True, kw_only=True):
     total_partitions: Annotated[
         int | None,
         Option(
-            "--total-partitions",
             "Measure one of this many parts of the cases, as the job of an array does; `opperf "
             "merge` joins the run files.",
             integer_from(1),
             metavar="NUMBER",
-            section=CASES,
+            section="Cases",
             may_differ=True,
         ),
     ] = None
     partition_id: Annotated[
         int | None,
         Option(
-            "--partition-id",
             "Which part: 0 to NUMBER - 1. A case is in the same part whatever else is selected.",
             integer_from(0),
             metavar="ID",
-            section=CASES,
+            section="Cases",
             may_differ=True,
         ),
     ] = None
@@ -288,5 +281,5 @@ class Partition(Group, frozen=True, kw_only=True):
 
 
 Shuffle = Annotated[
-    bool, Option("--shuffle", "Measure the cases in a random order.", section=PRECISION)
+    bool, Option("Measure the cases in a random order.", section="Time and precision")
 ]

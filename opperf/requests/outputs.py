@@ -18,7 +18,7 @@ from opperf.reports.formats import (
     format_of_extension,
     formats_of,
 )
-from opperf.requests.declaring import ENDING, OUTPUT, Group, Option, Request, Say, argument
+from opperf.requests.declaring import Group, Option, Request, Say, argument
 from opperf.requests.parsers import locate_kept, parse_labels, parse_retried
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
@@ -30,14 +30,12 @@ RunFile = Annotated[Path, argument("RUNFILE", locate_kept)]
 
 RunFiles = Annotated[tuple[Path, ...], argument("RUNFILE...", locate_kept)]
 
-Overwrite = Annotated[
-    bool, Option("--overwrite", "Replace the output file if it exists.", section=OUTPUT)
-]
+Overwrite = Annotated[bool, Option("Replace the output file if it exists.", section="Output")]
 
 
 def file_option(help: str) -> Option:
     """Returns the declaration of an output file."""
-    return Option("-o --output-file", help, Path, metavar="FILE", section=OUTPUT)
+    return Option(help, section="Output", spellings="-o --output-file")
 
 
 def format_option(
@@ -49,12 +47,12 @@ def format_option(
     """Returns the declaration of the format of runs or reports; its field's default is empty, for
     that of the file's extension, or else `default`."""
     return Option(
-        spellings,
         f"{help}  [default: by the output file's extension, else {default}]",
         read_format(what),
         metavar="FORMAT",
         choices=built_in_names(what),
-        section=OUTPUT,
+        section="Output",
+        spellings=spellings,
     )
 
 
@@ -146,7 +144,7 @@ class ReportedRequest(Request, frozen=True, kw_only=True):
 class JsonRequest(ReportedRequest, frozen=True, kw_only=True):
     """A request whose result is a report, with an option for JSON."""
 
-    json: Annotated[bool, Option("--json", "The same as --format json.", section=OUTPUT)] = False
+    json: Annotated[bool, Option("The same as --format json.", section="Output")] = False
 
     @property
     def default_format(self) -> str:
@@ -167,11 +165,11 @@ def read_told(path: Path, say: Say) -> Run:
 Labels = Annotated[
     dict[str, str],
     Option(
-        "--label",
         "A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
         gather=parse_labels,
         metavar="KEY=VALUE",
-        section=OUTPUT,
+        section="Output",
+        spellings="--label",
     ),
 ]
 
@@ -179,37 +177,30 @@ Labels = Annotated[
 class Resumption(Group, frozen=True, kw_only=True):
     """How a run is finished, and what its end says."""
 
+    section: ClassVar[str] = "Plan, resumption and exit code"
+
     resume: Annotated[
         str | None,
         Option(
-            "--resume",
             "Finish an interrupted run: that of the output file, or of RUNFILE, as @ID.",
             metavar="[RUNFILE]",
             alone="",
-            section=ENDING,
             excludes={"overwrite": "the one finishes a run and the other replaces it"},
         ),
     ] = None
     retry: Annotated[
         tuple[str, ...],
         Option(
-            "--retry",
             "With --resume: measure cases of these statuses again: failed, crashed, timeout, "
             "skipped.",
             gather=parse_retried,
             metavar="STATUSES",
-            section=ENDING,
         ),
     ] = ()
     strict: Annotated[
-        bool,
-        Option(
-            "--strict",
-            "Exit with 1 if a case failed, or a result is wrong (--verify).",
-            section=ENDING,
-        ),
+        bool, Option("Exit with 1 if a case failed, or a result is wrong (--verify).")
     ] = False
-    quiet: Annotated[bool, Option("--quiet", "Print only errors.", section=OUTPUT)] = False
+    quiet: Annotated[bool, Option("Print only errors.", section="Output")] = False
 
     def run_file(self) -> str | None:
         """Returns the run file to finish; empty for that of the output, None if none is. Raises

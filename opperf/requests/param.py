@@ -20,7 +20,6 @@ from opperf.formats.param.lines import case_line
 from opperf.model import Case, Settings
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.requests.declaring import Option, Request, Say, build, declared
-from opperf.requests.fields import number_option
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
@@ -39,11 +38,6 @@ THREADS = 1
 MODES = {"pt2_model": "compile", "cuda_graph": "graph"}
 
 
-def calls_option(spellings: str, help: str) -> Option:
-    """Returns the declaration of a number of calls."""
-    return number_option(spellings, help, "N", default=1)
-
-
 class Measured(NamedTuple):
     """The end of a run of the cases."""
 
@@ -56,43 +50,46 @@ class Measured(NamedTuple):
 class ParamRequest(Request, frozen=True, kw_only=True):
     """A field for each of PARAM's options of that name."""
 
-    config: Annotated[Path | None, Option("-c --config", "The configuration.", metavar="FILE")] = (
-        None
-    )
-    warmup: Annotated[int, calls_option("-w --warmup", "Calls before timing.")] = 1
+    config: Annotated[Path | None, Option("The configuration.", spellings="-c --config")] = None
+    warmup: Annotated[int, Option("Calls before timing.", low=0, spellings="-w --warmup")] = 1
     iteration: Annotated[
         int,
-        calls_option(
-            "-i --iteration",
+        Option(
             "Timed calls. With -w 0 -i 0, the cases are expanded and written, and not measured.",
+            low=0,
+            spellings="-i --iteration",
         ),
     ] = 1
-    backward: Annotated[bool, Option("-b --backward", "Measure the backward pass too.")] = False
-    device: Annotated[str, Option("-d --device", "cpu, cuda, cuda:1.", metavar="DEVICE")] = "cpu"
+    backward: Annotated[
+        bool, Option("Measure the backward pass too.", spellings="-b --backward")
+    ] = False
+    device: Annotated[
+        str, Option("cpu, cuda, cuda:1.", metavar="DEVICE", spellings="-d --device")
+    ] = "cpu"
     output_prefix: Annotated[
         str,
         Option(
-            "-o --output-prefix",
             "Write to PREFIX_<pid>_<time>.json, or to this very file if it ends in .json.",
             metavar="PREFIX",
+            spellings="-o --output-prefix",
         ),
     ] = "benchmark_result"
     resume_id: Annotated[
         str | None,
         Option(
-            "-r --resume-id",
             "Begin at this case: config|build|input, with or without `operator|` in front.",
             metavar="ID",
+            spellings="-r --resume-id",
         ),
     ] = None
     stop_id: Annotated[
-        str | None, Option("-s --stop_id --stop-id", "End before this case.", metavar="ID")
+        str | None,
+        Option("End before this case.", metavar="ID", spellings="-s --stop_id --stop-id"),
     ] = None
-    append: Annotated[bool, Option("-a --append", "Append to the output file.")] = False
+    append: Annotated[bool, Option("Append to the output file.", spellings="-a --append")] = False
     exec_mode: Annotated[
         Literal["discrete", "continuous", "continuous_events"],
         Option(
-            "--exec-mode",
             "discrete and continuous time calls by the clock; continuous_events on a GPU by its "
             "events, many calls queued.",
             alone="discrete",
@@ -100,22 +97,20 @@ class ParamRequest(Request, frozen=True, kw_only=True):
     ] = "discrete"
     cuda_l2_cache: Annotated[
         Literal["on", "off"],
-        Option("--cuda-l2-cache", "off: a GPU's caches are flushed before each call.", alone="on"),
+        Option("off: a GPU's caches are flushed before each call.", alone="on"),
     ] = "on"
-    cuda_graph: Annotated[
-        bool, Option("--cuda-graph", "Capture the call in a CUDA graph, and time that.")
+    cuda_graph: Annotated[bool, Option("Capture the call in a CUDA graph, and time that.")] = False
+    pt2_model: Annotated[bool, Option("Compile the operator with torch.compile.")] = False
+    profile: Annotated[
+        bool, Option("Write a Chrome trace beside the results.", spellings="-p --profile")
     ] = False
-    pt2_model: Annotated[
-        bool, Option("--pt2-model", "Compile the operator with torch.compile.")
-    ] = False
-    profile: Annotated[bool, Option("-p --profile", "Write a Chrome trace beside the results.")] = (
-        False
-    )
-    et: Annotated[bool, Option("--et", "Write an execution trace beside the results.")] = False
+    et: Annotated[bool, Option("Write an execution trace beside the results.")] = False
     programs: ProfilingPrograms = ProfilingPrograms()
     log_level: Annotated[
         Literal["debug", "info", "warning", "error", "critical"],
-        Option("-l --log-level", "WARNING and above: print only errors.  [default: INFO]"),
+        Option(
+            "WARNING and above: print only errors.  [default: INFO]", spellings="-l --log-level"
+        ),
     ] = "info"
 
     def run(self, say: Say, command: str, measure: Callable[[ResolvedRun], int]) -> Measured:

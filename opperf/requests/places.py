@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -15,8 +15,7 @@ from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError
 from opperf.execution.fleet.nodes import FleetOptions
 from opperf.model import Interpreter
-from opperf.requests.declaring import CLUSTER, SETTINGS, Group, Option, Say, declared
-from opperf.requests.fields import count_option
+from opperf.requests.declaring import Group, Option, Say, declared
 from opperf.requests.parsers import (
     environment_text,
     label_interpreters,
@@ -78,22 +77,20 @@ class ClusterNodes(Group, frozen=True, kw_only=True):
     address: Annotated[
         str,
         Option(
-            "--address",
             "Ray cluster: auto, HOST:PORT or ray://HOST:PORT.  [default: $RAY_ADDRESS, or a "
             "cluster of this machine]",
             metavar="ADDRESS",
-            section=CLUSTER,
+            section="Cluster",
         ),
     ] = ""
     nodes: Annotated[
         dict[str, str],
         Option(
-            "--nodes",
             "Nodes with this label, or with this amount of a resource, e.g. GPU=8; name=NAME for "
             "one of them. Repeat it for nodes that have several.",
             gather=parse_labels,
             metavar="LABEL=VALUE",
-            section=CLUSTER,
+            section="Cluster",
         ),
     ] = {}
 
@@ -111,39 +108,29 @@ class ClusterNodes(Group, frozen=True, kw_only=True):
 class Cluster(ClusterNodes, frozen=True, kw_only=True):
     """The nodes of a cluster, and their workers."""
 
+    section: ClassVar[str] = "Cluster"
+
     every_node: Annotated[
         bool,
         Option(
-            "--every-node",
             "Measure each case on every node that --nodes chooses; `opperf nodes` then says which "
             "of them differs.",
-            section=CLUSTER,
             excludes={"node": "both name nodes; use only one of them"},
         ),
     ] = False
     worker_cpus: Annotated[
         int | None,
-        count_option(
-            "--worker-cpus",
-            "Cores that each worker reserves.  [default: one for each thread of its cases]",
-            CLUSTER,
+        Option(
+            "Cores that each worker reserves.  [default: one for each thread of its cases]", low=1
         ),
     ] = None
     worker_gpus: Annotated[
         int | None,
-        count_option(
-            "--worker-gpus",
-            "GPUs that each worker reserves.  [default: 1 for cases on a GPU]",
-            CLUSTER,
-        ),
+        Option("GPUs that each worker reserves.  [default: 1 for cases on a GPU]", low=1),
     ] = None
     workers_per_node: Annotated[
         int | None,
-        count_option(
-            "--workers-per-node",
-            "Workers of each node.  [default: 1, or for cases on a GPU one for each]",
-            CLUSTER,
-        ),
+        Option("Workers of each node.  [default: 1, or for cases on a GPU one for each]", low=1),
     ] = None
 
     def options(self, executor: str, given: frozenset[str]) -> FleetOptions:
@@ -159,12 +146,11 @@ class Cluster(ClusterNodes, frozen=True, kw_only=True):
 LockFile = Annotated[
     Path | None,
     Option(
-        "--locked",
         "Install the exact versions of a lock file, which every run with environments writes "
         "beside its results (NAME.lock.json).",
-        metavar="FILE",
-        section=SETTINGS,
+        section="Settings",
         may_differ=True,
+        spellings="--locked",
     ),
 ]
 """The lock file of environments."""
@@ -176,15 +162,15 @@ class Environments(Group, frozen=True, kw_only=True):
     requirements: Annotated[
         tuple[EnvironmentSpec, ...],
         Option(
-            "--with",
             "Run the workers in an environment of these requirements, which uv or pip installs "
             "first and opperf keeps: torch==2.12, or 'python==3.12,numpy<2'. Repeat it for several "
             "environments, each of which is measured.",
             gather=parse_requirements,
             metavar="REQUIREMENTS",
+            section="Settings",
             text=environment_text,
-            section=SETTINGS,
             may_differ=True,
+            spellings="--with",
         ),
     ] = ()
     locked: LockFile = None

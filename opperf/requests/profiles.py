@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
-from opperf.requests.declaring import COMPARISON, OUTPUT, Option, Say, argument
-from opperf.requests.fields import count_option, number_option
+from opperf.requests.declaring import Option, Say, argument
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import locate_kept
 from opperf.results.output import check_output, replace
@@ -23,55 +22,39 @@ if TYPE_CHECKING:
 class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
     """Finds the functions that made the difference between two counts of instructions."""
 
+    section: ClassVar[str] = "Comparison"
+
     base: Annotated[Path, argument("BASE", locate_kept)]
     new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
     """None, or the case, for a session, whose file has both sides."""
     id: Annotated[str | None, argument("[ID]")] = None
     measured_pass: Annotated[
-        Literal["forward", "backward"],
-        Option("--pass", "The pass of the case.", section=COMPARISON),
+        Literal["forward", "backward"], Option("The pass of the case.", spellings="--pass")
     ] = "forward"
     sort: Annotated[
         Literal["exclusive", "inclusive"],
         Option(
-            "--sort",
             "What comes first: the largest change of a function's own code, or of all that runs "
-            "while it does.",
-            section=COMPARISON,
+            "while it does."
         ),
     ] = "exclusive"
     top: Annotated[
-        int | None,
-        count_option(
-            "--top", "Number of functions to show.  [default: 20; all in json]", COMPARISON
-        ),
+        int | None, Option("Number of functions to show.  [default: 20; all in json]", low=1)
     ] = None
     event: Annotated[
         str,
         Option(
-            "--event",
             "What to compare, by callgrind's name, e.g. Ir (instructions), D1mr (cache misses).  "
             "[default: the first that the files count]",
             metavar="NAME",
-            section=COMPARISON,
         ),
     ] = ""
     no_python: Annotated[
-        bool,
-        Option(
-            "--no-python",
-            "Show the functions of the Python interpreter itself as one line.",
-            section=COMPARISON,
-        ),
+        bool, Option("Show the functions of the Python interpreter itself as one line.")
     ] = False
     flame: Annotated[
         Path | None,
-        Option(
-            "--flame",
-            "Write a flame graph of the difference, .svg or .html.",
-            metavar="FILE",
-            section=OUTPUT,
-        ),
+        Option("Write a flame graph of the difference, .svg or .html.", section="Output"),
     ] = None
 
     def run(self, say: Say) -> Report:
@@ -168,37 +151,31 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
     """Shows what is in traces of a program, or writes their calls."""
 
     files: Annotated[tuple[Path, ...], argument("FILE...")]
-    tree: Annotated[
-        bool, Option("--tree", "Show the nodes as a tree, in place of the operators.")
-    ] = False
-    depth: Annotated[
-        int,
-        number_option("--depth", "Levels of --tree.", "N", low=1, high=DEEPEST, default=DEPTH),
-    ] = DEPTH
+    tree: Annotated[bool, Option("Show the nodes as a tree, in place of the operators.")] = False
+    depth: Annotated[int, Option("Levels of --tree.", low=1, high=DEEPEST)] = DEPTH
     node: Annotated[
         int | None,
-        number_option(
-            "--node", "Show this node: arguments, tensors, what is above and below it, times.", "ID"
+        Option(
+            "Show this node: arguments, tensors, what is above and below it, times.",
+            low=0,
+            metavar="ID",
         ),
     ] = None
     tensor: Annotated[
         int | None,
-        number_option(
-            "--tensor",
+        Option(
             "Show this tensor: which call made it, which use it, and its storage.",
-            "ID",
+            low=0,
+            metavar="ID",
         ),
     ] = None
-    rank: Annotated[
-        int | None, number_option("--rank", "Only the trace of this rank, of several.", "N")
-    ] = None
+    rank: Annotated[int | None, Option("Only the trace of this rank, of several.", low=0)] = None
     written: Annotated[
         Path | None,
         Option(
-            "--to",
             "Write the calls for `opperf run`, by the extension: .jsonl, a recording with counts, "
             "places and times; .txt, a log of operator inputs; .json, a configuration of PARAM's.",
-            metavar="FILE",
+            spellings="--to",
         ),
     ] = None
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import name_of
 from opperf.model import Wrapper, Wrapping
-from opperf.model.declaring import Read, integer_from
+from opperf.model.declaring import integer_from
 from opperf.model.runs import BATCH_SIZE
 from opperf.reading import read_text
-from opperf.requests.declaring import PROFILING, Group, Option, declared
-from opperf.requests.fields import count_option
+from opperf.requests.declaring import Group, Option, declared
 
 
 class Nsight(NamedTuple):
@@ -27,40 +26,32 @@ class Nsight(NamedTuple):
     warmup: int
     runs: int
 
-    def option(self, end: str, help: str, read: Read | None = None, metavar: str = "") -> Option:
-        """Returns the declaration of one of its options."""
-        return Option(f"--{self.name}{end}", help, read, metavar=metavar, section=PROFILING)
-
     @property
     def itself(self) -> Option:
         """The declaration of whether it is used."""
-        return self.option(
-            "", f"Profile each case's calls under NVIDIA {self.title} too: {self.finds}."
-        )
+        return Option(f"Profile each case's calls under NVIDIA {self.title} too: {self.finds}.")
 
     @property
     def program(self) -> Option:
         """The declaration of its path."""
-        return self.option("-bin", f"The program.  [default: {self.name}]", metavar="PATH")
+        return Option(f"The program.  [default: {self.name}]", metavar="PATH")
 
     @property
     def arguments(self) -> Option:
         """The declaration of a file of arguments."""
-        return self.option(
-            "-args-file", f"File with further arguments of {self.name}.", Path, "FILE"
-        )
+        return Option(f"File with further arguments of {self.name}.")
 
     @property
     def warmups(self) -> Option:
         """The declaration of the number of calls before."""
         help = f"Calls of each pass before those under {self.name}.  [default: {self.warmup}]"
-        return self.option("-warmup", help, integer_from(0), "CALLS")
+        return Option(help, integer_from(0), metavar="CALLS")
 
     @property
     def iterations(self) -> Option:
         """The declaration of the number of calls."""
         help = f"Calls of each pass under {self.name}.  [default: {self.runs}]"
-        return self.option("-iteration", help, integer_from(1), "CALLS")
+        return Option(help, integer_from(1), metavar="CALLS")
 
 
 NCU = Nsight("ncu", "Nsight Compute", "figures of its kernels, as metrics", 5, 1)
@@ -76,6 +67,8 @@ WARMUP = 5
 class ProfilingPrograms(Group, frozen=True, kw_only=True):
     """Programs that the cases are profiled under."""
 
+    section: ClassVar[str] = "Profiling"
+
     ncu: Annotated[bool, NCU.itself] = False
     ncu_bin: Annotated[str, NCU.program] = ""
     ncu_args_file: Annotated[Path | None, NCU.arguments] = None
@@ -89,31 +82,28 @@ class ProfilingPrograms(Group, frozen=True, kw_only=True):
     batch_cmd: Annotated[
         str | None,
         Option(
-            "--batch-cmd",
             "Profile each case's calls under another program too, as 'perf stat', 'perf record' or "
             "'vtune -collect hotspots -result-dir {report} --'; {report} is a path beside the run "
             "file. perf stat's counts are metrics. -w and -r are the numbers of calls.",
             metavar="COMMAND",
-            section=PROFILING,
         ),
     ] = None
     batch_size: Annotated[
         int | None,
-        count_option(
-            "--run-batch-size",
+        Option(
             "Most cases of a process that a program profiles; perf stat has one in each.  "
             f"[default: {BATCH_SIZE}]",
-            PROFILING,
+            low=1,
+            spellings="--run-batch-size",
         ),
     ] = None
     cuda_device: Annotated[
         int | None,
         Option(
-            "--batch-cuda-device",
             "The only GPU that these processes see, by CUDA's index.  [default: that of the cases]",
             integer_from(0),
             metavar="INDEX",
-            section=PROFILING,
+            spellings="--batch-cuda-device",
         ),
     ] = None
 

@@ -12,17 +12,8 @@ from opperf.errors import INTERRUPTED, OpperfError, UsageError, one_line
 from opperf.frameworks.mentioned import choose_framework
 from opperf.model import Settings
 from opperf.recording.steps import StepRange, read_steps
-from opperf.requests.declaring import (
-    OUTPUT,
-    PRECISION,
-    REPLAY,
-    Option,
-    Request,
-    Say,
-    argument,
-    declared,
-)
-from opperf.requests.fields import Framework, number_option
+from opperf.requests.declaring import Option, Request, Say, argument, declared
+from opperf.requests.fields import Framework
 from opperf.requests.operators import NoBackward, Shapes, Values
 from opperf.requests.outputs import file_option
 from opperf.requests.parsers import CALLABLE
@@ -47,35 +38,32 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     """Records the calls of operators that a script, a module or a callable makes."""
 
     names: Annotated[tuple[str, ...], argument("PROGRAM [ARGS]...")] = ()
-    is_module: Annotated[bool, Option("-m", "PROGRAM is a module, as that of `python -m`.")] = False
+    is_module: Annotated[
+        bool, Option("PROGRAM is a module, as that of `python -m`.", spellings="-m")
+    ] = False
     output_file: Annotated[
         Path | None, file_option("The recording, a run file.  [default: ./PROGRAM.jsonl]")
     ] = None
-    overwrite: Annotated[
-        bool, Option("--overwrite", "Replace the recording if it exists.", section=OUTPUT)
-    ] = False
-    timed: Annotated[
-        bool, Option("--timed", "Keep the time of each call, for which a GPU is waited for.")
-    ] = False
+    overwrite: Annotated[bool, Option("Replace the recording if it exists.", section="Output")] = (
+        False
+    )
+    timed: Annotated[bool, Option("Keep the time of each call, for which a GPU is waited for.")] = (
+        False
+    )
     steps: Annotated[
         StepRange | None,
         Option(
-            "--steps",
             "Record the steps A to B-1, counted from 0; the others are timed without a recorder. A "
             "step ends with the step of the program's first optimizer, or where it calls "
             "opperf.step().  [default: the whole program]",
             read_steps,
             metavar="A:B",
-            section=REPLAY,
+            section="Replay",
         ),
     ] = None
     trace: Annotated[
         Path | None,
-        Option(
-            "--et",
-            "Write PyTorch's execution trace of what is recorded as well.",
-            metavar="FILE",
-        ),
+        Option("Write PyTorch's execution trace of what is recorded as well.", spellings="--et"),
     ] = None
     shapes: Shapes = {}
     values: Values = {}
@@ -83,13 +71,11 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     no_backward: NoBackward = False
     runs: Annotated[
         int,
-        number_option(
-            "-r --runs",
+        Option(
             "Calls of a function or model that are recorded, after as many that are only timed.",
-            "N",
-            PRECISION,
             low=1,
-            default=3,
+            section="Time and precision",
+            spellings="-r --runs",
         ),
     ] = 3
     framework: Framework = ""

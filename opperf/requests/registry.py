@@ -14,8 +14,8 @@ from opperf.errors import RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, Settings
-from opperf.requests.declaring import CASES, ENDING, Option, Say, argument, declared
-from opperf.requests.fields import Framework, number_option
+from opperf.requests.declaring import Option, Say, argument, declared
+from opperf.requests.fields import Framework
 from opperf.requests.operators import (
     Ids,
     MaxConfigs,
@@ -119,9 +119,9 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
     by_category: Annotated[
         bool,
         Option(
-            "--categories",
             "List the operators' categories instead, with the numbers of operators and of cases.",
-            section=CASES,
+            section="Cases",
+            spellings="--categories",
         ),
     ] = False
     imports: Annotated[tuple[str, ...], option_of(DECLARED["imports"])] = ()
@@ -293,16 +293,18 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
     run_file: Annotated[Path | None, argument("[RUNFILE]", locate_kept)] = None
     least: Annotated[
         float | None,
-        number_option(
-            "--min",
+        Option(
             "Exit with 1 if a smaller share of the distinct operators is measured.",
-            "PERCENT",
-            ENDING,
+            low=0,
             high=100,
-            kind=float,
+            metavar="PERCENT",
+            section="Plan, resumption and exit code",
+            spellings="--min",
         ),
     ] = None
-    quiet: Annotated[bool, Option("--quiet", "Show no progress.", section=ENDING)] = False
+    quiet: Annotated[
+        bool, Option("Show no progress.", section="Plan, resumption and exit code")
+    ] = False
 
     def run(self, say: Say) -> Coverage | None:
         """Returns the coverage by the records of the run file, or of a run of every operator; None

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from opperf.errors import UsageError
 from opperf.model import TraceTarget
 from opperf.model.declaring import number_between, number_from
-from opperf.requests.declaring import INSIDES, OUTPUT, REPLAY, Group, Option, declared, flag_option
+from opperf.requests.declaring import Group, Option, declared
 from opperf.requests.parsers import Words
 from opperf.results.output import check_output
 from opperf.sources.base import SourceFile
@@ -24,61 +24,49 @@ AS_PROFILES = "As --dump-pytorch-profiles."
 class Dumps(Group, frozen=True, kw_only=True):
     """Traces, code and arrays of each case, which are written beside the records."""
 
+    section: ClassVar[str] = "Insides"
+
     insides: Annotated[
         bool,
-        flag_option(
-            "--profile",
+        Option(
             "Write a trace of each case, and the graphs, code and HLO that compilers make of it, "
             "in a folder beside the output, by another call in a process of its own.",
+            spellings="--profile",
         ),
     ] = False
-    dump_pytorch_profiles: Annotated[
-        bool, flag_option("--dump-pytorch-profiles", "Write the traces alone.")
-    ] = False
-    profile_xla: Annotated[bool, flag_option("--profile-xla", AS_PROFILES)] = False
-    profile_cuda_cpu: Annotated[bool, flag_option("--profile-cuda-cpu", AS_PROFILES)] = False
-    profile_cuda_cpu_individual_ops: Annotated[
-        bool, flag_option("--profile-cuda-cpu-individual-ops", AS_PROFILES)
-    ] = False
+    dump_pytorch_profiles: Annotated[bool, Option("Write the traces alone.")] = False
+    profile_xla: Annotated[bool, Option(AS_PROFILES)] = False
+    profile_cuda_cpu: Annotated[bool, Option(AS_PROFILES)] = False
+    profile_cuda_cpu_individual_ops: Annotated[bool, Option(AS_PROFILES)] = False
     profile_xla_duration_ms: Annotated[
         float | None,
         Option(
-            "--profile-xla-duration-ms",
             "Repeat the calls of a trace for this long.  [default: one call]",
             number_between(0),
             metavar="MS",
-            section=INSIDES,
         ),
     ] = None
     dump_dynamo_counters: Annotated[
-        bool,
-        flag_option("--dump-dynamo-counters", "Write torch.compile's counters alone, as JSON."),
+        bool, Option("Write torch.compile's counters alone, as JSON.")
     ] = False
     dump_pytorch_xla_metrics: Annotated[
-        bool,
-        flag_option(
-            "--dump-pytorch-xla-metrics",
-            "Write PyTorch/XLA's metrics alone; needs torch_xla.",
-        ),
+        bool, Option("Write PyTorch/XLA's metrics alone; needs torch_xla.")
     ] = False
     save_output: Annotated[
         bool,
-        flag_option(
-            "--save-output",
+        Option(
             "Write the arrays that each case computes, of training its loss, gradients and updated "
             "parameters, too, as .npy files in a folder beside the output; of more than 128 MiB "
             "every second, third ... element.",
-            OUTPUT,
+            section="Output",
         ),
     ] = False
-    dump_hlo: Annotated[bool, flag_option("--dump-hlo", "Write the HLO alone.")] = False
+    dump_hlo: Annotated[bool, Option("Write the HLO alone.")] = False
     save_ir_format: Annotated[
         Literal["text", "hlo", "stablehlo"] | None,
         Option(
-            "--save-ir-format",
             "Write the graphs alone, as text; of what XLA compiles (JAX, PyTorch/XLA) as its HLO, "
-            "or as StableHLO.",
-            section=INSIDES,
+            "or as StableHLO."
         ),
     ] = None
 
@@ -156,77 +144,58 @@ def parse_skipped(values: Words) -> dict[str, str]:
     return found
 
 
-def _written(spelling: str, help: str) -> Option:
-    return Option(spelling, help, Path, metavar="FILE", section=REPLAY)
-
-
 class Replay(Group, frozen=True, kw_only=True):
     """The replay of traces; each but `replay` needs it."""
+
+    section: ClassVar[str] = "Replay"
 
     replay: Annotated[
         bool,
         Option(
-            "--replay",
             "Replay the calls of traces in their order, with their data flow: an iteration is a "
-            "call.",
-            section=REPLAY,
+            "call."
         ),
     ] = False
     steps: Annotated[
         str,
         Option(
-            "--steps",
             "Replay the step of this number, by its label in the trace, or those before B.",
             metavar="A[:B]",
-            section=REPLAY,
         ),
     ] = ""
-    subgraph: Annotated[
-        str,
-        Option("--subgraph", "Replay the calls below this label.", metavar="LABEL", section=REPLAY),
-    ] = ""
-    gaps: Annotated[
-        Literal["none", "recorded"],
-        Option("--gaps", "Pauses between replayed calls.", section=REPLAY),
-    ] = "none"
+    subgraph: Annotated[str, Option("Replay the calls below this label.", metavar="LABEL")] = ""
+    gaps: Annotated[Literal["none", "recorded"], Option("Pauses between replayed calls.")] = "none"
     ranks: Annotated[
         int,
         Option(
-            "--ranks",
             "Replay with a process for each of N ranks, or of all ranks of a folder, whose "
             "collective operations gloo makes. Without it, these are waits.",
             read_ranks,
             metavar="N|all",
-            section=REPLAY,
         ),
     ] = 1
     skip: Annotated[
         dict[str, str],
         Option(
-            "--skip",
             "Leave out the replay's calls of this operator, or of all that a pattern names.",
             gather=parse_skipped,
             metavar="NAME[=REASON]",
-            section=REPLAY,
         ),
     ] = {}
     delay_ms: Annotated[
         float,
         Option(
-            "--delay",
             "Milliseconds of pause before each iteration of a replay.",
             number_from(0),
             metavar="MS",
-            section=REPLAY,
+            spellings="--delay",
         ),
     ] = 0.0
     et: Annotated[
-        Path | None,
-        _written("--et", "Write PyTorch's execution trace of an iteration of the replay."),
+        Path | None, Option("Write PyTorch's execution trace of an iteration of the replay.")
     ] = None
     profile: Annotated[
-        Path | None,
-        _written("--profile", "Write the profiler's Chrome trace of an iteration of the replay."),
+        Path | None, Option("Write the profiler's Chrome trace of an iteration of the replay.")
     ] = None
 
     def target(self, given: Collection[str]) -> TraceTarget | None:

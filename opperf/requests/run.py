@@ -15,14 +15,7 @@ from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
 from opperf.model import DECLARED, Settings
 from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
-from opperf.requests.declaring import (
-    CASES,
-    INPUTS,
-    SETTINGS,
-    Option,
-    Say,
-    declared,
-)
+from opperf.requests.declaring import Option, Say, declared
 from opperf.requests.fields import Framework
 from opperf.requests.measuring import MeasuringRequest
 from opperf.requests.operators import (
@@ -87,11 +80,10 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
     quick: Annotated[
         bool,
         Option(
-            "--quick",
             "One configuration and few calls of each operator: a registry of 600 takes 2 minutes "
             "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs "
             "override it.",
-            section=CASES,
+            section="Cases",
             may_differ=True,
         ),
     ] = False
@@ -101,22 +93,21 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
     compile_ahead: Annotated[
         bool,
         Option(
-            "--compile-ahead/--no-compile-ahead",
             "Compile the cases on all cores before the first is measured, in modes with a cache of "
             "programs on disk, as JAX's. Times of compilation are then longer than alone.  "
             "[default: compile ahead, unless --columns has one of these times]",
-            section=SETTINGS,
+            section="Settings",
             may_differ=True,
+            spellings="--compile-ahead/--no-compile-ahead",
         ),
     ] = True
     executor: Annotated[
         str,
         Option(
-            "--executor",
             "What measures the cases: worker processes of this machine; isolated, a process for "
             "each; ray, the nodes of a cluster; or another package's executor.",
             metavar="NAME",
-            section=SETTINGS,
+            section="Settings",
             may_differ=True,
         ),
     ] = "local"
@@ -125,20 +116,19 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
     batch_factor: Annotated[
         float,
         Option(
-            "--scale-batch",
             "Scale the batch of recorded calls, for example by 0.25 where they need too much "
             "memory.",
             number_between(0),
             metavar="FACTOR",
-            section=INPUTS,
+            section="Inputs",
+            spellings="--scale-batch",
         ),
     ] = 1.0
     skip_views: Annotated[
         bool,
         Option(
-            "--skip-views",
             "Skip recorded calls that only make a view of a tensor, and compute nothing.",
-            section=INPUTS,
+            section="Inputs",
         ),
     ] = False
     replayed: Replay = Replay()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import FOUND, RunFileError, UsageError
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
-from opperf.requests.declaring import COMPARISON, ENDING, OUTPUT, Option, Request, Say
-from opperf.requests.fields import Columns, count_option, dimensions_option
+from opperf.requests.declaring import Option, Request, Say
+from opperf.requests.fields import Columns, dimensions_option
 from opperf.requests.judging import Judged
+from opperf.requests.operators import names_option
 from opperf.requests.outputs import (
     Overwrite,
     ReportedRequest,
@@ -22,7 +23,7 @@ from opperf.requests.outputs import (
     read_format,
     read_told,
 )
-from opperf.requests.parsers import parse_factors, split_commas
+from opperf.requests.parsers import parse_factors
 from opperf.results.output import STDOUT, Output, check_output, replace
 from opperf.shares import read_share
 
@@ -38,8 +39,7 @@ class MergeRequest(Request, frozen=True, kw_only=True):
 
     paths: RunFiles
     output: Annotated[
-        Path,
-        Option("-o --output-file", "The run file of all.", Path, metavar="FILE", section=OUTPUT),
+        Path, Option("The run file of all.", section="Output", spellings="-o --output-file")
     ]
     overwrite: Overwrite = False
 
@@ -76,16 +76,16 @@ PAGE = "html"
 class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     """Ranks the operators of run files by the time of all their calls."""
 
+    section: ClassVar[str] = "Comparison"
+
     reported = DRAWN
     output_format: Annotated[str, format_option(DRAWN)] = ""
     files: RunFiles
     rank: Annotated[
         Literal["time", "recorded", "calls", "memory"],
         Option(
-            "--rank",
             "What comes first: the most time of all calls, the most time that they took in a "
-            "recorded program, the most calls, or the largest peak of memory.",
-            section=COMPARISON,
+            "recorded program, the most calls, or the largest peak of memory."
         ),
     ] = "time"
     by: Annotated[
@@ -94,36 +94,29 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = ("overload",)
     top: Annotated[
         int | None,
-        count_option(
-            "--top", "Number of operators to show.  [default: 20; all in json and csv]", COMPARISON
-        ),
+        Option("Number of operators to show.  [default: 20; all in json and csv]", low=1),
     ] = None
     tree: Annotated[
         bool,
         Option(
-            "--tree",
             "Show the modules of a recorded program as a tree, in place of the ranking; html and "
-            "json have both.",
-            section=COMPARISON,
+            "json have both."
         ),
     ] = False
     what_if: Annotated[
         dict[str, float],
         Option(
-            "--what-if",
             "Show the program's time if all calls of the operator took FACTOR of their time, e.g. "
             "addmm=0.5 for half. Repeat it for several.",
             gather=parse_factors,
             metavar="OPERATOR=FACTOR",
-            section=COMPARISON,
         ),
     ] = {}
     scripts: Annotated[
         bool,
         Option(
-            "--scripts",
             "In a page (-o FILE.html), the script of each case too, which its framework makes.",
-            section=OUTPUT,
+            section="Output",
         ),
     ] = False
 
@@ -174,24 +167,21 @@ class PlotRequest(Request, frozen=True, kw_only=True):
     overwrite: Overwrite = False
     metrics: Annotated[
         tuple[str, ...],
-        Option(
-            "--metric",
+        names_option(
             "Metrics to draw, e.g. forward,backward,memory, or bandwidth: bytes moved over the "
             "forward time.  [default: forward, and bandwidth if the bytes are known]",
-            gather=split_commas,
-            metavar="NAMES",
-            section=COMPARISON,
+            section="Comparison",
+            spellings="--metric",
         ),
     ] = ()
     x: Annotated[
         str | None,
         Option(
-            "--x",
             "Swept variable along the axis, or elements, those of the largest tensor, or threads, "
             "or operator, whose bars are below each other.  [default: the variable with the most "
             "values; operator without a sweep]",
             metavar="SIZE",
-            section=COMPARISON,
+            section="Comparison",
         ),
     ] = None
     by: Annotated[
@@ -203,7 +193,7 @@ class PlotRequest(Request, frozen=True, kw_only=True):
     ] = ()
     top: Annotated[
         int | None,
-        count_option("--top", "Most rows of bars, the largest.  [default: 120]", OUTPUT),
+        Option("Most rows of bars, the largest.  [default: 120]", low=1, section="Output"),
     ] = None
 
     def run(self, say: Say) -> Plot | BarPlot:
@@ -242,14 +232,14 @@ class ExportRequest(Request, frozen=True, kw_only=True):
     tool: Annotated[
         str,
         Option(
-            "--to",
             "pytest-benchmark; bencher, which reads it with --adapter json; "
             "github-action-benchmark, which reads it as customSmallerIsBetter; md, a page to read; "
             "or another format of `opperf run`.",
             read_format(RUN),
             metavar="FORMAT",
             choices=built_in_names(RUN),
-            section=OUTPUT,
+            section="Output",
+            spellings="--to",
         ),
     ]
     output_file: Annotated[Path, file_option("Write to this file; - prints.")] = STDOUT
@@ -296,26 +286,23 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     path: RunFile
     metrics: Annotated[
         tuple[str, ...],
-        Option(
-            "--metric",
+        names_option(
             "Metrics to compare, e.g. forward.  [default: all that vary from run to run]",
-            gather=split_commas,
-            metavar="NAMES",
-            section=COMPARISON,
+            section="Comparison",
+            spellings="--metric",
         ),
     ] = ()
     threshold: Annotated[
         float,
         Option(
-            "--threshold",
             "Smallest difference of interest.  [default: 2%]",
             read_share,
             metavar="SHARE",
-            section=COMPARISON,
+            section="Comparison",
         ),
     ] = 0.02
     strict: Annotated[
-        bool, Option("--strict", "Exit with 1 if a node differs.", section=ENDING)
+        bool, Option("Exit with 1 if a node differs.", section="Plan, resumption and exit code")
     ] = False
 
     def run(self, say: Say) -> Judged:

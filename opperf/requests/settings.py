@@ -15,7 +15,7 @@ from opperf.errors import UsageError, one_line, suggest
 from opperf.extras import load_extra
 from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Interpreter, Setting
 from opperf.reading import read_text
-from opperf.requests.declaring import SETTINGS, Chosen, Declared, Gather, Option
+from opperf.requests.declaring import Chosen, Declared, Gather, Option
 from opperf.requests.parsers import (
     Words,
     interpreter_text,
@@ -54,12 +54,12 @@ def option_of(
     """Returns the declaration of a setting as that of a field."""
     many = setting.many and gather is None
     return Option(
-        " ".join(filter(None, (setting.short, setting.option, setting.also))),
         setting.help,
         setting.read if setting.flag is None else None,
         (lambda texts: tuple(map(setting.read, texts))) if many else gather,
-        setting.metavar if setting.name in MAPPINGS or not metavar else metavar,
+        metavar=setting.metavar if setting.name in MAPPINGS or not metavar else metavar,
         section=setting.section,
+        spellings=" ".join(filter(None, (setting.short, setting.option, setting.also))),
         text=text or (lambda value: setting.empty if value is None else str(value)),
         texts=_entries if setting.name in MAPPINGS else None,
         flag=True if setting.flag is None else setting.flag,
@@ -113,11 +113,10 @@ Interpreters = Annotated[
 Cpus = Annotated[
     str,
     Option(
-        "--cpus",
         "Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
         "threads; opperf itself runs on others. none: workers are not pinned.",
         metavar="auto|none|LIST",
-        section=SETTINGS,
+        section="Settings",
         may_differ=True,
     ),
 ]

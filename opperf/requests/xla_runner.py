@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -13,25 +13,14 @@ from opperf.decoding import read_json
 from opperf.errors import UsageError, one_line, suggest
 from opperf.model.declaring import number_between
 from opperf.reading import read_text
-from opperf.requests.declaring import (
-    AXES,
-    CASES,
-    ENDING,
-    INSIDES,
-    OUTPUT,
-    PRECISION,
-    Group,
-    Option,
-    flag_option,
-)
-from opperf.requests.fields import count_option
+from opperf.requests.declaring import Group, Option
 from opperf.requests.parsers import Words, split_commas
 from opperf.sources.model_matrix import CHOICES, NONE, read_values
 
 RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2")
 
 
-def _axis(axis: str, help: str, section: str = AXES) -> Option:
+def _axis(axis: str, help: str, section: str = "Axes") -> Option:
     """Returns the declaration of an axis of PyTorch/XLA."""
     known = "|".join(NONE if word is None else word for word in CHOICES[axis])
 
@@ -43,7 +32,6 @@ def _axis(axis: str, help: str, section: str = AXES) -> Option:
             raise ValueError(str(error).partition(": ")[2]) from error
 
     return Option(
-        f"--{axis.replace('_', '-')}",
         help,
         gather=parse,
         metavar="FLAGS" if axis == "xla_flags" else known,
@@ -57,24 +45,25 @@ Values = tuple[str | None, ...]
 
 def _config(what: str) -> Option:
     return Option(
-        f"--{what}-config",
         f"One {what} as the runner writes it, JSON or a file of it.",
         metavar="JSON",
-        section=ENDING,
+        section="Plan, resumption and exit code",
     )
 
 
 class RunnerOptions(Group, frozen=True, kw_only=True):
     """Options that PyTorch/XLA's runner has."""
 
+    section: ClassVar[str] = "Axes"
+
     accelerator: Annotated[
-        Values, _axis("accelerator", "PyTorch/XLA's word for --ctx; cuda is gpu.", CASES)
+        Values, _axis("accelerator", "PyTorch/XLA's word for --ctx; cuda is gpu.", "Cases")
     ] = ()
     xla: Annotated[
         Values, _axis("xla", "PyTorch/XLA: whether XLA computes, and by which runtime.")
     ] = ()
     dynamo: Annotated[Values, _axis("dynamo", "PyTorch/XLA: dynamo's back end.")] = ()
-    test: Annotated[Values, _axis("test", "PyTorch/XLA's word for --phase.", CASES)] = ()
+    test: Annotated[Values, _axis("test", "PyTorch/XLA's word for --phase.", "Cases")] = ()
     xla_flags: Annotated[
         Values, _axis("xla_flags", "PyTorch/XLA: XLA_FLAGS of the processes.")
     ] = ()
@@ -83,124 +72,87 @@ class RunnerOptions(Group, frozen=True, kw_only=True):
         _axis("torch_xla2", "PyTorch/XLA: None alone; use --framework jax for the others."),
     ] = ()
     enable_functionalization: Annotated[
-        bool,
-        flag_option(
-            "--enable-functionalization",
-            "PyTorch/XLA: keep functionalization on; it is off without it.",
-            AXES,
-        ),
+        bool, Option("PyTorch/XLA: keep functionalization on; it is off without it.")
     ] = False
-    repeat: Annotated[int | None, count_option("--repeat", "As --runs.", PRECISION)] = None
+    repeat: Annotated[int | None, Option("As --runs.", low=1, section="Time and precision")] = None
     subprocess_timeout: Annotated[
         float | None,
-        Option(
-            "--subprocess-timeout",
-            "As --timeout.",
-            number_between(0),
-            metavar="SECONDS",
-            section=PRECISION,
-        ),
+        Option("As --timeout.", number_between(0), metavar="SECONDS", section="Time and precision"),
     ] = None
     output_dirname: Annotated[
         Path | None,
         Option(
-            "--output-dirname",
-            "Folder of --output-basename.  [default: ./output]",
-            metavar="DIR",
-            section=OUTPUT,
+            "Folder of --output-basename.  [default: ./output]", metavar="DIR", section="Output"
         ),
     ] = None
     output_basename: Annotated[
         str,
-        Option(
-            "--output-basename",
-            "Output file in it.  [default: results.jsonl]",
-            metavar="NAME",
-            section=OUTPUT,
-        ),
+        Option("Output file in it.  [default: results.jsonl]", metavar="NAME", section="Output"),
     ] = ""
     no_resume: Annotated[
         bool,
-        flag_option(
-            "--no-resume",
+        Option(
             "Refused where there are records, which are never deleted; see --overwrite.",
-            ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     no_skip: Annotated[
         bool,
-        flag_option("--no-skip", "Measure what rules would remove; it fails as it does.", ENDING),
+        Option(
+            "Measure what rules would remove; it fails as it does.",
+            section="Plan, resumption and exit code",
+        ),
     ] = False
     timestamp: Annotated[
         str | None,
         Option(
-            "--timestamp",
-            "A time for the records, as a label of the run.",
-            metavar="SECONDS",
-            section=OUTPUT,
+            "A time for the records, as a label of the run.", metavar="SECONDS", section="Output"
         ),
     ] = None
     disable_tf32: Annotated[
         bool,
-        flag_option(
-            "--disable-tf32",
-            "Multiply and convolve in full precision on GPUs; as --set of PyTorch's options.",
-            AXES,
-        ),
+        Option("Multiply and convolve in full precision on GPUs; as --set of PyTorch's options."),
     ] = False
     matmul_precision: Annotated[
         Literal["default", "high", "highest"],
-        Option(
-            "--matmul-precision",
-            "Precision of float32 products; as --set torch.set_float32_matmul_precision.",
-            section=AXES,
-        ),
+        Option("Precision of float32 products; as --set torch.set_float32_matmul_precision."),
     ] = "default"
     filter_by_single_graph: Annotated[
         bool,
-        flag_option(
-            "--filter-by-single-graph",
+        Option(
             "Refuse models that torch.compile takes in several graphs; as --set "
-            "torch.compile.fullgraph=true.",
-            AXES,
+            "torch.compile.fullgraph=true."
         ),
     ] = False
     pure_wall_time: Annotated[
-        bool,
-        flag_option(
-            "--pure-wall-time", "Time between events on a GPU; as --profiler events.", AXES
-        ),
+        bool, Option("Time between events on a GPU; as --profiler events.")
     ] = False
     print_subprocess: Annotated[
         bool,
-        flag_option("--print-subprocess", "Print what the processes of the cases write.", ENDING),
+        Option(
+            "Print what the processes of the cases write.", section="Plan, resumption and exit code"
+        ),
     ] = False
     experiment_config: Annotated[str | None, _config("experiment")] = None
     model_config: Annotated[str | None, _config("model")] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error", "critical"],
-        Option(
-            "--log-level",
-            "What is printed: error and critical are --quiet.",
-            section=INSIDES,
-        ),
+        Option("What is printed: error and critical are --quiet.", section="Insides"),
     ] = "info"
     progress_bar: Annotated[
-        bool,
-        flag_option("--progress-bar", "A bar of progress, where there is no terminal too.", OUTPUT),
+        bool, Option("A bar of progress, where there is no terminal too.", section="Output")
     ] = False
     collect_full_output: Annotated[
         bool,
-        flag_option(
-            "--collect-full-output",
+        Option(
             "Accepted; --save-output and --verify have the gradients in any case.",
+            section="Insides",
         ),
     ] = False
     collect_dynamo_counters: Annotated[
         bool,
-        flag_option(
-            "--collect-dynamo-counters",
-            "Accepted; records have graph breaks and recompilations in any case.",
+        Option(
+            "Accepted; records have graph breaks and recompilations in any case.", section="Insides"
         ),
     ] = False
 

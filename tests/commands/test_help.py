@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from opperf import commands
 from opperf.opperf import HELP_WIDTH, cli, load_command
-from opperf.requests.declaring import OTHER, SECTIONS
+from opperf.requests.declaring import SECTIONS
 
 COMMANDS = [load_command(name) for name in commands.COMMANDS]
 
@@ -30,7 +30,7 @@ def test_every_option_is_in_one_section(name):
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     text = help_of(name, 100)
     titles = [title for title in SECTIONS if f"\n{title}:\n" in text]
-    assert len(titles) >= 3 and titles[-1] == OTHER
+    assert len(titles) >= 3 and titles[-1] == "Other options"
     for option in options:
         assert any(option.opts[-1] in line for line in text.splitlines()), option
 

@@ -23,8 +23,8 @@ from opperf.requests.declaring import Group, Option
 
 
 class Options(Group, frozen=True, kw_only=True):
-    longest: Annotated[int, Option("--longest", "Most elements.", integer_from(1))] = 9
-    queue: Annotated[str, Option("--queue", "Where to wait.")] = "short"
+    longest: Annotated[int, Option("Most elements.", integer_from(1))] = 9
+    queue: Annotated[str, Option("Where to wait.")] = "short"
 
 
 class Lengths:
@@ -67,7 +67,7 @@ def open_queue(task):
 
 
 class Clashes(Group, frozen=True, kw_only=True):
-    mine: Annotated[str, Option("--label", "A name.")] = ""
+    mine: Annotated[str, Option("A name.", spellings="--label")] = ""
 """
 
 ENTRIES = """

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from opperf.defaults import BLOCK_CAP, CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VISIT_S
 from opperf.model import DECLARED, MAPPINGS, SESSION_AXES, Settings
@@ -16,16 +16,8 @@ from opperf.requests.comparing import (
     fail_on_option,
     share_option,
 )
-from opperf.requests.declaring import (
-    ARMS,
-    COMPARISON,
-    ENDING,
-    OUTPUT,
-    PRECISION,
-    SETTINGS,
-    Option,
-)
-from opperf.requests.fields import Framework, number_option
+from opperf.requests.declaring import Option
+from opperf.requests.fields import Framework
 from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
 from opperf.requests.places import ClusterNodes, LockFile
@@ -44,7 +36,7 @@ SINGLE = (
 
 def threads_option(help: str, metavar: str) -> Option:
     """Returns the declaration of the threads of a session."""
-    return Option("--threads", help, read_threads, metavar=metavar, section=SETTINGS)
+    return Option(help, read_threads, metavar=metavar, section="Settings")
 
 
 def read_threads(text: str) -> str:
@@ -57,6 +49,8 @@ def read_threads(text: str) -> str:
 class SessionRequest(ComparingRequest, frozen=True, kw_only=True):
     """The cases of sessions, and how long these measure them."""
 
+    section: ClassVar[str] = "Time and precision"
+
     inputs: Inputs = Inputs()
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(SESSION_AXES, are_axes=True)] = {}
     settings: Annotated[Settings, SettingFields(SINGLE)] = Settings()
@@ -68,58 +62,45 @@ class SessionRequest(ComparingRequest, frozen=True, kw_only=True):
     same_within: Annotated[
         float | None,
         share_option(
-            "--same-within",
             "Largest change of a time that still counts as the same.  [default: twice the "
             "threshold]",
+            section="Comparison",
         ),
     ] = None
     control_blocks: Annotated[
         int,
-        number_option(
-            "--control-blocks",
+        Option(
             "Blocks that measure A (GOOD of bisect) against itself, each of four workers.",
-            "N",
-            PRECISION,
             low=FEWEST_BLOCKS,
-            default=2,
         ),
     ] = 2
     blocks: Annotated[
         int,
-        number_option(
-            "--blocks",
+        Option(
             "Maximum number of blocks that measure A against B (GOOD against a commit). Each case, "
             "or step of bisect, is measured until decided.",
-            "N",
-            PRECISION,
             low=FEWEST_BLOCKS,
-            default=BLOCK_CAP,
         ),
     ] = BLOCK_CAP
     case_time_s: Annotated[
         float,
         Option(
-            "--case-time",
             "Time that a worker spends on a case, shared among its passes.  [default: "
             f"{CASE_TIME_S:g}; after the first look {SHORTEST_VISIT_S:g} to {LONGEST_VISIT_S:g}, "
             "as a case's scatter deserves]",
             number_between(0),
             metavar="SECONDS",
-            section=PRECISION,
+            spellings="--case-time",
         ),
     ] = CASE_TIME_S
     no_pace: Annotated[
         bool,
         Option(
-            "--no-pace",
             "Do not time reference work between the calls, which corrects for changes of the "
-            "core's speed.",
-            section=PRECISION,
+            "core's speed."
         ),
     ] = False
-    quiet: Annotated[
-        bool, Option("--quiet", "Print only the report and errors.", section=OUTPUT)
-    ] = False
+    quiet: Annotated[bool, Option("Print only the report and errors.", section="Output")] = False
     framework: Framework = ""
 
 
@@ -146,12 +127,10 @@ def read_report(text: str) -> Path:
     return path
 
 
-def _arm_option(spelling: str, help: str, metavar: str = "KIND:VALUE") -> Option:
-    return Option(spelling, help, metavar=metavar, section=ARMS)
-
-
 class AbRequest(SessionRequest, frozen=True, kw_only=True):
     """Measures arms in turn, in a session whose verdicts say what changed."""
+
+    section: ClassVar[str] = "Comparison"
 
     no_keywords = (
         *("report", "resume", "dry_run", "output_files", "output_format", "a", "b", "arm"),
@@ -161,43 +140,44 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
     changed: Changed = Changed()
     a: Annotated[
         tuple[str, ...],
-        _arm_option(
-            "--a",
+        Option(
             "A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
             "env:NAME==VERSION (requirements of an environment that is installed for the arm), "
             "options:NAME=VALUE (as --set of `opperf run`), python:INTERPRETER (of an environment "
             "with the framework), ops:NAME (compared with the other arm's ops:NAME), and "
             f"{ASSIGNED} with the values of the options of `opperf run`.  [default: none]",
+            metavar="KIND:VALUE",
+            section="Arms",
         ),
     ] = ()
-    b: Annotated[tuple[str, ...], _arm_option("--b", "A setting of B, likewise.")] = ()
+    b: Annotated[
+        tuple[str, ...], Option("A setting of B, likewise.", metavar="KIND:VALUE", section="Arms")
+    ] = ()
     arm: Annotated[
         tuple[str, ...],
-        _arm_option(
-            "--arm",
+        Option(
             "A setting of an arm of this name, likewise, after A and B, or in their place if "
             "neither is given: up to eight arms, measured in turn. `NAME=` alone names one with "
             "nothing set.",
-            "NAME=KIND:VALUE",
+            metavar="NAME=KIND:VALUE",
+            section="Arms",
         ),
     ] = ()
     compares: Annotated[
         Literal["first", "all"],
         Option(
-            "--against",
             "Compare each arm with the first, or all arms with each other. The error rate is that "
             "of all comparisons together.",
-            section=COMPARISON,
+            spellings="--against",
         ),
     ] = "first"
     order: Annotated[
         Literal["alternate", "block"] | None,
         Option(
-            "--order",
             "alternate: calls of the arms take turns in random order within each process, which is "
             "faster. block: each process has one arm, and processes take turns; what one arm "
             "leaves in caches, threads and allocators is then never another's.  [default: block]",
-            section=PRECISION,
+            section="Time and precision",
         ),
     ] = None
     locked: LockFile = None
@@ -213,109 +193,95 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
     gate: Annotated[
         bool,
         Option(
-            "--gate",
             "Count the instructions of both arms first, under Valgrind, and time only cases whose "
             "counts moved or say nothing (several threads, compiled code), and a sample of the "
             "others, which are `instructions same` and have no part in the exit code.",
-            section=PRECISION,
+            section="Time and precision",
         ),
     ] = False
     gate_sample: Annotated[
         float,
         Option(
-            "--gate-sample",
             "Share of the cases with the same instructions that are timed all the same, at random, "
             "at least three; 0% for none, 100% for all.",
             read_sample,
             metavar="SHARE",
-            section=PRECISION,
+            section="Time and precision",
             text=share_text,
         ),
     ] = 0.1
     until_settled: Annotated[
         int | None,
         Option(
-            "--until-settled",
             "Go on for up to N blocks until all cases are decided.  [default of N: 4 times "
             "--blocks]",
             integer_from(0),
             metavar="[N]",
             alone="0",
-            section=PRECISION,
+            section="Time and precision",
         ),
     ] = None
     check: Annotated[
         bool,
         Option(
-            "--check",
             "Compare the results of A and B, of many calls and with other contents, and time "
             "nothing. The exit code is 1 if they differ or B cannot run, and 3 if none could be "
-            "compared.",
-            section=COMPARISON,
+            "compared."
         ),
     ] = False
     no_check: Annotated[
         bool,
         Option(
-            "--no-check",
             "Do not compare the results of A and B, which are otherwise those of a first call, of "
             "the last timed one, and of untimed ones after it.",
-            section=COMPARISON,
             excludes=dict.fromkeys(("rtol", "atol"), "it is for the results"),
         ),
     ] = False
     rtol: Annotated[
         float | None,
-        number_option(
-            "--rtol",
+        Option(
             "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
             "[default: by dtype, 1e-4 of float32]",
-            "SHARE",
-            COMPARISON,
-            kind=float,
+            low=0,
+            metavar="SHARE",
         ),
     ] = None
     atol: Annotated[
         float | None,
-        number_option(
-            "--atol",
+        Option(
             "Absolute error that such an element may have beside that.  [default: by dtype, a "
             "share of the largest element]",
-            "NUMBER",
-            COMPARISON,
-            kind=float,
+            low=0,
+            metavar="NUMBER",
         ),
     ] = None
     budget_s: Annotated[
         float | None,
         Option(
-            "--budget",
             "Refuse a session that would take longer, and print options that would fit.",
             number_between(0),
             metavar="SECONDS",
-            section=PRECISION,
+            section="Time and precision",
             may_differ=True,
+            spellings="--budget",
         ),
     ] = None
     report: Annotated[
         Path,
         Option(
-            "--report",
             "File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from "
             "it again.",
             read_report,
-            metavar="FILE",
-            section=OUTPUT,
+            section="Output",
         ),
     ] = Path("opperf_ab.jsonl")
     resume: Annotated[
         str | None,
         Option(
-            "--resume",
             "Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
             metavar="[FILE]",
             alone="",
-            section=ENDING,
+            section="Plan, resumption and exit code",
             excludes={"overwrite": "the one continues a session and the other replaces it"},
         ),
     ] = None
@@ -331,18 +297,16 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
     dry_run: Annotated[
         bool,
         Option(
-            "--dry-run",
             "Print the arms, the cases and the estimated time, and measure nothing.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     executor: Annotated[
         Literal["local", "ray"],
         Option(
-            "--executor",
             "Where the session is measured: on this machine, or ray, one node of a cluster, which "
             "has both arms and nothing else meanwhile.",
-            section=SETTINGS,
+            section="Settings",
             may_differ=True,
         ),
     ] = "local"

@@ -4,24 +4,14 @@ fields of all requests that build commits of a repository."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
 from opperf.model.declaring import number_between
 from opperf.requests.ab.request import SessionRequest, threads_option
 from opperf.requests.comparing import share_option
-from opperf.requests.declaring import (
-    COMMITS,
-    ENDING,
-    OUTPUT,
-    PRECISION,
-    SETTINGS,
-    Group,
-    Option,
-    argument,
-)
-from opperf.requests.fields import number_option
+from opperf.requests.declaring import Group, Option, argument
 from opperf.requests.operators import OperatorGroups, names_option
 
 if TYPE_CHECKING:
@@ -31,43 +21,37 @@ if TYPE_CHECKING:
 class CommitBuilds(Group, frozen=True, kw_only=True):
     """Which commits of a range are measured, and how each is built."""
 
+    section: ClassVar[str] = "Commits"
+
     all_parents: Annotated[
         bool,
-        Option(
-            "--all-parents",
-            "Try the commits of merged branches too, and not those of first parents alone.",
-            section=COMMITS,
-        ),
+        Option("Try the commits of merged branches too, and not those of first parents alone."),
     ] = False
     commit_env: Annotated[
         tuple[str, ...],
         Option(
-            "--commit-env",
             "Environment variable of the processes that measure a commit, by which they find what "
             "was built; {worktree} stands for the commit's folder. Repeat it for several.  "
             "[default: PYTHONPATH={worktree}, unless a wheel is installed]",
             metavar="NAME=VALUE",
-            section=COMMITS,
         ),
     ] = ()
     wheel: Annotated[
         str,
         Option(
-            "--wheel",
             "The wheel that a build leaves, in the commit's folder: it is installed in an "
             "environment of its own, whose interpreter measures.  [default: dist/*.whl, if there "
             "is one]",
             metavar="GLOB",
-            section=COMMITS,
         ),
     ] = ""
     requirements: Annotated[
         tuple[str, ...],
         Option(
-            "--with",
             "Requirements that are installed beside the wheel, e.g. 'numpy<2'.",
             metavar="REQUIREMENTS",
-            section=SETTINGS,
+            section="Settings",
+            spellings="--with",
         ),
     ] = ()
 
@@ -90,10 +74,10 @@ class BisectOperators(OperatorGroups, frozen=True, kw_only=True):
     ops: Annotated[
         tuple[str, ...],
         names_option(
-            "--ops",
             "Operators: names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or your "
             "own functions (kernels.py:softmax, module:function); or files of cases. Commas "
             "separate several.",
+            section="Cases",
         ),
     ] = ()
 
@@ -101,13 +85,18 @@ class BisectOperators(OperatorGroups, frozen=True, kw_only=True):
 class BisectRequest(SessionRequest, frozen=True, kw_only=True):
     """Finds the commit between two that made operators slower or faster."""
 
+    section: ClassVar[str] = "Time and precision"
+
     good: Annotated[str, argument("[GOOD]")] = ""
     bad: Annotated[str, argument("[BAD]")] = ""
     build: Annotated[tuple[str, ...], argument("[BUILD]...")] = ()
     git_folder: Annotated[
         Path,
         Option(
-            "--repository", "A folder of the git repository.", metavar="FOLDER", section=COMMITS
+            "A folder of the git repository.",
+            metavar="FOLDER",
+            section="Commits",
+            spellings="--repository",
         ),
     ] = Path()
     builds: CommitBuilds = CommitBuilds()
@@ -117,69 +106,56 @@ class BisectRequest(SessionRequest, frozen=True, kw_only=True):
         threads_option("Number of compute threads, or all: the framework's own choice.", "N|all"),
     ] = "1"
     confidence: Annotated[
-        float,
-        share_option(
-            "--confidence", "Probability of a commit at which the search ends.", PRECISION
-        ),
+        float, share_option("Probability of a commit at which the search ends.")
     ] = 0.95
-    most_steps: Annotated[
-        int,
-        number_option("--steps", "Maximum number of steps.", "N", PRECISION, low=1, default=60),
-    ] = 60
+    most_steps: Annotated[int, Option("Maximum number of steps.", low=1, spellings="--steps")] = 60
     limit_s: Annotated[
         float | None,
         Option(
-            "--timeout",
             "Limit on the time of measuring one commit, its build not included. A commit that "
             "takes longer is treated as --on-error says.  [default: none, and 5 minutes for each "
             "call of a case]",
             number_between(0),
             metavar="SECONDS",
-            section=PRECISION,
+            spellings="--timeout",
         ),
     ] = None
     on_error: Annotated[
         Literal["bad", "skip"] | None,
         Option(
-            "--on-error",
             "What a commit is that does not build, is not measured in --timeout, or at which a "
             "case fails that GOOD runs: bad, or skipped.  [default: skipped, but where BAD fails, "
             "the commit that broke it is found]",
-            section=COMMITS,
+            section="Commits",
         ),
     ] = None
     no_confirm: Annotated[
         bool,
         Option(
-            "--no-confirm",
             "Do not measure the commit that was found against the one before it, by time and by "
-            "instructions.",
-            section=PRECISION,
+            "instructions."
         ),
     ] = False
     folder: Annotated[
         Path,
         Option(
-            "--folder",
             "Folder of the state and of all measurements, a session of `opperf ab` for each step.",
             metavar="FOLDER",
-            section=OUTPUT,
+            section="Output",
         ),
     ] = Path("opperf_bisect")
     resume: Annotated[
         bool,
         Option(
-            "--resume",
             "Go on with the bisection in the folder; all other arguments but those of the output "
             "are as they were.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     keep: Annotated[
         bool,
         Option(
-            "--keep",
             "Leave the worktrees known to git. Without it their files stay in the cache only.",
-            section=OUTPUT,
+            section="Output",
         ),
     ] = False

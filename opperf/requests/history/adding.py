@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,8 +24,8 @@ from opperf.repository import (
     read_commit,
     read_commits,
 )
-from opperf.requests.declaring import Request, Say, argument
-from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of
+from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.history.fields import AskedOf, OfCommits, read_commits_of
 from opperf.requests.parsers import locate_kept
 
 if TYPE_CHECKING:
@@ -54,48 +54,49 @@ class AddRequest(Request, frozen=True, kw_only=True):
     """Adds run files to a history, each as the figures of a commit, and sessions of `opperf ab`,
     each as the verdicts on two commits."""
 
+    section: ClassVar[str] = "History"
+
     paths: Annotated[tuple[Path, ...], argument("FILE...", locate_kept)]
     of: OfCommits = OfCommits()
     revision: Annotated[
         str,
-        option(
-            "--commit",
+        Option(
             "Commit that was measured.  [default: that which is checked out]",
-            "REVISION",
+            metavar="REVISION",
+            spellings="--commit",
         ),
     ] = ""
     commit_a: Annotated[
         str,
-        option(
-            "--commit-a",
+        Option(
             "Commit of A, of a session.  [default: that which its framework says, if the project's "
             "commits are of that]",
-            "REVISION",
+            metavar="REVISION",
         ),
     ] = ""
-    commit_b: Annotated[
-        str, option("--commit-b", "Commit of B, of a session, likewise.", "REVISION")
-    ] = ""
+    commit_b: Annotated[str, Option("Commit of B, of a session, likewise.", metavar="REVISION")] = (
+        ""
+    )
     branch: Annotated[
         str,
-        option(
-            "--branch",
+        Option(
             "Branch that it was measured for.  [default: as the CI or the repository says]",
-            "NAME",
+            metavar="NAME",
         ),
     ] = ""
     is_dirty: Annotated[
         bool,
-        option(
-            "--dirty/--clean",
+        Option(
             "Whether the tree had changes that no commit has: such runs are kept apart.  [default: "
             "whether it has now]",
+            spellings="--dirty/--clean",
         ),
     ] = False
     may_be_partial: Annotated[
         bool,
-        option(
-            "--partial", "Add what a run that was not finished, or whose file was cut short, has."
+        Option(
+            "Add what a run that was not finished, or whose file was cut short, has.",
+            spellings="--partial",
         ),
     ] = False
     commits_of: AskedOf = None
@@ -223,36 +224,37 @@ class Imported(NamedTuple):
 class ImportRequest(Request, frozen=True, kw_only=True):
     """Adds results of other tools to a history."""
 
+    section: ClassVar[str] = "History"
+
     paths: Annotated[tuple[Path, ...], argument("FILE...")]
     form: Annotated[
         str,
-        option(
-            "--from",
+        Option(
             "asv, pytest-benchmark, github-action-benchmark, bencher, pytorch (records of its "
             "dashboard, version 3), operator-benchmark, milabench or milabench-database.  "
             "[default: that which the content of each file has]",
-            "FORM",
+            metavar="FORM",
+            spellings="--from",
         ),
     ] = ""
     of: OfCommits = OfCommits()
     revision: Annotated[
-        str, option("--commit", "Commit of files that do not say theirs.", "REVISION")
+        str,
+        Option("Commit of files that do not say theirs.", metavar="REVISION", spellings="--commit"),
     ] = ""
     branch: Annotated[
         str,
-        option(
-            "--branch",
+        Option(
             "Branch of files that do not say theirs.  [default: as the CI or the repository says, "
             "else main]",
-            "NAME",
+            metavar="NAME",
         ),
     ] = ""
     machine: Annotated[
         str,
-        option(
-            "--machine",
+        Option(
             "Machine of files that do not say theirs: figures of two machines are never joined.",
-            "NAME",
+            metavar="NAME",
         ),
     ] = ""
 

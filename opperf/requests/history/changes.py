@@ -6,15 +6,14 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from opperf.errors import UsageError, suggest, unknown
 from opperf.model.declaring import number_between
 from opperf.processes.commands import run_command
 from opperf.repository import sha_text
-from opperf.requests.declaring import ENDING, HISTORY, OTHER, Request, Say, argument
-from opperf.requests.fields import number_option
-from opperf.requests.history.fields import NUMBER, Event, Stored, Why, option
+from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.history.fields import NUMBER, Event, Stored, Why
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import parse_moment
 from opperf.shares import read_share
@@ -47,66 +46,62 @@ class Checked(NamedTuple):
 class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
     """Looks for changes in the series of a branch, and keeps them as events."""
 
+    section: ClassVar[str] = "History"
+
     of: Stored = Stored()
     branch: Annotated[
         str,
-        option(
-            "--branch",
+        Option(
             "Branch whose runs are one line.  [default: the only one, else main or master]",
-            "NAME",
+            metavar="NAME",
         ),
     ] = ""
     method: Annotated[
         Literal["likelihood", "asv"],
-        option(
-            "--method",
+        Option(
             "Likelihood ratios at one rate of false alarms over all series, or asv's fit of "
-            "pieces, which has none.",
+            "pieces, which has none."
         ),
     ] = "likelihood"
     false_alarms: Annotated[
         float,
-        option(
-            "--false-alarms",
+        Option(
             "False losses in a year, of all series together, that are accepted.",
-            "NUMBER",
             number_between(0),
+            metavar="NUMBER",
         ),
     ] = 1.0
     alerts_per_week: Annotated[
         int | None,
-        number_option(
-            "--alerts-per-week",
+        Option(
             "Most alerts in a week, the clearest; in place of --false-alarms.",
-            "NUMBER",
-            HISTORY,
             low=1,
+            metavar="NUMBER",
         ),
     ] = None
     smallest: Annotated[
-        float,
-        option("--smallest", "Smallest change of interest.  [default: 2%]", "SHARE", read_share),
+        float, Option("Smallest change of interest.  [default: 2%]", read_share, metavar="SHARE")
     ] = 0.02
     fail_on: Annotated[
         Literal["open", "new", "nothing"],
-        option(
-            "--fail-on",
+        Option(
             "End with 1 on losses that are open, on those that this check found, or never.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = "open"
     notify: Annotated[
         str,
-        option(
-            "--notify",
+        Option(
             "Command of the shell that is run once if there are new events, with them as JSON on "
             "its standard input; not with --dry-run. If it fails, that is said, and the exit code "
             "stays.",
-            "COMMAND",
-            section=OTHER,
+            metavar="COMMAND",
+            section="Other options",
         ),
     ] = ""
-    dry_run: Annotated[bool, option("--dry-run", "Store nothing.", section=ENDING)] = False
+    dry_run: Annotated[bool, Option("Store nothing.", section="Plan, resumption and exit code")] = (
+        False
+    )
 
     def run(self, say: Say) -> Checked:
         """Returns what changed, and keeps it unless `dry_run`. Raises `OpperfError`."""
@@ -219,10 +214,11 @@ class BlessRequest(Request, frozen=True, kw_only=True):
     why: Why
     where: Annotated[
         Literal["file", "store"],
-        option(
-            "--in",
+        Option(
             "Where it is written: in the project's opperf.toml (or pyproject.toml), which is "
             "committed and reviewed, and read by every later check; or in the store.",
+            section="History",
+            spellings="--in",
         ),
     ] = "file"
     of: Stored = Stored()
@@ -261,9 +257,11 @@ class ConfirmRequest(Request, frozen=True, kw_only=True):
     event: Event
     is_noise: Annotated[
         bool,
-        option("--noise", "It was not found again; else it was found."),
+        Option(
+            "It was not found again; else it was found.", section="History", spellings="--noise"
+        ),
     ] = False
-    why: Annotated[str, option("--why", "What was measured, and found.", "TEXT")]
+    why: Annotated[str, Option("What was measured, and found.", metavar="TEXT", section="History")]
     of: Stored = Stored()
 
     def run(self, say: Say) -> State:
@@ -307,27 +305,23 @@ class AliasRequest(Request, frozen=True, kw_only=True):
 class CleanRequest(Request, frozen=True, kw_only=True):
     """Deletes runs of a history."""
 
-    dirty: Annotated[
-        bool,
-        option("--dirty", "Only runs of trees with uncommitted changes."),
-    ] = False
-    branch: Annotated[str, option("--branch", "Only runs of this branch.", "NAME")] = ""
+    section: ClassVar[str] = "History"
+
+    dirty: Annotated[bool, Option("Only runs of trees with uncommitted changes.")] = False
+    branch: Annotated[str, Option("Only runs of this branch.", metavar="NAME")] = ""
     until: Annotated[
         datetime | None,
-        option(
-            "--until",
-            "Only runs until then: 2026-01-31, or 30d for days ago.",
-            "DATE",
-            parse_moment,
+        Option(
+            "Only runs until then: 2026-01-31, or 30d for days ago.", parse_moment, metavar="DATE"
         ),
     ] = None
     identities: Annotated[
         tuple[str, ...],
-        option("--run", "Only this run; repeat it for several.", "ID"),
+        Option("Only this run; repeat it for several.", metavar="ID", spellings="--run"),
     ] = ()
-    dry_run: Annotated[bool, option("--dry-run", "Say what would be deleted.", section=ENDING)] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, Option("Say what would be deleted.", section="Plan, resumption and exit code")
+    ] = False
     of: Stored = Stored()
 
     def run(self, say: Say) -> tuple[Project, list[StoredRun]]:

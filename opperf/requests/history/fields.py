@@ -12,11 +12,11 @@ from opperf.history.model import CommitsOf
 from opperf.history.store.opening import Store as Opened
 from opperf.history.store.opening import default_store
 from opperf.model import Operator
-from opperf.model.declaring import Read, integer_from
+from opperf.model.declaring import integer_from
 from opperf.repository import project_name
-from opperf.requests.declaring import HISTORY, Gather, Group, Option, argument
+from opperf.requests.declaring import Group, Option, argument
 from opperf.requests.fields import Store
-from opperf.requests.parsers import split_commas
+from opperf.requests.operators import names_option
 from opperf.sources.selecting import make_matcher
 
 if TYPE_CHECKING:
@@ -25,25 +25,12 @@ if TYPE_CHECKING:
 # What reads and writes a store is imported once one is open: opening says what to install.
 
 
-def option(
-    spellings: str,
-    help: str,
-    metavar: str = "",
-    read: Read | None = None,
-    section: str = HISTORY,
-    gather: Gather | None = None,
-) -> Option:
-    """Returns the declaration of a field, in the section of histories unless another is named."""
-    return Option(spellings, help, read, gather, metavar, section=section)
-
-
 class Stored(Group, frozen=True, kw_only=True):
     """A project of a history."""
 
     store: Store = ""
     project: Annotated[
-        str,
-        option("--project", "Project.  [default: the only one]", "NAME"),
+        str, Option("Project.  [default: the only one]", metavar="NAME", section="History")
     ] = ""
 
     def opened_store(self) -> Opened:
@@ -65,18 +52,18 @@ class OfCommits(Group, frozen=True, kw_only=True):
     store: Store = ""
     project: Annotated[
         str,
-        option(
-            "--project",
+        Option(
             "Project that the commits are of.  [default: the name of the repository]",
-            "NAME",
+            metavar="NAME",
+            section="History",
         ),
     ] = ""
     repository: Annotated[
         Path,
-        option(
-            "--repository",
+        Option(
             "Git repository that the commits are of.  [default: that of the current folder]",
-            "FOLDER",
+            metavar="FOLDER",
+            section="History",
         ),
     ] = Path()
 
@@ -92,11 +79,12 @@ class OfCommits(Group, frozen=True, kw_only=True):
 
 AskedOf = Annotated[
     Literal["code", "framework"] | None,
-    option(
-        "--commits-of",
+    Option(
         "What the project's commits are of: your own code, for which another version of a "
         "framework is another environment, or the framework that is measured.  [default: code; of "
         "a project that is there, as it was made]",
+        section="History",
+        spellings="--commits-of",
     ),
 ]
 
@@ -116,9 +104,11 @@ def read_commits_of(store: Opened, project: str, asked: str | None) -> CommitsOf
     return wanted
 
 
-Branch = Annotated[str, option("--branch", "Only runs of this branch.  [default: all]", "NAME")]
+Branch = Annotated[
+    str, Option("Only runs of this branch.  [default: all]", metavar="NAME", section="History")
+]
 
-Why = Annotated[str, option("--why", "Reason, for those who ask later.", "TEXT")]
+Why = Annotated[str, Option("Reason, for those who ask later.", metavar="TEXT", section="History")]
 
 Event = Annotated[int, argument("EVENT", integer_from(1))]
 """The number of a change."""
@@ -134,13 +124,17 @@ class ChosenSeries(Group, frozen=True, kw_only=True):
     names: Annotated[tuple[str, ...], argument("[OPERATOR|#SERIES]...")] = ()
     metrics: Annotated[
         tuple[str, ...],
-        option(
-            "--metric", "Only these metrics, e.g. forward,memory.", "NAMES", gather=split_commas
+        names_option(
+            "Only these metrics, e.g. forward,memory.", section="History", spellings="--metric"
         ),
     ] = ()
     environment: Annotated[
         str,
-        option("--environment", "Only this environment: its key, or the beginning of it.", "KEY"),
+        Option(
+            "Only this environment: its key, or the beginning of it.",
+            metavar="KEY",
+            section="History",
+        ),
     ] = ""
 
     def choose(self, series: Sequence[StoredSeries]) -> list[StoredSeries]:

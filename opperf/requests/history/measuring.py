@@ -42,9 +42,8 @@ from opperf.repository import (
     read_commits,
 )
 from opperf.requests.bisecting.request import CommitBuilds
-from opperf.requests.declaring import COMMITS, ENDING, Say, argument, declared
-from opperf.requests.fields import count_option
-from opperf.requests.history.fields import AskedOf, OfCommits, option, read_commits_of
+from opperf.requests.declaring import Option, Say, argument, declared
+from opperf.requests.history.fields import AskedOf, OfCommits, read_commits_of
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
@@ -100,42 +99,44 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
     builds: CommitBuilds = CommitBuilds()
     commit_steps: Annotated[
         int | None,
-        count_option(
-            "--steps",
+        Option(
             "Measure this many commits, evenly spaced from the first to the last.",
-            COMMITS,
+            low=1,
+            section="Commits",
+            spellings="--steps",
         ),
     ] = None
     commit_every: Annotated[
         int | None,
-        count_option(
-            "--every", "Measure every so many-th commit, the last one among them.", COMMITS
+        Option(
+            "Measure every so many-th commit, the last one among them.",
+            low=1,
+            section="Commits",
+            spellings="--every",
         ),
     ] = None
     retry_failed: Annotated[
         bool,
-        option(
-            "--retry-failed",
+        Option(
             "Try commits again that did not build or load, and cases that failed.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     branch: Annotated[
         str,
-        option(
-            "--branch",
+        Option(
             "Branch of the runs.  [default: the end of RANGE if that is one, else as the CI or the "
             "repository says]",
-            "NAME",
+            metavar="NAME",
+            section="History",
         ),
     ] = ""
     commits_of: AskedOf = None
     dry_run: Annotated[
         bool,
-        option(
-            "--dry-run",
+        Option(
             "Print which commits would be measured, in their order, and build and measure nothing.",
-            section=ENDING,
+            section="Plan, resumption and exit code",
         ),
     ] = False
     words: tuple[str, ...] = ()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import msgspec
 
 from opperf.errors import UsageError, unknown
 from opperf.model.declaring import integer_from
 from opperf.plurals import pluralize
-from opperf.requests.declaring import OUTPUT, Request, Say, argument
+from opperf.requests.declaring import Option, Request, Say, argument
 from opperf.requests.fields import Store
-from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored, option
+from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored
 from opperf.requests.outputs import Overwrite, ReportedRequest, file_option
 from opperf.results.output import STDOUT, check_output, replace, write_report
 
@@ -29,7 +29,7 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
     chosen: ChosenSeries = ChosenSeries()
     what: Annotated[
         Literal["series", "runs", "verdicts", "projects"],
-        option("--what", "What to list."),
+        Option("What to list.", section="History"),
     ] = "series"
     of: Stored = Stored()
     branch: Branch = ""
@@ -96,15 +96,17 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
     chosen: ChosenSeries = ChosenSeries()
     with_dirty: Annotated[
         bool,
-        option("--dirty", "Also runs of trees with uncommitted changes."),
+        Option(
+            "Also runs of trees with uncommitted changes.", section="History", spellings="--dirty"
+        ),
     ] = False
     event: Annotated[
         int | None,
-        option(
-            "--event",
+        Option(
             "Show the series of this event, its states, and the verdicts on it.",
-            "EVENT",
             integer_from(1),
+            metavar="EVENT",
+            section="History",
         ),
     ] = None
     of: Stored = Stored()
@@ -217,7 +219,12 @@ class PublishRequest(Request, frozen=True, kw_only=True):
     store: Store = ""
     projects: Annotated[
         tuple[str, ...],
-        option("--project", "Only this project; repeat it for several.  [default: all]", "NAME"),
+        Option(
+            "Only this project; repeat it for several.  [default: all]",
+            metavar="NAME",
+            section="History",
+            spellings="--project",
+        ),
     ] = ()
 
     def run(self, say: Say) -> list[Project]:
@@ -236,34 +243,33 @@ class PublishRequest(Request, frozen=True, kw_only=True):
 class HistoryExportRequest(Request, frozen=True, kw_only=True):
     """Writes the runs of a branch in the form of another tool."""
 
+    section: ClassVar[str] = "History"
+
     form: Annotated[
         str,
-        option(
-            "--to",
+        Option(
             "asv, a folder; github-action-benchmark; pytorch, records of its dashboard; or of one "
             "run, the latest or that of --run: bencher, pytest-benchmark, operator-benchmark.",
-            "FORM",
+            metavar="FORM",
+            spellings="--to",
         ),
     ]
     output_file: Annotated[
         Path,
-        option(
-            "-o --output-file",
+        Option(
             "Write to this file, or this new folder; - prints.",
-            "PATH",
-            section=OUTPUT,
+            metavar="PATH",
+            section="Output",
+            spellings="-o --output-file",
         ),
     ] = STDOUT
     overwrite: Overwrite = False
     of: Stored = Stored()
-    branch: Annotated[
-        str, option("--branch", "Only this branch.  [default: the only one]", "NAME")
-    ] = ""
-    environment: Annotated[
-        str,
-        option("--environment", "Only figures of this environment.", "KEY"),
-    ] = ""
-    run_id: Annotated[str, option("--run", "Only this run.", "ID")] = ""
+    branch: Annotated[str, Option("Only this branch.  [default: the only one]", metavar="NAME")] = (
+        ""
+    )
+    environment: Annotated[str, Option("Only figures of this environment.", metavar="KEY")] = ""
+    run_id: Annotated[str, Option("Only this run.", metavar="ID", spellings="--run")] = ""
 
     def run(self, say: Say) -> Path | None:
         """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""

@@ -14,7 +14,7 @@ import msgspec
 
 from opperf.errors import InstallationError, UsageError, suggest
 from opperf.processes.commands import run_command
-from opperf.requests.declaring import OUTPUT, Group, Option, Request, Say, argument, declared
+from opperf.requests.declaring import Group, Option, Request, Say, argument, declared
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import JsonRequest
 from opperf.requests.places import LockFile, read_locked
@@ -36,36 +36,31 @@ class SuiteFiles(Group, frozen=True, kw_only=True):
     select: Annotated[
         tuple[str, ...],
         names_option(
-            "--select",
             "Only benches of these names, groups, install groups, tags or folders; globs, commas "
             "separate several.",
+            section="Cases",
         ),
     ] = ()
     exclude: Annotated[
         tuple[str, ...],
-        names_option("--exclude", "No benches of these names, groups, tags or folders."),
+        names_option("No benches of these names, groups, tags or folders.", section="Cases"),
     ] = ()
     overrides: Annotated[
         tuple[str, ...],
         Option(
-            "--override",
             "Set a value of a bench, a template, all benches (*) or the system: "
             "'*.voir.options.stop=10', system.arch=cpu. Repeat it for several.",
             metavar="NAME.KEY=VALUE",
+            spellings="--override",
         ),
     ] = ()
     system: Annotated[
         Path | None,
-        Option(
-            "--system",
-            "File of the system: architecture, nodes, options.  [default: this machine]",
-            metavar="FILE",
-        ),
+        Option("File of the system: architecture, nodes, options.  [default: this machine]"),
     ] = None
     capabilities: Annotated[
         tuple[str, ...],
         Option(
-            "--capabilities",
             "What requires_capabilities of benches sees in place of what the system has: nodes=2 "
             "is two nodes, gpu.count=8. Repeat it, or separate several with commas.",
             metavar="NAME=VALUE",
@@ -74,7 +69,6 @@ class SuiteFiles(Group, frozen=True, kw_only=True):
     base: Annotated[
         Path | None,
         Option(
-            "--base",
             "Folder of the benches' data, caches and outputs.  [default: in opperf's cache]",
             metavar="FOLDER",
         ),
@@ -178,17 +172,10 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
 
     suite: SuiteFiles
     locked: LockFile = None
-    force: Annotated[bool, Option("--force", "Install them again where they are installed.")] = (
-        False
-    )
+    force: Annotated[bool, Option("Install them again where they are installed.")] = False
     lock: Annotated[
         Path | None,
-        Option(
-            "--lock",
-            "Write every installed version to this file, for --locked.",
-            metavar="FILE",
-            section=OUTPUT,
-        ),
+        Option("Write every installed version to this file, for --locked.", section="Output"),
     ] = None
 
     def run(self, say: Say) -> InstalledSuite:
@@ -306,7 +293,11 @@ class BenchShellRequest(Request, frozen=True, kw_only=True):
     locked: LockFile = None
     prints: Annotated[
         bool,
-        Option("--print", "Print the commands that set a shell up, for eval.", section=OUTPUT),
+        Option(
+            "Print the commands that set a shell up, for eval.",
+            section="Output",
+            spellings="--print",
+        ),
     ] = False
 
     def run(self, say: Say) -> BenchShell:

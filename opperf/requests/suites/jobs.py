@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.requests.declaring import CLUSTER, Option, Request, Say, argument
-from opperf.requests.fields import count_option, number_option
+from opperf.requests.declaring import Option, Request, Say, argument
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.requests.suites.environments import SuiteFiles
 from opperf.results.output import check_output, replace, unwritable
@@ -36,49 +35,38 @@ class ScheduledSuite(NamedTuple):
 class SlurmRequest(Request, frozen=True, kw_only=True):
     """Writes the script of a Slurm array job that runs suite files, and submits it if asked."""
 
+    section: ClassVar[str] = "Cluster"
+
     suite: SuiteFiles
-    parts: Annotated[
-        int, number_option("--parts", "Jobs of the array.", "N", CLUSTER, low=1, default=1)
-    ] = 1
+    parts: Annotated[int, Option("Jobs of the array.", low=1)] = 1
     gpus: Annotated[
         int | None,
-        number_option(
-            "--gpus",
+        Option(
             "GPUs of each node.  [default: those of the system, if a bench has a process for each]",
-            "N",
-            CLUSTER,
+            low=0,
         ),
     ] = None
     nodes: Annotated[
-        int | None,
-        count_option(
-            "--nodes", "Nodes of each job.  [default: the most that a bench needs]", CLUSTER
-        ),
+        int | None, Option("Nodes of each job.  [default: the most that a bench needs]", low=1)
     ] = None
     minutes: Annotated[
         int | None,
-        count_option(
-            "--minutes",
-            "Time limit of each job.  [default: that of all benches one after the other]",
-            CLUSTER,
+        Option(
+            "Time limit of each job.  [default: that of all benches one after the other]", low=1
         ),
     ] = None
     sbatch: Annotated[
         tuple[str, ...],
         Option(
-            "--sbatch",
             "A further option of sbatch: --sbatch=--account=mine. Repeat it for several.",
             metavar="OPTION",
-            section=CLUSTER,
         ),
     ] = ()
     setup: Annotated[
         tuple[str, ...],
         Option(
-            "--setup",
             "A line of shell before the suite: --setup 'module load cuda'. Repeat it for several.",
             metavar="LINE",
-            section=CLUSTER,
         ),
     ] = ()
     output: Annotated[
@@ -88,7 +76,7 @@ class SlurmRequest(Request, frozen=True, kw_only=True):
         ),
     ]
     overwrite: Overwrite = False
-    submit: Annotated[bool, Option("--submit", "Submit it too, by submitit.")] = False
+    submit: Annotated[bool, Option("Submit it too, by submitit.", section="Other options")] = False
 
     def run(self, say: Say) -> ScheduledSuite:
         """Writes the script, and submits it. Raises `OpperfError`."""
@@ -153,15 +141,12 @@ class ClusterRequest(Request, frozen=True, kw_only=True):
     setup: Annotated[
         tuple[str, ...],
         Option(
-            "--setup",
             "A line of shell that each node runs before it starts: --setup 'source "
             "env/bin/activate'. Repeat it for several.",
             metavar="LINE",
         ),
     ] = ()
-    no_check: Annotated[bool, Option("--no-check", "Do not look whether nodes answer here.")] = (
-        False
-    )
+    no_check: Annotated[bool, Option("Do not look whether nodes answer here.")] = False
     output: Annotated[Path, file_option("The configuration, for `ray up FILE`.")]
     overwrite: Overwrite = False
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import UsageError
-from opperf.requests.declaring import COMPARISON, Option, Say, argument
+from opperf.requests.declaring import Option, Say, argument
 from opperf.requests.judging import Judged
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
@@ -44,27 +44,30 @@ Runs = Annotated[tuple[Path, ...], argument("RUN...", locate_results)]
 
 AsOther = Annotated[
     Literal["opperf", "milabench"],
-    Option("--as", "Whose rules and figures; those of milabench have its faults, too."),
+    Option(
+        "Whose rules and figures; those of milabench have its faults, too.",
+        section="Other options",
+        spellings="--as",
+    ),
 ]
 
 By = Annotated[
     tuple[str, ...],
     names_option(
-        "--by",
         "Further tables of the benches by group, tag, env, or a key of their matrix; commas "
         "separate several.",
-        COMPARISON,
+        section="Comparison",
     ),
 ]
 
 Scatter = Annotated[
     float,
     Option(
-        "--scatter",
         "Standard deviation of a program's speed from one start to the next, which is assumed of "
         "benches that were run once, and as much again of a single observation.  [default: 5%]",
         read_share,
         metavar="SHARE",
+        section="Other options",
     ),
 ]
 
@@ -80,12 +83,8 @@ def read_price(text: str) -> float:
     return price
 
 
-def _further_runs(spelling: str, help: str) -> Option:
-    return Option(spelling, help, locate_results, metavar="RUN", section=COMPARISON)
-
-
-def _share(spelling: str, help: str) -> Option:
-    return Option(spelling, help, read_share, metavar="SHARE", section=COMPARISON)
+def _further_runs(help: str, **more: Any) -> Option:
+    return Option(help, locate_results, metavar="RUN", **more)
 
 
 class ValidateSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
@@ -95,14 +94,14 @@ class ValidateSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     validations: Annotated[
         tuple[str, ...],
         names_option(
-            "--validations",
             "Layers, or all: started, timeout, error, ensure_rate, loss, usage, samples, planning, "
             "version, throttle, drift, environment.  [default: all; as milabench error, "
             "ensure_rate, version]",
+            section="Cases",
         ),
     ] = ()
     as_: AsOther = "opperf"
-    strict: Annotated[bool, Option("--strict", "Warnings are failures.")] = False
+    strict: Annotated[bool, Option("Warnings are failures.")] = False
 
     def run(self, say: Say) -> Validation:
         """Returns what is wrong. Raises `OpperfError`, as the other requests of this module, for
@@ -122,19 +121,15 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     baselines: Annotated[
         tuple[Path, ...],
         _further_runs(
-            "--baseline",
             "Run of the machine that scores are ratios to. Repeat it for several runs of it.",
+            section="Comparison",
+            spellings="--baseline",
         ),
     ] = ()
     by: By = ()
     price: Annotated[
         float | None,
-        Option(
-            "--price",
-            "Price of the machine: gives performance per money.",
-            read_price,
-            metavar="AMOUNT",
-        ),
+        Option("Price of the machine: gives performance per money.", read_price, metavar="AMOUNT"),
     ] = None
     as_: AsOther = "opperf"
     scatter: Scatter = ASSUMED_SCATTER
@@ -171,37 +166,45 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
     repeat_a: Annotated[
         tuple[Path, ...],
         _further_runs(
-            "--repeat-a", "A further run of A on the same machine. Repeat it for several."
+            "A further run of A on the same machine. Repeat it for several.", section="Comparison"
         ),
     ] = ()
-    repeat_b: Annotated[tuple[Path, ...], _further_runs("--repeat-b", "Likewise of B.")] = ()
+    repeat_b: Annotated[
+        tuple[Path, ...], _further_runs("Likewise of B.", section="Comparison")
+    ] = ()
     env_a: Annotated[
         str,
         Option(
-            "--env-a",
             "Compare the benches of A that were run in this environment, of several, e.g. `--env-a "
             "torch==2.12 --env-b torch==2.13` of one run.",
             metavar="LABEL",
         ),
     ] = ""
-    env_b: Annotated[str, Option("--env-b", "Likewise of B.", metavar="LABEL")] = ""
+    env_b: Annotated[str, Option("Likewise of B.", metavar="LABEL")] = ""
     by: By = ()
     threshold: Annotated[
-        float, _share("--threshold", "Smallest change of interest.  [default: 2%]")
+        float,
+        Option(
+            "Smallest change of interest.  [default: 2%]",
+            read_share,
+            metavar="SHARE",
+            section="Comparison",
+        ),
     ] = 0.02
     same_within: Annotated[
         float | None,
-        _share(
-            "--same-within",
+        Option(
             "A bench is the same if its change is shown to be smaller.  [default: twice "
             "--threshold]",
+            read_share,
+            metavar="SHARE",
+            section="Comparison",
         ),
     ] = None
     scatter: Scatter = ASSUMED_SCATTER
     fail_on: Annotated[
         tuple[str, ...] | None,
         Option(
-            "--fail-on",
             "Exit with 1 on any of these: regressed, improved, missing (worked in BASE and fails "
             "in NEW); or none. Exit with 3 if the runs cannot decide.  [default: "
             "regressed,missing]",

@@ -15,19 +15,7 @@ from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings
 from opperf.reports.formats import RUN
-from opperf.requests.declaring import (
-    ENDING,
-    OUTPUT,
-    PRECISION,
-    SETTINGS,
-    Option,
-    Say,
-    build,
-    declared,
-    flag_option,
-    value_of,
-)
-from opperf.requests.fields import number_option
+from opperf.requests.declaring import Option, Say, build, declared, value_of
 from opperf.requests.measuring import MeasuringRequest
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.places import read_locked
@@ -78,14 +66,17 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     own_environment: Annotated[
         bool,
         Option(
-            "--use-current-env",
             "Run all benches in opperf's own environment, and install none.",
+            spellings="--use-current-env",
         ),
     ] = False
     rounds: Annotated[
         int,
-        number_option(
-            "--repeat", "Runs of each bench, in rounds.", "N", PRECISION, low=1, default=1
+        Option(
+            "Runs of each bench, in rounds.",
+            low=1,
+            section="Time and precision",
+            spellings="--repeat",
         ),
     ] = 1
     axes: Annotated[dict[str, tuple[Any, ...]], SettingFields(("node",), are_axes=True)] = {}
@@ -110,15 +101,19 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     executor: Annotated[
         str,
         Option(
-            "--executor",
             "What measures the benches: local, isolated, ray, or another package's.",
             metavar="NAME",
-            section=SETTINGS,
+            section="Settings",
             may_differ=True,
         ),
     ] = "local"
     list_only: Annotated[
-        bool, flag_option("--list", "Print the cases, and measure nothing.", ENDING)
+        bool,
+        Option(
+            "Print the cases, and measure nothing.",
+            section="Plan, resumption and exit code",
+            spellings="--list",
+        ),
     ] = False
 
     def installed(self, say: Say) -> tuple[Interpreter, ...]:
@@ -234,16 +229,18 @@ class MultirunRequest(SuiteRunRequest, frozen=True, kw_only=True):
     folder: Annotated[
         Path,
         Option(
-            "-o --output-folder",
             "Folder of the run files, NAME.jsonl.",
             metavar="FOLDER",
-            section=OUTPUT,
+            section="Output",
+            spellings="-o --output-folder",
         ),
     ]
     resumes: Annotated[
         bool,
-        flag_option(
-            "--resume", "Finish the runs whose file is there. Their names have no {time}.", ENDING
+        Option(
+            "Finish the runs whose file is there. Their names have no {time}.",
+            section="Plan, resumption and exit code",
+            spellings="--resume",
         ),
     ] = False
 
