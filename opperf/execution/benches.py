@@ -16,7 +16,7 @@ from opperf.execution.experiments import Models
 from opperf.execution.fleet.connecting import NodeCounts
 from opperf.execution.planning import RegistrySource
 from opperf.frameworks import default_framework
-from opperf.machine.gpu_use import has_driver, visible_gpus
+from opperf.machine.gpus import has_driver, visible_gpus
 from opperf.model import (
     DECLARED,
     MAPPINGS,

@@ -23,7 +23,7 @@ from opperf.execution.workers import interpreter_of
 from opperf.instruments.wrapped.perf import SPANS
 from opperf.instruments.wrapped.program import Findings, ProcessFiles, WrappingProgram, written
 from opperf.instruments.wrapped.programs import check_program, program_of
-from opperf.machine.gpu_use import VISIBLE_DEVICES
+from opperf.machine.gpus import VISIBLE_DEVICES
 from opperf.machine.pinning import Pinning
 from opperf.metrics import check_instruments, process_settings
 from opperf.model import (

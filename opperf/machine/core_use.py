@@ -94,10 +94,8 @@ class Claims:
     def others(self) -> list[Held]:
         """Returns the claims of other processes, and deletes those of processes that ended."""
         found: list[Held] = []
-        if fcntl is None:
-            return found
         with suppress(OSError):
-            for path in sorted(self._folder.iterdir()):
+            for path in sorted(self._folder.iterdir() if fcntl is not None else ()):
                 if path.suffix == SUFFIX and path != self._path:
                     with suppress(OSError, ValueError):
                         found += _read(path)
@@ -116,9 +114,8 @@ class Claims:
                 self._path = Path(path)
                 _lock(self._file)
                 os.fchmod(self._file, READABLE)
-            content = format_cpus(self._cpus).encode()
             os.ftruncate(self._file, 0)
-            os.pwrite(self._file, content, 0)
+            os.pwrite(self._file, format_cpus(self._cpus).encode(), 0)
 
     def release(self) -> None:
         self._cpus = frozenset()

@@ -7,7 +7,8 @@ import platform
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, NamedTuple, Protocol
+from itertools import filterfalse
+from typing import Any, NamedTuple
 
 import msgspec
 import psutil
@@ -34,27 +35,11 @@ ABSENT = "absent"
 GIB = 2**30
 
 
-class MeasuredFramework(Protocol):
-    """The facts of a framework that an environment has."""
-
-    name: str
-    variables: tuple[str, ...]
-
-    def versions(self) -> dict[str, str]: ...  # noqa: D102
-
-    def features(self) -> dict[str, bool]: ...  # noqa: D102
-
-    def devices(self) -> tuple[str, ...]: ...  # noqa: D102
-
-    def threads(self) -> int | None: ...  # noqa: D102
-
-    def commit(self) -> str: ...  # noqa: D102
-
-
 class Process(NamedTuple):
     """A process that measures, on its machine."""
 
-    framework: MeasuredFramework
+    framework: Any
+    """A `Framework`."""
     machine: Machine
     """With all cores that opperf may use, not only those that the process is pinned to."""
     cpus: str
@@ -99,7 +84,7 @@ def _read_threads(process: Process) -> dict[str, str]:
 
 
 def _read_governor(process: Process) -> str:
-    reading = examine.take_reading(processor.GOVERNOR, process.machine)
+    reading = examine.take_reading(processor.governor, process.machine)
     return "unknown" if reading.level == "unknown" else reading.state
 
 
@@ -232,8 +217,9 @@ def list_cpus(machine: Machine) -> str:
     return "" if machine.cpus >= online else format_cpus(machine.cpus)
 
 
-def environment(framework: MeasuredFramework, allocator: str = "") -> Environment:
-    """Returns the environment of this process, whose heap has the settings `allocator`."""
+def environment(framework: Any, allocator: str = "") -> Environment:
+    """Returns the environment of this process, which measures with a `Framework`, and whose heap
+    has the settings `allocator`."""
     machine = this_machine(framework.variables)
     usable = named_cpus() or machine.cpus
     process = Process(framework, machine._replace(cpus=usable), list_cpus(machine), allocator)
@@ -291,40 +277,30 @@ class Difference(NamedTuple):
 def differences(one: Environment, other: Environment) -> list[Difference]:
     """Returns the facts that differ. Of the machine's health, only checks in both count: one may be
     of another version of opperf."""
-    found: list[Difference] = []
-    left, right = msgspec.structs.asdict(one), msgspec.structs.asdict(other)
-    for name, before in left.items():
-        after = right[name]
-        if isinstance(before, dict):
-            both = [key for key in before if key in after]
-            keys = both if name == "health" else dict.fromkeys([*before, *after])
-            found += [
-                Difference(f"{name}.{key}", before.get(key, ABSENT), after.get(key, ABSENT))
-                for key in keys
-            ]
-        else:
-            found.append(Difference(name, before, after))
-    return [difference for difference in found if difference.before != difference.after]
+    return [
+        difference
+        for difference in _compare(msgspec.structs.asdict(one), msgspec.structs.asdict(other))
+        if not (difference.name.startswith("health.") and ABSENT in difference[1:])
+    ]
 
 
 def incomparable(one: Environment, other: Environment) -> list[Difference]:
     """Returns the facts by which the comparability keys differ, as their parts of these."""
-    before, after = _comparable_facts(one), _comparable_facts(other)
-    return [
-        difference
-        for name in incomparable_facts(one, other)
-        for difference in _part_differences(name, before[name], after[name])
-    ]
+    return _compare(_comparable_facts(one), _comparable_facts(other))
 
 
-def _part_differences(name: str, before: Any, after: Any) -> list[Difference]:
-    if not isinstance(before, dict):
-        return [Difference(name, before, after)]
-    return [
-        Difference(f"{name}.{key}", before.get(key, ABSENT), after.get(key, ABSENT))
-        for key in dict.fromkeys([*before, *after])
-        if before.get(key) != after.get(key)
-    ]
+def _compare(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Difference]:
+    found = []
+    for name, before in one.items():
+        after = other[name]
+        if isinstance(before, dict):
+            found += [
+                Difference(f"{name}.{key}", before.get(key, ABSENT), after.get(key, ABSENT))
+                for key in dict.fromkeys([*before, *after])
+            ]
+        else:
+            found.append(Difference(name, before, after))
+    return [difference for difference in found if difference.before != difference.after]
 
 
 def lasting_differences(one: Environment, other: Environment) -> list[Difference]:
@@ -334,20 +310,18 @@ def lasting_differences(one: Environment, other: Environment) -> list[Difference
     return [
         difference
         for difference in differences(one, other)
-        if lasting.get(_fact(difference).compared, not _is_of_moment(difference))
+        if lasting.get(_fact(difference.name).compared, not _is_of_moment(difference))
     ]
 
 
 def notable_differences(one: Environment, other: Environment) -> list[Difference]:
     """Returns the differences that are more than a fluctuation, the most important first."""
-    found = [
-        difference for difference in differences(one, other) if not _is_fluctuation(difference)
-    ]
+    found = filterfalse(_is_fluctuation, differences(one, other))
     return sorted(found, key=lambda difference: position(difference.name))
 
 
 def _is_fluctuation(difference: Difference) -> bool:
-    tolerance = _fact(difference).tolerance
+    tolerance = _fact(difference.name).tolerance
     if tolerance:
         return bool(abs(difference.before - difference.after) < tolerance)
     quiet = "ok" in (difference.before, difference.after)
@@ -356,14 +330,14 @@ def _is_fluctuation(difference: Difference) -> bool:
 
 def _is_of_moment(difference: Difference) -> bool:
     """Whether it is a difference of a transient finding on the machine's health."""
-    name, _, key = difference.name.partition(".")
-    return BY_NAME[name].compared is Compared.BY_KEY and key in examine.TRANSIENT
+    key = difference.name.partition(".")[2]
+    return _fact(difference.name).compared is Compared.BY_KEY and key in examine.TRANSIENT
 
 
 def position(name: str) -> int:
     """Returns the position of a difference's fact among all."""
-    return FACTS.index(BY_NAME[name.partition(".")[0]])
+    return FACTS.index(_fact(name))
 
 
-def _fact(difference: Difference) -> Fact:
-    return BY_NAME[difference.name.partition(".")[0]]
+def _fact(name: str) -> Fact:
+    return BY_NAME[name.partition(".")[0]]

@@ -1,16 +1,19 @@
-"""NVIDIA's GPUs: their facts, and their clocks, temperature and throttling at a moment."""
+"""NVIDIA's GPUs: their facts, their use, and their clocks, temperature and throttling at a
+moment."""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from opperf.extras import install_extra
-from opperf.machine.health.finding import Probe, Reading
+from opperf.machine.health.finding import Reading, probe
 from opperf.machine.kernel import Machine, Unreadable
 from opperf.model import GpuState, Note, NoteCode
 
@@ -39,42 +42,41 @@ def read_fact(nvml: Any, name: str, *arguments: Any) -> Any:
         return None
 
 
-def _handles(nvml: Any) -> Iterator[Any]:
+def list_gpus(nvml: Any) -> Iterator[Gpu]:
+    """Yields the GPUs of this machine."""
     for index in range(read_fact(nvml, "nvmlDeviceGetCount") or 0):
         handle = read_fact(nvml, "nvmlDeviceGetHandleByIndex", index)
         if handle is not None:
-            yield handle
+            yield Gpu(nvml, handle)
 
 
-MAX_CLOCK = "nvmlDeviceGetMaxClockInfo"
-
-
-def gpu_facts(library: Any = None) -> tuple[dict[str, str], ...]:
+def gpu_facts() -> tuple[dict[str, str], ...]:
     """Returns, for each GPU: model, driver, CUDA version of the driver, memory in bytes, maximum
     clocks of its processors and its memory in MHz; without those that it does not report."""
-    nvml = library or nvidia_library()
+    nvml = nvidia_library()
     if nvml is None:
         return ()
     driver = read_fact(nvml, "nvmlSystemGetDriverVersion")
     cuda = read_fact(nvml, "nvmlSystemGetCudaDriverVersion")
     found = []
-    for device in _handles(nvml):
-        memory = read_fact(nvml, "nvmlDeviceGetMemoryInfo", device)
+    for gpu in list_gpus(nvml):
+        memory = gpu.get("MemoryInfo")
         facts = {
-            "model": read_fact(nvml, "nvmlDeviceGetName", device),
+            "model": gpu.get("Name"),
             "driver": driver,
             "cuda": None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
             "memory_bytes": None if memory is None else memory.total,
-            "clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_SM),
-            "memory_clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_MEM),
+            "clock_mhz": gpu.maximum_mhz,
+            "memory_clock_mhz": gpu.get("MaxClockInfo", nvml.NVML_CLOCK_MEM),
         }
-        found.append({name: _text(fact) for name, fact in facts.items() if fact is not None})
+        # Older versions return bytes.
+        texts = {
+            name: fact.decode() if isinstance(fact, bytes) else str(fact)
+            for name, fact in facts.items()
+            if fact is not None
+        }
+        found.append(texts)
     return tuple(found)
-
-
-def _text(value: Any) -> str:
-    """Returns text: older versions return bytes."""
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 IDLE = 0x1
@@ -131,37 +133,118 @@ class Gpu:
     def __init__(self, nvml: Any, handle: Any) -> None:
         self._nvml, self._handle = nvml, handle
 
+    def get(self, what: str, *arguments: Any) -> Any:
+        """Returns what the library gets of a device, by the end of the function's name."""
+        return read_fact(self._nvml, f"nvmlDeviceGet{what}", self._handle, *arguments)
+
     @functools.cached_property
     def maximum_mhz(self) -> int | None:
         """Maximum clock of its processors; None if it does not report it."""
-        clock: int | None = read_fact(self._nvml, MAX_CLOCK, self._handle, self._nvml.NVML_CLOCK_SM)
+        clock: int | None = self.get("MaxClockInfo", self._nvml.NVML_CLOCK_SM)
         return clock
 
     def read(self) -> GpuReading:
-        bits = read_fact(self._nvml, "nvmlDeviceGetCurrentClocksEventReasons", self._handle)
+        bits = self.get("CurrentClocksEventReasons")
         if bits is None:
             # The same by its name in drivers before 535.
-            bits = read_fact(self._nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", self._handle)
+            bits = self.get("CurrentClocksThrottleReasons")
         return GpuReading(
-            read_fact(self._nvml, "nvmlDeviceGetClockInfo", self._handle, self._nvml.NVML_CLOCK_SM),
-            read_fact(
-                self._nvml,
-                "nvmlDeviceGetTemperature",
-                self._handle,
-                self._nvml.NVML_TEMPERATURE_GPU,
-            ),
+            self.get("ClockInfo", self._nvml.NVML_CLOCK_SM),
+            self.get("Temperature", self._nvml.NVML_TEMPERATURE_GPU),
             bits or 0,
+        )
+
+    def read_use(self, name: str) -> GpuUse:
+        rates, memory = self.get("UtilizationRates"), self.get("MemoryInfo")
+        power, energy = self.get("PowerUsage"), self.get("TotalEnergyConsumption")
+        return GpuUse(
+            name,
+            None if rates is None else rates.gpu / 100,
+            None if memory is None else int(memory.used),
+            None if memory is None else int(memory.total),
+            self.get("Temperature", self._nvml.NVML_TEMPERATURE_GPU),
+            None if power is None else power * MILLI,
+            self.get("ClockInfo", self._nvml.NVML_CLOCK_SM),
+            None if energy is None else energy * MILLI,
         )
 
 
 @functools.cache
-def find_gpu(uuid: str) -> Gpu | None:
-    """Returns the GPU with a UUID; None if it is empty, or NVIDIA's library does not know it."""
-    nvml = nvidia_library() if uuid else None
+def find_gpu(name: str) -> Gpu | None:
+    """Returns the GPU with an index or a UUID; None if that is empty, or NVIDIA's library does not
+    know it."""
+    nvml = nvidia_library() if name else None
     if nvml is None:
         return None
-    handle = read_fact(nvml, "nvmlDeviceGetHandleByUUID", uuid)
+    by, known = ("Index", int(name)) if name.isdecimal() else ("UUID", name)
+    handle = read_fact(nvml, f"nvmlDeviceGetHandleBy{by}", known)
     return None if handle is None else Gpu(nvml, handle)
+
+
+VISIBLE_DEVICES = "CUDA_VISIBLE_DEVICES"
+"""Environment variable of CUDA with the GPUs that a process sees, by index or UUID."""
+
+UUID_BEGINS = ("GPU-", "MIG-")
+
+MILLI = 1e-3
+
+
+class GpuUse(NamedTuple):
+    """Use of a GPU at a moment. None for what cannot be read."""
+
+    name: str
+    """Its index on the machine."""
+    load: float | None
+    """Share of the last moments in which a kernel ran."""
+    used_bytes: int | None
+    total_bytes: int | None
+    temperature_c: float | None
+    power_w: float | None
+    clock_mhz: float | None
+    energy_j: float | None
+    """Since the driver was loaded."""
+
+
+@functools.cache
+def gpu_names() -> tuple[str, ...]:
+    """Returns the indices of the machine's GPUs; none without NVIDIA's library or a driver."""
+    nvml = nvidia_library()
+    if nvml is None:
+        return ()
+    return tuple(map(str, range(read_fact(nvml, "nvmlDeviceGetCount") or 0)))
+
+
+DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Devices of the drivers of NVIDIA, of AMD, and of both on Windows."""
+
+
+def has_driver() -> bool:
+    """Returns whether the machine has a driver of GPUs, without which none works."""
+    return bool(gpu_names()) or any(map(os.path.exists, DRIVERS))
+
+
+def visible_gpus(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the GPUs, by index or UUID, that a process with these environment variables sees: all
+    of them, or those that are listed before any other word, as CUDA reads `-1` and `NoDevFiles`."""
+    listed = variables.get(VISIBLE_DEVICES)
+    if listed is None:
+        return gpu_names()
+    return tuple(
+        itertools.takewhile(
+            lambda name: name.isdecimal() or name.startswith(UUID_BEGINS),
+            map(str.strip, listed.split(",")),
+        )
+    )
+
+
+class GpuMeter:
+    """Reads the use of GPUs, by index or UUID; of those alone that NVIDIA's library knows."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._gpus = {name: gpu for name in names if (gpu := find_gpu(name)) is not None}
+
+    def read(self) -> list[GpuUse]:
+        return [gpu.read_use(name) for name, gpu in self._gpus.items()]
 
 
 @contextmanager
@@ -241,20 +324,11 @@ COOLED_C = 5
 def was_slowed(readings: Sequence[GpuReading], maximum_mhz: int | None) -> bool:
     """Returns whether heat or power lowered the clocks so far that a case has to be measured again;
     any lowering counts where clocks are not reported."""
-    for reading in readings:
-        if reading.reasons:
-            if reading.clock_mhz is None or maximum_mhz is None:
-                return True
-            if reading.clock_mhz < SLOWED * maximum_mhz:
-                return True
-    return False
-
-
-def next_rest_s(readings: Sequence[GpuReading], now: GpuReading, rested_s: float) -> float:
-    """Returns the seconds of the next pause; 0 if the GPU is cool, or has rested enough."""
-    if rested_s and not _is_warm(readings, now):
-        return 0.0
-    return min(max(FIRST_REST_S, rested_s), LONGEST_REST_S - rested_s)
+    return any(
+        reading.clock_mhz is None or maximum_mhz is None or reading.clock_mhz < SLOWED * maximum_mhz
+        for reading in readings
+        if reading.reasons
+    )
 
 
 def _is_warm(readings: Sequence[GpuReading], now: GpuReading) -> bool:
@@ -274,7 +348,8 @@ def rest_until_cool(
     if not was_slowed(readings, gpu.maximum_mhz):
         return False
     now, rested_s = readings[-1], 0.0
-    while pause_s := next_rest_s(readings, now, rested_s):
+    while not rested_s or (_is_warm(readings, now) and rested_s < LONGEST_REST_S):
+        pause_s = min(max(FIRST_REST_S, rested_s), LONGEST_REST_S - rested_s)
         sleep(pause_s)
         rested_s += pause_s
         now = gpu.read()
@@ -284,15 +359,17 @@ def rest_until_cool(
 DRIVER = "driver/nvidia/version"
 
 
+@probe(persistence="transient")
 def gpu_clocks(machine: Machine) -> Reading:
-    """Reads clocks and temperatures of all GPUs, and why their clocks are lowered."""
+    """A GPU that is hot, or at its power limit, lowers its clocks, and all kernels take longer; a
+    run notes the cases for which it did."""
     if not (machine.proc / DRIVER).exists():
         return Reading("no NVIDIA driver")
     nvml = nvidia_library()
     if nvml is None:
         command = install_extra("pynvml")
         raise Unreadable(f"{command} reads clocks, throttling and temperature, also during runs")
-    found = [Gpu(nvml, handle).read() for handle in _handles(nvml)]
+    found = [gpu.read() for gpu in list_gpus(nvml)]
     if not found:
         raise Unreadable("NVIDIA's library finds no GPU that this user may read")
     states = []
@@ -307,12 +384,4 @@ def gpu_clocks(machine: Machine) -> Reading:
     return Reading("; ".join(states), "warn" if lowered else "ok")
 
 
-PROBES = (
-    Probe(
-        "gpu_clocks",
-        gpu_clocks,
-        "A GPU that is hot, or at its power limit, lowers its clocks, and all kernels take longer; "
-        "a run notes the cases for which it did.",
-        persistence="transient",
-    ),
-)
+PROBES = (gpu_clocks,)

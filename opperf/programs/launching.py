@@ -17,7 +17,7 @@ import msgspec
 
 from opperf.errors import UnsupportedError, UsageError, WorkerError, one_line, unknown
 from opperf.machine.environment import environment
-from opperf.machine.gpu_use import VISIBLE_DEVICES, visible_gpus
+from opperf.machine.gpus import VISIBLE_DEVICES, visible_gpus
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import choose_cpus
 from opperf.machine.topology import physical_cores

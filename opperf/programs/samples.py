@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from opperf.instruments import program_metrics as metrics
-from opperf.machine.gpu_use import GpuMeter, GpuUse
+from opperf.machine.gpus import GpuMeter, GpuUse
 from opperf.model import Metric
 
 MIB = 2**20

@@ -74,7 +74,7 @@ def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
             begun = contention.cpu_times()
         measured = jitter.jitter_of(jitter.repeat_for(seconds, jitter.make_quantum()))
         # Only a busy CPU can be stolen from.
-        (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
+        (findings["steal"],) = examine(machine._replace(since=begun), [contention.steal])
     clock = jitter.timer()
     others = [
         jitter.timer_finding(clock),

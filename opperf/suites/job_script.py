@@ -15,7 +15,7 @@ from opperf.environments.building import find_environment
 from opperf.environments.specification import EnvironmentSpec
 from opperf.errors import UsageError
 from opperf.extras import load_extra
-from opperf.machine.gpu_use import VISIBLE_DEVICES
+from opperf.machine.gpus import VISIBLE_DEVICES
 from opperf.model import DECLARED, NodeWords, Struct, with_address
 from opperf.processes.commands import HOST
 from opperf.reading import open_file

@@ -125,8 +125,7 @@ class Machine(NamedTuple):
 @functools.cache
 def this_machine() -> Machine:
     """Returns the machine of this process: usable cores, and NVIDIA's GPUs that it sees."""
-    from opperf.machine.gpu_use import visible_gpus
-    from opperf.machine.gpus import gpu_facts
+    from opperf.machine.gpus import gpu_facts, visible_gpus
     from opperf.machine.kernel import usable_cpus
 
     gpus = gpu_facts()

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.machine import gpu_use as module
-from opperf.machine.gpu_use import GpuMeter, GpuUse, gpu_names, visible_gpus
+from opperf.machine import gpus as module
+from opperf.machine.gpus import GpuMeter, GpuUse, find_gpu, gpu_names, visible_gpus
 
 
 class Refused(Exception):
@@ -34,14 +34,19 @@ def library(**changes):
     return SimpleNamespace(**{**functions, **changes})
 
 
+def forget():
+    gpu_names.cache_clear()
+    find_gpu.cache_clear()
+
+
 @pytest.fixture
 def install(monkeypatch):
     def installed(nvml):
         monkeypatch.setattr(module, "nvidia_library", lambda: nvml)
-        gpu_names.cache_clear()
+        forget()
 
     yield installed
-    gpu_names.cache_clear()
+    forget()
 
 
 def test_the_use_of_gpus_is_read_by_index_and_by_uuid(install):

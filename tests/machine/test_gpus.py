@@ -260,8 +260,9 @@ NVML = SimpleNamespace(
 )
 
 
-def test_every_gpu_has_its_facts():
-    first, second = gpu_facts(NVML)
+def test_every_gpu_has_its_facts(library):
+    library(NVML)
+    first, second = gpu_facts()
     assert first == {
         "model": "GPU 0",
         "driver": "550.54",
@@ -277,17 +278,19 @@ def refuse_fact(*arguments):
     raise NVML.NVMLError("Not Supported")
 
 
-def test_what_a_part_of_a_gpu_does_not_report_is_missing():
+def test_what_a_part_of_a_gpu_does_not_report_is_missing(library):
     nvml = SimpleNamespace(
         **vars(NVML)
         | dict.fromkeys(("nvmlDeviceGetMaxClockInfo", "nvmlDeviceGetMemoryInfo"), refuse_fact)
     )
-    assert gpu_facts(nvml)[0] == {"model": "GPU 0", "driver": "550.54", "cuda": "12.4"}
+    library(nvml)
+    assert gpu_facts()[0] == {"model": "GPU 0", "driver": "550.54", "cuda": "12.4"}
 
 
-def test_a_gpu_that_is_lost_has_no_facts():
+def test_a_gpu_that_is_lost_has_no_facts(library):
     lost = SimpleNamespace(**vars(NVML) | {"nvmlDeviceGetHandleByIndex": refuse_fact})
-    assert gpu_facts(lost) == ()
+    library(lost)
+    assert gpu_facts() == ()
 
 
 def test_without_the_library_there_is_nothing_to_say(monkeypatch):

@@ -5,7 +5,7 @@ import os
 import psutil
 import pytest
 
-from opperf.machine.gpu_use import GpuUse
+from opperf.machine.gpus import GpuUse
 from opperf.programs import samples as module
 from opperf.programs.samples import Network, Sample, Sampler
 

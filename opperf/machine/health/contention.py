@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from opperf.machine.health.finding import BUSIEST, NEGLIGIBLE, Probe, Reading
+from opperf.machine.health.finding import BUSIEST, NEGLIGIBLE, Reading, probe
 from opperf.machine.kernel import CpuTimes, Machine, Unreadable, format_cpus, quota, read_text
 from opperf.plurals import pluralize
 
@@ -22,8 +22,10 @@ RESTING_SHARE = 0.05
 disturbs an operator less there."""
 
 
+@probe(persistence="transient")
 def load(machine: Machine) -> Reading:
-    """Reads the number of running and waiting threads in the last minute."""
+    """Whatever else runs takes cores from operators that compute on all of them, and one late
+    thread holds up the whole call."""
     last_minute = psutil.getloadavg()[0]
     usable = len(machine.cpus)
     state = f"{last_minute:.2f} in the last minute, {pluralize(usable, 'usable core')}"
@@ -50,16 +52,18 @@ def _pressure(machine: Machine, resource: str, most: float, fix: str) -> Reading
     raise Unreadable(f"{path} has no line for some threads")
 
 
+@probe(persistence="transient")
 def cpu_pressure(machine: Machine) -> Reading:
-    """Reads how much threads waited for a core in the last seconds."""
+    """Threads that were ready to run had to wait for a core, as an operator's threads will."""
     return _pressure(machine, "cpu", CPU_PRESSURE, BUSIEST)
 
 
 LARGEST = "ps -eo rss,pid,args --sort=-rss | head -n 6"
 
 
+@probe(persistence="transient")
 def memory_pressure(machine: Machine) -> Reading:
-    """Reads how much threads waited for memory in the last seconds, as they do if it is short."""
+    """Threads had to wait for the kernel to find memory for them, as an operator's will."""
     return _pressure(machine, "memory", NEGLIGIBLE * PERCENT, LARGEST)
 
 
@@ -71,8 +75,10 @@ SWAPPED_BYTES = 256 * 2**20
 """Maximum bytes that a machine with a long uptime swaps out of unused services."""
 
 
+@probe(persistence="transient")
 def memory(machine: Machine) -> Reading:
-    """Reads how much memory is available, and how much is swapped out."""
+    """With little memory left, or much of it swapped out, pages are fetched from disk in the middle
+    of a call."""
     with warnings.catch_warnings():
         # psutil warns of figures that containers hide, none of which is used here.
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -88,8 +94,10 @@ def memory(machine: Machine) -> Reading:
     return Reading(state)
 
 
+@probe()
 def cpu_quota(machine: Machine) -> Reading:
-    """Reads the quota, and compares it with the number of usable CPUs."""
+    """Once a control group has used up its quota, the kernel stops all of its threads until the
+    period ends, usually for tens of milliseconds."""
     limit = quota(machine)
     if limit is None:
         return Reading("none")
@@ -129,9 +137,10 @@ def cpu_times() -> CpuTimes:
     return CpuTimes(ran + times.steal, times.steal)
 
 
+@probe(persistence="transient")
 def steal(machine: Machine) -> Reading:
-    """Reads the share of the CPUs' busy time that the hypervisor gave to other guests, since boot
-    or since a measurement began."""
+    """The hypervisor ran something else while a CPU of this machine had work to do, and samples
+    include that time; only dedicated cores or another machine help."""
     begun = machine.since or CpuTimes(0, 0)
     now = cpu_times()
     busy, stolen = now.busy - begun.busy, now.stolen - begun.stolen
@@ -140,46 +149,4 @@ def steal(machine: Machine) -> Reading:
     return Reading(f"{share:.1%} of the busy time {when}", "warn" if share > NEGLIGIBLE else "ok")
 
 
-STEAL = Probe(
-    "steal",
-    steal,
-    "The hypervisor ran something else while a CPU of this machine had work to do, and samples "
-    "include that time; only dedicated cores or another machine help.",
-    persistence="transient",
-)
-
-PROBES = (
-    Probe(
-        "load",
-        load,
-        "Whatever else runs takes cores from operators that compute on all of them, and one late "
-        "thread holds up the whole call.",
-        persistence="transient",
-    ),
-    Probe(
-        "cpu_pressure",
-        cpu_pressure,
-        "Threads that were ready to run had to wait for a core, as an operator's threads will.",
-        persistence="transient",
-    ),
-    Probe(
-        "memory",
-        memory,
-        "With little memory left, or much of it swapped out, pages are fetched from disk in the "
-        "middle of a call.",
-        persistence="transient",
-    ),
-    Probe(
-        "memory_pressure",
-        memory_pressure,
-        "Threads had to wait for the kernel to find memory for them, as an operator's will.",
-        persistence="transient",
-    ),
-    Probe(
-        "cpu_quota",
-        cpu_quota,
-        "Once a control group has used up its quota, the kernel stops all of its threads until "
-        "the period ends, usually for tens of milliseconds.",
-    ),
-    STEAL,
-)
+PROBES = (load, cpu_pressure, memory, memory_pressure, cpu_quota, steal)

@@ -52,6 +52,16 @@ class Probe(NamedTuple):
     """Whether `Environment` has a field of its own for it, beside `health`."""
 
 
+def probe(
+    persistence: Persistence = "lasting", has_own_field: bool = False
+) -> Callable[[Callable[[Machine], Reading]], Probe]:
+    """Makes a probe of a function, whose name it has, and whose docstring tells users why it
+    matters."""
+    return lambda read: Probe(
+        read.__name__, read, " ".join((read.__doc__ or "").split()), persistence, has_own_field
+    )
+
+
 NEGLIGIBLE = defaults.PRECISION / 2
 """Maximum share of the time that may be lost: half of the default precision of medians."""
 

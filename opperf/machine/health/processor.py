@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from opperf.machine.health.finding import Probe, Reading
+from opperf.machine.health.finding import Reading, probe
 from opperf.machine.kernel import (
     Machine,
     Unreadable,
@@ -21,8 +21,10 @@ from opperf.plurals import pluralize
 NO_FREQUENCIES = "no frequency scaling is visible here, like in most virtual machines"
 
 
+@probe(has_own_field=True)
 def governor(machine: Machine) -> Reading:
-    """Reads the governor of every usable CPU, which sets its clock."""
+    """Any governor but performance lowers the clock of an idle core and raises it late, so that
+    calls after a pause are slower than those before it."""
     found = Counter(machine.read_each_cpu("cpufreq/scaling_governor"))
     if not found:
         raise Unreadable(NO_FREQUENCIES)
@@ -44,8 +46,10 @@ BOOSTS = (("intel_pstate/no_turbo", "0", "1"), ("cpufreq/boost", "1", "0"))
 """Files that switch the boost, each with its content for on, and for off."""
 
 
+@probe()
 def turbo(machine: Machine) -> Reading:
-    """Reads whether cores may run at more than their base clock."""
+    """The clock depends on temperature and on how many cores are busy, so that the same call is
+    faster on a cool or idle machine."""
     for name, on, off in BOOSTS:
         path = machine.cpu_folder / name
         if path.exists():
@@ -55,8 +59,10 @@ def turbo(machine: Machine) -> Reading:
     raise Unreadable(NO_FREQUENCIES)
 
 
+@probe()
 def smt(machine: Machine) -> Reading:
-    """Reads whether two usable CPUs are hardware threads of one core."""
+    """Two hardware threads share one core's execution units and caches: a compute thread is slower
+    for as long as anything runs on the other."""
     if read_number(machine.cpu_folder / "smt/active") == 0:
         return Reading("off")
     cores = [
@@ -81,8 +87,10 @@ WITHOUT_SYSTEM_CALL = frozenset(
 pages on which hypervisors say how to scale them."""
 
 
+@probe()
 def clock_source(machine: Machine) -> Reading:
-    """Reads the source of the clock that times samples."""
+    """A clock that is read through the kernel takes far longer to read than the processor's own
+    counter, and samples of a short operator are mostly that."""
     folder = machine.sys / "devices/system/clocksource/clocksource0"
     current = read_text(folder / "current_clocksource")
     if current in WITHOUT_SYSTEM_CALL:
@@ -95,8 +103,10 @@ def clock_source(machine: Machine) -> Reading:
     return Reading(current, "warn", f"echo {better} | sudo tee {switch}")
 
 
+@probe()
 def virtualisation(machine: Machine) -> Reading:
-    """Reads whether this is a virtual machine."""
+    """Other guests, which cannot be seen from here, share the cores, caches and memory; steal and
+    jitter show their cost."""
     flags = read_cpuinfo("flags", machine.proc).split()
     return Reading("virtual machine" if "hypervisor" in flags else "none")
 
@@ -108,8 +118,10 @@ is this warm at rest reaches in a benchmark."""
 MILLI = 1000
 
 
+@probe(persistence="transient")
 def temperature(machine: Machine) -> Reading:
-    """Reads the highest temperature, and how often heat slowed the processor down."""
+    """A hot processor lowers its clock until it is cooler, so that what is measured later is
+    slower: let it cool, or switch turbo off."""
     zones = machine.sys.glob("class/thermal/thermal_zone*/temp")
     heats = [(heat, zone.parent) for zone in zones if (heat := _heat_c(zone)) is not None]
     throttled = [
@@ -141,8 +153,10 @@ def _kind(zone: Path) -> str:
     return read_text(path) if path.exists() else zone.name
 
 
+@probe()
 def affinity(machine: Machine) -> Reading:
-    """Reads which CPUs may be used, and on how many memory nodes they are."""
+    """Memory of another node takes longer to reach, and which thread runs on which node differs
+    between runs."""
     online = parse_cpus(read_text(machine.cpu_folder / "online"))
     nodes = {
         path.parent.name: parse_cpus(read_text(path)) & machine.cpus
@@ -165,8 +179,10 @@ def affinity(machine: Machine) -> Reading:
 COUNTS = "THREADS"
 
 
+@probe(has_own_field=True)
 def threads(machine: Machine) -> Reading:
-    """Reads the thread settings, and compares them with the number of cores."""
+    """With more compute threads than cores, threads take turns, and a call waits for those that do
+    not run."""
     most, usable = whole_cpus(machine), len(machine.cpus)
     variables = {name: value for name, value in machine.settings.items() if value is not None}
     state = ", ".join(f"{name}={value}" for name, value in variables.items())
@@ -197,8 +213,10 @@ ADDR_NO_RANDOMIZE = 0x0040000
 """Flag of a process without randomized addresses, from linux/personality.h."""
 
 
+@probe()
 def aslr(machine: Machine) -> Reading:
-    """Reads whether the addresses of processes are randomized."""
+    """Every process has random addresses, which change the use of caches and pages, so that medians
+    of the same code differ between runs; with this off, runs agree but show one layout only."""
     if read_text(machine.proc / "sys/kernel/randomize_va_space") == "0":
         return Reading("off")
     try:
@@ -211,68 +229,6 @@ def aslr(machine: Machine) -> Reading:
     return Reading("on", "warn", 'setarch -R "$SHELL"')
 
 
-GOVERNOR = Probe(
-    "governor",
-    governor,
-    "Any governor but performance lowers the clock of an idle core and raises it late, so "
-    "that calls after a pause are slower than those before it.",
-    has_own_field=True,
-)
+PROBES = (governor, turbo, smt, clock_source, virtualisation, temperature)
 
-PROBES = (
-    GOVERNOR,
-    Probe(
-        "turbo",
-        turbo,
-        "The clock depends on temperature and on how many cores are busy, so that the same call "
-        "is faster on a cool or idle machine.",
-    ),
-    Probe(
-        "smt",
-        smt,
-        "Two hardware threads share one core's execution units and caches: a compute thread is "
-        "slower for as long as anything runs on the other.",
-    ),
-    Probe(
-        "clock_source",
-        clock_source,
-        "A clock that is read through the kernel takes far longer to read than the processor's "
-        "own counter, and samples of a short operator are mostly that.",
-    ),
-    Probe(
-        "virtualisation",
-        virtualisation,
-        "Other guests, which cannot be seen from here, share the cores, caches and memory; steal "
-        "and jitter show their cost.",
-    ),
-    Probe(
-        "temperature",
-        temperature,
-        "A hot processor lowers its clock until it is cooler, so that what is measured later is "
-        "slower: let it cool, or switch turbo off.",
-        persistence="transient",
-    ),
-)
-
-OF_PROCESS = (
-    Probe(
-        "affinity",
-        affinity,
-        "Memory of another node takes longer to reach, and which thread runs on which node differs "
-        "between runs.",
-    ),
-    Probe(
-        "threads",
-        threads,
-        "With more compute threads than cores, threads take turns, and a call waits for those that "
-        "do not run.",
-        has_own_field=True,
-    ),
-    Probe(
-        "aslr",
-        aslr,
-        "Every process has random addresses, which change the use of caches and pages, so that "
-        "medians of the same code differ between runs; with this off, runs agree but show one "
-        "layout only.",
-    ),
-)
+OF_PROCESS = (affinity, threads, aslr)

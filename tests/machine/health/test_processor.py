@@ -28,7 +28,7 @@ def of_each_cpu(name, *contents):
 
 @pytest.mark.parametrize("millidegrees, level", [(84_999, "ok"), (85_000, "warn")])
 def test_hot_is_from_85_degrees_on(faked, millidegrees, level):
-    found = temperature(faked({f"{ZONE}0/temp": millidegrees}))
+    found = temperature.read(faked({f"{ZONE}0/temp": millidegrees}))
     assert found.level == level and found.state.startswith(f"{millidegrees // 1000} C ")
 
 
@@ -42,16 +42,16 @@ def test_the_hottest_sensor_counts_and_throttling_is_beside_it(faked):
     never = of_each_cpu("thermal_throttle/core_throttle_count", 0, 0)
     once = of_each_cpu("thermal_throttle/core_throttle_count", 0, 1)
     cool = "60 C at the hottest sensor, pkg; cores were throttled"
-    assert temperature(faked(zones | never)) == (f"{cool} 0 times since boot", "ok", "", "")
-    assert temperature(faked(zones | once)) == (f"{cool} 1 time since boot", "warn", "", "")
+    assert temperature.read(faked(zones | never)) == (f"{cool} 0 times since boot", "ok", "", "")
+    assert temperature.read(faked(zones | once)) == (f"{cool} 1 time since boot", "warn", "", "")
     hot = {f"{ZONE}1/temp": "90000"}
-    assert temperature(faked(zones | hot | never)).level == "warn"
+    assert temperature.read(faked(zones | hot | never)).level == "warn"
 
 
 def test_governors_of_cpus_that_are_not_used_do_not_matter(faked):
     files = of_each_cpu("cpufreq/scaling_governor", "performance", "powersave")
-    assert governor(faked(files, cpus=[0])).level == "ok"
-    mixed = governor(faked(files))
+    assert governor.read(faked(files, cpus=[0])).level == "ok"
+    mixed = governor.read(faked(files))
     assert mixed.state == "performance on 1 CPU, powersave on 1 CPU" and mixed.level == "warn"
 
 
@@ -62,24 +62,24 @@ def test_intels_switch_is_asked_before_the_general_one(faked, no_turbo, boost, s
     files = {f"{CPU}/cpufreq/boost": boost}
     if no_turbo is not None:
         files[f"{CPU}/intel_pstate/no_turbo"] = no_turbo
-    assert turbo(faked(files)).state == state
+    assert turbo.read(faked(files)).state == state
 
 
 def test_cores_are_counted_among_usable_cpus(faked):
     files = {f"{CPU}/smt/active": "1"}
     files |= of_each_cpu("topology/thread_siblings_list", "0-1", "0-1", "2-3", "2-3")
-    assert smt(faked(files, cpus=[0, 2])).level == "ok"
-    assert smt(faked(files, cpus=[0, 1, 2])).state == "on, 3 usable CPUs are 2 cores"
-    assert smt(faked(files | {f"{CPU}/smt/active": "0"})).state == "off"
+    assert smt.read(faked(files, cpus=[0, 2])).level == "ok"
+    assert smt.read(faked(files, cpus=[0, 1, 2])).state == "on, 3 usable CPUs are 2 cores"
+    assert smt.read(faked(files | {f"{CPU}/smt/active": "0"})).state == "off"
 
 
 @pytest.mark.parametrize("name", ["tsc", "arch_sys_counter", "kvm-clock"])
 def test_clocks_that_need_no_system_call(faked, name):
-    assert clock_source(faked({f"{CLOCK}/current_clocksource": name})) == (name, "ok", "", "")
+    assert clock_source.read(faked({f"{CLOCK}/current_clocksource": name})) == (name, "ok", "", "")
 
 
 def test_the_first_clock_that_is_better_is_recommended(faked):
-    found = clock_source(
+    found = clock_source.read(
         faked(
             {
                 f"{CLOCK}/current_clocksource": "hpet",
@@ -92,7 +92,7 @@ def test_the_first_clock_that_is_better_is_recommended(faked):
 
 def test_the_first_cpus_flags_are_those_of_all(faked):
     def state(content):
-        return hypervisor(faked({"proc/cpuinfo": content})).state
+        return hypervisor.read(faked({"proc/cpuinfo": content})).state
 
     assert state("model: flags\nflags\t: fpu\nflags\t: hypervisor") == "none"
     assert state("flags\t: fpu hypervisor vme\nflags\t: fpu") == "virtual machine"
@@ -116,14 +116,14 @@ def nodes(*lists):
     ],
 )
 def test_memory_nodes_are_those_of_usable_cpus(faked, lists, state, fix):
-    found = affinity(faked({f"{CPU}/online": "0-3"} | nodes(*lists)))
+    found = affinity.read(faked({f"{CPU}/online": "0-3"} | nodes(*lists)))
     assert (found.state, found.fix) == (state, fix)
     assert found.level == ("warn" if fix else "ok")
 
 
 def test_a_single_cpu(faked):
-    assert affinity(faked({f"{CPU}/online": "0"}, cpus=[0])).state == "all of 1 CPU"
-    found = affinity(faked({f"{CPU}/online": "0-1"}, cpus=[1]))
+    assert affinity.read(faked({f"{CPU}/online": "0"}, cpus=[0])).state == "all of 1 CPU"
+    found = affinity.read(faked({f"{CPU}/online": "0-1"}, cpus=[1]))
     # Which one is a field of the environment.
     assert (found.state, found.short) == ("1 of 2 CPUs, 1", "1 of 2 CPUs")
 
@@ -143,12 +143,12 @@ GROUP = {"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "200000 100000"}
     ],
 )
 def test_threads_and_the_room_that_a_quota_leaves(faked, settings, level, state):
-    found = threads(faked(GROUP, settings=settings))
+    found = threads.read(faked(GROUP, settings=settings))
     assert found.level == level and found.state.startswith(state)
 
 
 def test_a_usable_cpu_for_each_thread_is_room_enough(faked):
-    assert threads(faked(GROUP, cpus=[0, 1])).state == "none set: libraries start 2 threads"
+    assert threads.read(faked(GROUP, cpus=[0, 1])).state == "none set: libraries start 2 threads"
 
 
 @pytest.mark.parametrize(
@@ -168,5 +168,5 @@ def test_addresses_are_random_unless_the_machine_or_the_process_says_no(
     if process is not None:
         # In hexadecimal digits; 0x0040000 is ADDR_NO_RANDOMIZE, the others are of no interest.
         files["proc/self/personality"] = process
-    found = aslr(faked(files))
+    found = aslr.read(faked(files))
     assert (found.state, found.level) == (state, "warn" if state == "on" else "ok")
