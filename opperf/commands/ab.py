@@ -44,7 +44,6 @@ def ab(request: AbRequest) -> int:
     `opperf compare`. All commands that read run files read FILE too.
     """
     asked: Path | None = click.get_current_context().params["on_node"]
-    # Help and completion do without the imports.
     from opperf.requests.ab.node import measure_for_manager, run
     from opperf.requests.ab.planning import Planned
     from opperf.requests.ab.resolving import progress_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import INCONCLUSIVE, INTERRUPTED
 from opperf.requests.bisecting.request import BisectRequest
 from opperf.results.messages import tell
@@ -57,9 +57,7 @@ def exit_code(found: Bisection | None) -> int:
 
 def bisected(request: BisectRequest) -> Bisection | None:
     """Bisects, and writes the report; None, also said, if interrupted."""
-    # Help and completion do without the imports.
     from opperf.history.bisection.report import report_for
-    from opperf.reports.writing import write_reports
     from opperf.requests.bisecting.running import run, watch_of
 
     found = run(request, tell, watch_of)
@@ -67,5 +65,5 @@ def bisected(request: BisectRequest) -> Bisection | None:
         words = ["opperf", "bisect", "--resume", "--folder", str(request.folder)]
         tell(f"interrupted; resume with: {shlex.join(words)}")
         return None
-    write_reports(report_for(found, request.folder), request.outputs)
+    write(report_for(found, request.folder), request)
     return found

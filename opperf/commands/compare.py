@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.requests.comparing import CompareRequest
 from opperf.requests.judging import Judged
 from opperf.requests.outputs import ReportedRequest
@@ -38,9 +38,7 @@ def compare(request: CompareRequest) -> int:
 
 def finish(found: Judged, request: ReportedRequest) -> int:
     """Prints the comparison, or writes it; the exit code."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(found.report, request.outputs)
+    write(found.report, request)
     if found.reason:
         sys.stdout.flush()
         tell(f"opperf: {found.reason}")

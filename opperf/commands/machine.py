@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import FOUND
 from opperf.requests.machine import DoctorRequest, FrameworksRequest
 from opperf.results.messages import tell
@@ -12,10 +12,9 @@ from opperf.results.messages import tell
 def doctor(request: DoctorRequest) -> int:
     """Report what makes timings noisy on this machine, why, and the command that fixes it."""
     from opperf.reports.machine_health import report_of
-    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
-    write_reports(report_of(found), request.outputs)
+    write(report_of(found), request)
     warned = any(finding.level == "warn" for finding in found.findings)
     return FOUND if warned and request.strict else 0
 
@@ -26,7 +25,5 @@ def frameworks(request: FrameworksRequest) -> int:
     installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
     namespaces and categories."""
     from opperf.reports.known_frameworks import report_of
-    from opperf.reports.writing import write_reports
 
-    write_reports(report_of(request.run(tell), bool(request.names)), request.outputs)
-    return 0
+    return write(report_of(request.run(tell), bool(request.names)), request)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -15,6 +15,10 @@ from click.shell_completion import CompletionItem
 from opperf.commands.group import Context
 from opperf.errors import UsageError
 from opperf.requests.declaring import SECTIONS, Declared, Request, build, declared
+from opperf.requests.outputs import ReportedRequest
+
+if TYPE_CHECKING:
+    from opperf.reports.model import Report
 
 Asked = TypeVar("Asked", bound=Request)
 
@@ -250,6 +254,14 @@ def has_one_value(param: click.Parameter) -> bool:
 def option_name(param: click.Parameter) -> str:
     """Returns the long name of an option, of several the last."""
     return max(reversed(param.opts), key=len)
+
+
+def write(report: Report, request: ReportedRequest) -> int:
+    """Writes a report to the outputs of its request; the exit code."""
+    from opperf.reports.writing import write_reports
+
+    write_reports(report, request.outputs)
+    return 0
 
 
 def command(

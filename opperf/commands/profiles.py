@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.requests.profiles import ExplainRequest, TraceRequest
 from opperf.results.messages import tell
 
@@ -18,10 +18,7 @@ def explain(request: ExplainRequest) -> int:
     both are per call of the operator. Functions are matched by name and by the name of their
     library.
     """
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(TraceRequest)
@@ -30,9 +27,5 @@ def trace(request: TraceRequest) -> int:
     PyTorch's profiler (.json, .json.gz, .tar.gz, or a folder with a file for each rank). An
     execution trace and a profiler's trace of the same process are one: with the times of the
     second. Several ranks are shown side by side. `opperf run FILE` measures the calls."""
-    from opperf.reports.writing import write_reports
-
     report = request.run(tell)
-    if report is not None:
-        write_reports(report, request.outputs)
-    return 0
+    return 0 if report is None else write(report, request)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import FOUND, INTERRUPTED
 from opperf.requests.registry import CoverageRequest, ListRequest, ShowRequest
 from opperf.results.messages import tell
@@ -22,10 +22,7 @@ from opperf.results.messages import tell
 def list_operators(request: ListRequest) -> int:
     """List operators: name, number of cases, category, parameters, the rule that makes their
     inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(
@@ -39,10 +36,7 @@ def list_operators(request: ListRequest) -> int:
 def show(request: ShowRequest) -> int:
     """Show one operator, its cases, and for each a script that makes the call in the framework
     alone; or the cases of a run file, or of a session of `opperf ab`, with their figures, too."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(CoverageRequest)
@@ -50,12 +44,11 @@ def coverage(request: CoverageRequest) -> int:
     """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
     operator is run once, at a small size."""
     from opperf.reports.coverage import report_of
-    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
     if found is None:
         return INTERRUPTED
-    write_reports(report_of(found), request.outputs)
+    write(report_of(found), request)
     if request.least is not None and found.total.percent < request.least:
         tell(
             f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, less "

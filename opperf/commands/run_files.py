@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opperf.commands.compare import finish
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.requests.kept import RunsRequest, ServeRequest
 from opperf.requests.run_files import (
     ExportRequest,
@@ -48,10 +48,7 @@ def report(request: ReportRequest) -> int:
     may be a recording: its calls are ranked by their times in the program, or by their number, and
     shown with where they were made and how much of the program's time they explain. -o FILE.svg
     draws a flame graph, -o FILE.html a page of everything."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(PlotRequest)
@@ -110,13 +107,11 @@ def runs(request: RunsRequest) -> int:
     of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
     from opperf.plurals import pluralize
     from opperf.reports.kept_runs import report_of
-    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
-    if request.delete:
-        print(f"deleted {pluralize(len(found), 'run')}")
-    else:
-        write_reports(report_of(found), request.outputs)
+    if not request.delete:
+        return write(report_of(found), request)
+    print(f"deleted {pluralize(len(found), 'run')}")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import OWN_NAMES
-from opperf.requests.declaring import Group, Option, Say, argument, declared
+from opperf.requests.declaring import Group, Option, Say, argument, declared, told, warn
 from opperf.requests.judging import Judged, judge_files, judge_session
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
@@ -27,8 +27,6 @@ from opperf.shares import read_share, share_text
 if TYPE_CHECKING:
     from opperf.comparison.files.judging import Question
     from opperf.comparison.project_file import Limits, ProjectFile
-
-# Help and completion do without the imports of what compares.
 
 
 def _share_text(share: float) -> str:
@@ -278,8 +276,7 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         if self.base_is == "second":
             sides = sides[::-1]
         found = judge_files(*sides, question)
-        for warning in doubts(*sides):
-            say(f"warning: {warning}")
+        warn(say, doubts(*sides))
         return found
 
     def _judge_again(self, path: Path, say: Say) -> Judged:
@@ -291,8 +288,6 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
                     f"{field.shown} does not apply to --from-ab: the session has its own cases, "
                     "metrics and thresholds; omit it"
                 )
-        session, warnings = read_session(path)
-        for warning in warnings:
-            say(f"warning: {warning}")
+        session = told(read_session(path), say)
         self.check_weighted(self.weight, [path])
         return judge_session(session, path, self.fail_on, self.limits.limits(), self.weight)

@@ -33,6 +33,22 @@ from opperf.requests.parsers import number_within
 Say = Callable[[str], None]
 """Is given a line for the user: a warning, or how far the work is."""
 
+T = TypeVar("T")
+
+
+def warn(say: Say, warnings: Iterable[str]) -> None:
+    """Says what is doubtful."""
+    for warning in warnings:
+        say(f"warning: {warning}")
+
+
+def told(read: tuple[T, Iterable[str]], say: Say) -> T:
+    """Returns what was read, and says what is doubtful about it."""
+    found, warnings = read
+    warn(say, warnings)
+    return found
+
+
 Gather = Callable[[tuple[str, ...]], Any]
 """Parses all texts of an option that may be repeated; raises as a `Read` does."""
 

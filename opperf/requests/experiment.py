@@ -254,7 +254,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         if path.is_file() and not (runner.no_resume or self.overwrite):
             resume = "" if resume is None else resume
         if not (self.dry_run or self.list_only):
-            # Help and completion do without the import.
             from opperf.execution.run_header import make_folder
 
             make_folder(path)
@@ -349,7 +348,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
             partition=request.partition.part,
             settings=request.settings,
         )
-        # Help and completion do without the import.
         from opperf.execution.experiments import Models
 
         resolved = request.resolved(Models(matrix), choice, selection, output, say)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from opperf.comparison.project_file import Limits
     from opperf.reports.model import Report
 
-# Help and completion do without the imports of what compares.
-
 Words = tuple[str, ...]
 
 

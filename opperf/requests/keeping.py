@@ -19,7 +19,7 @@ from opperf.model import DECLARED, Run, Wrapping
 from opperf.model.runs import REQUEST
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import check_folder
-from opperf.requests.declaring import Say, declared, fixed_values
+from opperf.requests.declaring import Say, declared, fixed_values, told
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.results import output, run_files
 from opperf.results.kept import (
@@ -151,10 +151,7 @@ def read_unfinished(run_file: Path, request: ResolvedRun, warn: Say) -> Run:
             raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
         raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
     check_is_run(run_file)
-    run, warnings = read_run(run_file)
-    for warning in warnings:
-        warn(f"warning: {warning}")
-    return run
+    return told(read_run(run_file), warn)
 
 
 def check_same_programs(before: Wrapping | None, asked: Wrapping) -> None:

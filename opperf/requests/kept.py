@@ -63,7 +63,6 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> list[KeptFacts]:
         """Returns the runs that are chosen, the latest first; with `delete` those that are deleted.
         Raises `UsageError` for a run that is not there, and for a deletion of no chosen run."""
-        # Help and completion do without the imports.
         from opperf.plurals import pluralize
         from opperf.reports.kept_runs import read_kept
         from opperf.results.kept import remove
@@ -106,7 +105,6 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
 
 
 def _is_named(found: KeptFacts, names: Sequence[str]) -> bool:
-    # Help and completion do without the imports.
     from opperf.results.kept import is_name, resolve
     from opperf.sources.selecting import as_operator, find_matching
 
@@ -164,7 +162,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> None:
         """Serves, and says the address. Raises `UsageError` for a wrong token or address, and
         `OpperfError` for a history that cannot be read."""
-        # Help and completion do without the imports.
         from opperf.extras import load_extra
         from opperf.history.store.opening import Store as Opened
         from opperf.history.store.opening import default_store
@@ -228,7 +225,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
 def _read_token(file: Path) -> str:
     """Returns the token of a file. Raises `UsageError` for one that cannot be read, or is no
     text."""
-    # Help and completion do without the import.
     from opperf.reading import read_text
 
     try:

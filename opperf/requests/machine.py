@@ -46,7 +46,6 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Health:
         """Returns what the probes and the jitter test found. Raises `FrameworkError`."""
-        # Help and completion do without the import.
         from opperf.machine.kernel import this_machine
 
         self.check_outputs()
@@ -57,7 +56,6 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 
 def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
     """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
-    # Help and completion do without the imports.
     from opperf.machine.health import contention, jitter
     from opperf.machine.health.examine import examine
     from opperf.machine.kernel import Unreadable
@@ -92,7 +90,6 @@ EXPLAINED = (
 
 def instructions_finding() -> Finding:
     """Returns the finding on Valgrind and the C compiler."""
-    # Help and completion do without the imports.
     from opperf.errors import UsageError
     from opperf.instruments.callgrind import valgrind
     from opperf.instruments.callgrind.valgrind import Valgrind
@@ -116,7 +113,6 @@ class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> list[FrameworkRow]:
         """Returns a row for each. Raises `UsageError` for an unknown name."""
-        # Help and completion do without the import.
         from opperf.reports.known_frameworks import describe_framework, known_frameworks
 
         self.check_outputs()

@@ -103,7 +103,6 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
 
     def run(self, watch: Watch, command: str, keeps: bool = True) -> EndedRun | None:
         """Measures, as `perform` says; None as `resolve` does."""
-        # Help and completion do without the import.
         from opperf.requests.running import perform
 
         resolved = self.resolve(watch.say, command)

@@ -20,7 +20,7 @@ from opperf.extras import check_extras
 from opperf.formats.model_records import DEFAULT
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
-from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.declaring import Option, Request, Say, argument, warn
 from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
@@ -85,7 +85,6 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Tabulated:
         """Writes the report. Raises `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.experiments import analysis
         from opperf.formats.documents import read_bytes
         from opperf.formats.model_files import read_folder
@@ -95,8 +94,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         database = self.database or folder / "database.csv"
         warnings: list[str] = []
         records = [found.record for found in read_folder(folder, REPORT, warnings)]
-        for warning in warnings:
-            say(f"warning: {warning}")
+        warn(say, warnings)
         if not records:
             raise RunFileError(
                 f"{folder}: its files *.jsonl have no records; there is nothing to do"
@@ -260,7 +258,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> bytes:
         """Returns the content of the report; nothing if there is no speed-up to show in a report of
         the latest ones. Raises `OpperfError`, also for an output that could not be written."""
-        # Help and completion do without the imports.
         from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
         from opperf.formats.model_files import read_records
         from opperf.formats.pytorch_runner import runner_csv_text
@@ -270,8 +267,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         format = self._format()
         warnings: list[str] = []
         records = read_records(self.files, warnings, self.timestamp)
-        for warning in warnings:
-            say(f"warning: {warning}")
+        warn(say, warnings)
         selected = self._select(records)
         if self.report == FAILURES:
             return _written(report_of(outcomes_of(selected), self.title), format)
@@ -307,7 +303,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
     def _select(self, records: Sequence[ModelResult]) -> list[ModelResult]:
         """Returns the records that are meant. Raises `NothingLeftError` without any."""
-        # Help and completion do without the import.
         from opperf.experiments.aggregation.speedups import NothingLeftError
 
         is_table = self.report in TABLES
@@ -329,7 +324,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
     def _speedups(self, records: Sequence[ModelResult], format: str, say: Say) -> bytes:
         """Returns the table or chart."""
-        # Help and completion do without the imports.
         from opperf.experiments.aggregation import speedups, tables
 
         times = speedups.collect(records, self.metric)
@@ -368,7 +362,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
 def _written(report: Report, format: str) -> bytes:
     """Returns a report as text, Markdown, a page, CSV or JSON."""
-    # Help and completion do without the import.
     from opperf.results.text import terminal_width
 
     (writer,) = (known for known in BUILT_IN if known.name == format)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple
 
 from opperf.errors import UsageError, suggest
-from opperf.model import Run
 from opperf.model.declaring import Read
 from opperf.reports.formats import (
     REPORT,
@@ -18,7 +17,7 @@ from opperf.reports.formats import (
     format_of_extension,
     formats_of,
 )
-from opperf.requests.declaring import Group, Option, Request, Say, argument
+from opperf.requests.declaring import Group, Option, Request, argument
 from opperf.requests.parsers import locate_kept, parse_labels, parse_retried
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
@@ -149,17 +148,6 @@ class JsonRequest(ReportedRequest, frozen=True, kw_only=True):
     @property
     def default_format(self) -> str:
         return "json" if self.json else "text"
-
-
-def read_told(path: Path, say: Say) -> Run:
-    """Returns the content of a run file, and says what is doubtful. Raises `RunFileError`."""
-    # Help and completion do without the import.
-    from opperf.results.runfile import read_run
-
-    run, warnings = read_run(path)
-    for warning in warnings:
-        say(f"warning: {warning}")
-    return run
 
 
 Labels = Annotated[

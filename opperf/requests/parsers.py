@@ -329,7 +329,6 @@ def label_interpreters(parsed: Sequence[Interpreter]) -> tuple[Interpreter, ...]
 def locate_kept(text: str) -> Path:
     """Returns the path of a run file, or of results, or of a kept one, as `@last`. An output of a
     kept run stands for its run file."""
-    # Help and completion do without the import.
     from opperf.results import run_files
 
     return run_files.locate(text)
@@ -344,7 +343,6 @@ def locate_session(text: str) -> Path:
 
 def parse_tolerances(texts: Words) -> tuple[Rule, ...]:
     """Parses tolerances, `[OPERATOR:]METRIC=TOLERANCE`."""
-    # Help and completion do without the import.
     from opperf.comparison.tolerances import parse_rule
 
     return tuple(map(parse_rule, texts))

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from opperf.environments.specification import EnvironmentSpec, Installed, Locked
 
 
-# Help and completion do without the imports of what installs.
-
-
 def read_locked(path: Path | None) -> Locked | None:
     """Returns the lock file of `--locked`. Raises `UsageError` for another file."""
     from opperf.environments.specification import Locked, read_lock

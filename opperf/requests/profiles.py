@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
-from opperf.requests.declaring import Option, Say, argument
+from opperf.requests.declaring import Option, Say, argument, warn
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import locate_kept
 from opperf.results.output import check_output, replace
@@ -60,7 +60,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         """Returns the report, and writes the flame graph if one is named. Raises `OpperfError` for
         files that cannot be compared, and for an output that cannot be written."""
-        # Help and completion do without the imports.
         from opperf.comparison.explaining.callgrind import read_dump
         from opperf.comparison.explaining.difference import compare_dumps
         from opperf.comparison.explaining.paths import make_graph
@@ -71,8 +70,7 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         inputs = tuple(filter(None, (self.base, self.new, chosen.base, chosen.new)))
         self.check_outputs(inputs)
         self._check_flame(inputs)
-        for warning in chosen.warnings:
-            say(f"warning: {warning}")
+        warn(say, chosen.warnings)
         base, new = read_dump(chosen.base), read_dump(chosen.new)
         python = not self.no_python
         difference = compare_dumps(base, new, self.event, self.sort, python)
@@ -85,7 +83,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _choose(self) -> Chosen:
         """Returns the profiles to compare. Raises `UsageError` for a single run."""
-        # Help and completion do without the imports.
         from opperf.comparison.ab.gate import as_counted, why_not_counted
         from opperf.comparison.ab.session_file import find_pair, session_of
         from opperf.comparison.explaining.choosing import choose, choose_dumps
@@ -123,7 +120,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
     def _check_flame(self, inputs: tuple[Path, ...]) -> None:
         """Raises `UsageError` for an unknown extension of the flame graph, and `OutputError` if it
         cannot be written."""
-        # Help and completion do without the imports.
         from opperf.comparison.explaining.reports.flame import WRITERS
 
         if self.flame is None:
@@ -182,7 +178,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
     @property
     def paths(self) -> tuple[Path, ...]:
         """The files, those of each rank together if all names have one."""
-        # Help and completion do without the import.
         from opperf.traces.archives import rank_in
 
         ranks = {path: rank_in(path.name) for path in self.files}
@@ -199,7 +194,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         part = self._part()
         if self.written is not None:
             check_output(self.written, self.overwrite, self.files)
-            # Help and completion do without the import.
             from opperf.execution.written_traces import write_calls
 
             paths, file = self.paths, self.written
@@ -232,7 +226,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _check_written(self, file: Path) -> None:
         """Raises `UsageError` for a file of no form of calls, and for the output of a report."""
-        # Help and completion do without the import.
         from opperf.execution.written_traces import WRITERS
 
         if file.suffix not in WRITERS:
@@ -243,14 +236,12 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             raise UsageError(f"--to writes {file}, and no report; omit -o and -f")
 
     def _traces(self) -> Iterator[Trace]:
-        # Help and completion do without the import.
         from opperf.traces.reading import of_rank, read_traces
 
         return of_rank(read_traces(self.paths), self.rank)
 
     def _overview(self) -> Report:
         """Returns the report on all traces."""
-        # Help and completion do without the imports.
         from opperf.reports.traces import overview_report, rank_report
         from opperf.traces.overview import overview_of
         from opperf.traces.rank_comparison import compare_ranks
@@ -264,7 +255,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
     def _report_of(self, part: str) -> Report:
         """Returns the report on a part of the only trace. Raises `UsageError` if there are
         several."""
-        # Help and completion do without the imports.
         from opperf.reports.traces import outline_report
         from opperf.reports.traces.node_report import node_report, tensor_report
         from opperf.traces.outline import outline_of

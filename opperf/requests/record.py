@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from opperf.recording.programs import Inputs, Outcome, Script
     from opperf.recording.session import Session
 
-# Help and completion do without the imports of what records.
-
 SETTINGS = ("input_function", "imports", "device", "dtype", "seed")
 
 OF_CALLABLES = ("shapes", "values", *SETTINGS, "no_backward", "runs", "framework")

@@ -14,7 +14,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, Settings
-from opperf.requests.declaring import Option, Say, argument, declared
+from opperf.requests.declaring import Option, Say, argument, declared, told
 from opperf.requests.fields import Framework
 from opperf.requests.operators import (
     Ids,
@@ -25,7 +25,7 @@ from opperf.requests.operators import (
     Size,
     Values,
 )
-from opperf.requests.outputs import ReportedRequest, read_told
+from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import locate_kept, split_commas
 from opperf.requests.settings import Interpreters, SettingFields, option_of
 
@@ -64,7 +64,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _worker(self, framework: str, settings: Settings | None = None) -> Worker:
         """Returns a worker of the framework; with cases' settings one that measures these."""
-        # Help and completion do without the imports.
         from opperf.execution.planning import making_process
         from opperf.execution.workers import interpreter_of
         from opperf.worker.client import Worker
@@ -77,7 +76,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 
     def _listing(self, framework: str, say: Say) -> Listing:
         """Returns the registry, from the cache if it is without modules of the user's."""
-        # Help and completion do without the import.
         from opperf.execution.paces import load_listing
 
         def ask() -> Listing:
@@ -86,15 +84,11 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 
         if self.interpreters or self._imported():
             return ask()
-        listing, warnings = load_listing(framework, ask)
-        for warning in warnings:
-            say(f"warning: {warning}")
-        return listing
+        return told(load_listing(framework, ask), say)
 
     def _find(self, framework: str, listing: Listing, selection: Selection) -> list[ListedOperator]:
         """Returns the selected operators of the registry, then the callables at dotted paths.
         Raises the errors of `select` and of paths that lead to no callable."""
-        # Help and completion do without the import.
         from opperf.sources.selecting import select, split_paths
 
         operators = [listed.operator for listed in listing.operators]
@@ -131,7 +125,6 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Report:
         """Returns the list. Raises `OpperfError`, also for an output that could not be written."""
-        # Help and completion do without the imports.
         from opperf.reports.listing import categories_report, operators_report
         from opperf.requests.selecting import select_groups
 
@@ -169,7 +162,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     def selection(self) -> Selection:
         """The inputs and settings; a device, profiler or mode that was not given is empty, and
         chosen by the framework. Raises `UsageError` for a swept variable."""
-        # Help and completion do without the imports.
         from opperf.requests.selecting import split_shapes
         from opperf.sources.resolving import OWN_DEFAULT
         from opperf.sources.selecting import Selection
@@ -193,7 +185,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         """Returns the report. Raises `UsageError` unless the name matches one operator, or is that
         of a run file, and `OpperfError` for an output that could not be written."""
-        # Help and completion do without the import.
         from opperf.requests.selecting import check_shape_options, split_sources
 
         check_shape_options(self.given)
@@ -202,7 +193,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         return self._of_file(files[0], say) if files else self._of_operator(say)
 
     def _of_operator(self, say: Say) -> Report:
-        # Help and completion do without the imports.
         from opperf.execution.planning import plan_cases
         from opperf.model import ListedOperator
         from opperf.reports.showing import report_of
@@ -229,7 +219,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def _only(self, framework: str, listing: Listing) -> ListedOperator:
         """Returns the operator that the name matches. Raises `UsageError` for several."""
-        # Help and completion do without the import.
         from opperf.sources.selecting import Selection, find_matching, group_options
 
         operators = [listed.operator for listed in listing.operators]
@@ -252,11 +241,10 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     def _of_file(self, path: Path, say: Say) -> Report:
         """Returns the report on the cases of a run file. Raises `UsageError` for an id that none
         has, and for fields that do not apply."""
-        # Help and completion do without the imports.
         from opperf.execution.workers import scripts_of
         from opperf.reports.showing import report_of_run
         from opperf.results.kept import display
-        from opperf.results.runfile import is_run_file
+        from opperf.results.runfile import is_run_file, read_run
 
         if not is_run_file(path):
             raise UsageError(
@@ -270,7 +258,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
                     "and settings; omit it"
                 )
         self.check_outputs([path])
-        run = read_told(path, say)
+        run = told(read_run(path), say)
         for wanted in self.ids:
             if not any(case.id.startswith(wanted) for case in run.cases):
                 raise UsageError(f"--id {wanted}: no case of {path} has this id")
@@ -310,7 +298,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         """Returns the coverage by the records of the run file, or of a run of every operator; None
         if that was interrupted. Raises `OpperfError`, also for an output that could not be
         written."""
-        # Help and completion do without the import.
         from opperf.reports.coverage import coverage
 
         progress = (lambda text: None) if self.quiet else say
@@ -325,7 +312,9 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def _records_of(self, path: Path, listing: Listing, say: Say) -> Sequence[Record]:
         """Returns the records of a run file. Raises `RunFileError` if its framework is another."""
-        run = read_told(path, say)
+        from opperf.results.runfile import read_run
+
+        run = told(read_run(path), say)
         environment = run.environment
         if environment is None:
             raise RunFileError(f"{path}: the run has no environment, which says what was measured")
@@ -340,7 +329,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def _run_everything(self, framework: str, say: Say, progress: Say) -> Sequence[Record] | None:
         """Runs every operator once at a small size; None if interrupted."""
-        # Help and completion do without the imports.
         from opperf.execution.execute import execute_to_file
         from opperf.execution.planning import plan_cases
         from opperf.execution.progress import make_progress

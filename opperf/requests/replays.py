@@ -83,7 +83,6 @@ class Dumps(Group, frozen=True, kw_only=True):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of what is written."""
-        # Help and completion do without the import.
         from opperf.execution import dumps
 
         form = self.save_ir_format

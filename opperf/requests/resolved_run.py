@@ -77,7 +77,6 @@ class ResolvedRun:
     @property
     def has_operators(self) -> bool:
         """Whether cases of the registry are measured, not those of files or models alone."""
-        # Help and completion do without the import.
         from opperf.execution.planning import RegistrySource
 
         is_all = isinstance(self.source, RegistrySource) and not self.files
@@ -86,7 +85,6 @@ class ResolvedRun:
     @property
     def may_compile_ahead(self) -> bool:
         """Whether cases are compiled beside others: not if how long that takes is asked for."""
-        # Help and completion do without the import.
         from opperf.execution.executor import LOCAL
 
         asked = {FIRST_CALL.name, COMPILATION}.intersection(self.columns)

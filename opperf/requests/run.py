@@ -190,7 +190,6 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         """Opens files, installs environments and names the output; `command` is kept in the run
         file. None, also said, where `changed_since` leaves nothing to measure. Raises `UsageError`
         for contradictory fields, the errors of files of cases, and `InstallationError`."""
-        # Help and completion do without the import.
         from opperf.execution.planning import RegistrySource
 
         given = self.given

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import FOUND, RunFileError, UsageError
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
-from opperf.requests.declaring import Option, Request, Say
+from opperf.requests.declaring import Option, Request, Say, told, warn
 from opperf.requests.fields import Columns, dimensions_option
 from opperf.requests.judging import Judged
 from opperf.requests.operators import names_option
@@ -21,7 +21,6 @@ from opperf.requests.outputs import (
     format_option,
     output_of,
     read_format,
-    read_told,
 )
 from opperf.requests.parsers import parse_factors
 from opperf.results.output import STDOUT, Output, check_output, replace
@@ -46,7 +45,6 @@ class MergeRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Run:
         """Writes the file and returns its content. Raises `OpperfError` for files that cannot be
         joined, and for an output that cannot be written."""
-        # Help and completion do without the imports.
         from opperf.reports.writing import runfile_text
         from opperf.results.merging import Part, copy_streams, merge_parts
         from opperf.results.runfile import read_visits
@@ -57,13 +55,8 @@ class MergeRequest(Request, frozen=True, kw_only=True):
         check_output(self.output, self.overwrite, self.paths)
         parts = []
         for path in dict.fromkeys(self.paths):
-            run, doubts = read_visits(path)
-            parts.append(Part(path, run))
-            for doubt in doubts:
-                say(f"warning: {doubt}")
-        merged, warnings = merge_parts(parts)
-        for warning in warnings:
-            say(f"warning: {warning}")
+            parts.append(Part(path, told(read_visits(path), say)))
+        merged = told(merge_parts(parts), say)
         replace(self.output, runfile_text(merged).encode())
         copy_streams(parts, merged, self.output)
         return merged
@@ -123,7 +116,6 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         """Returns the ranking. Raises `OpperfError`, also for an output that could not be
         written."""
-        # Help and completion do without the imports.
         from opperf.execution.workers import scripts_of
         from opperf.reports.hotspots.data import find_hotspots
         from opperf.reports.hotspots.ranking_report import recording_of, report_of
@@ -199,7 +191,6 @@ class PlotRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Plot | BarPlot:
         """Returns the chart, and writes it if there is an output. Raises `OpperfError` for files
         that cannot be drawn, and for an output that cannot be written."""
-        # Help and completion do without the imports.
         from opperf.extras import check_extras
         from opperf.results.plots.bars import MOST_ROWS, make_bars
         from opperf.results.plots.data import has_sizes, make_plot
@@ -259,7 +250,6 @@ class ExportRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> None:
         """Writes the file. Raises `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.reports.writing import check_exported, write
         from opperf.results.kept import streams_of
         from opperf.results.runfile import read_run
@@ -276,8 +266,7 @@ class ExportRequest(Request, frozen=True, kw_only=True):
             missing = write(run, output, self.tool, self.columns, streams_of(path))
         except RunFileError as error:
             raise RunFileError(f"{path}: {error}") from error
-        for warning in (*warnings, *(f"{path}: {what}" for what in missing)):
-            say(f"warning: {warning}")
+        warn(say, (*warnings, *(f"{path}: {what}" for what in missing)))
 
 
 class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
@@ -308,14 +297,14 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Judged:
         """Returns the comparison. Raises `OpperfError`, also for an output that could not be
         written."""
-        # Help and completion do without the imports.
         from opperf.comparison.nodes import CHANGED, compare_nodes, telling_of
         from opperf.comparison.report import report_of
         from opperf.results.kept import display
+        from opperf.results.runfile import read_run
 
         self.check_outputs([self.path])
         fail_on = CHANGED if self.strict else ()
-        found = compare_nodes(read_told(self.path, say), self.threshold, self.metrics, fail_on)
+        found = compare_nodes(told(read_run(self.path), say), self.threshold, self.metrics, fail_on)
         report = report_of(found, telling_of(found, display(self.path)))
         differs = any(row.findings(fail_on) for row in found.rows)
         return Judged({found.labels: found}, report, FOUND if differs else 0, "")

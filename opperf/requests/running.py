@@ -36,7 +36,7 @@ from opperf.model import PROGRAM, Case, Closing, Header, Interpreter, Run, Statu
 from opperf.model.runs import REQUEST
 from opperf.reports import writing
 from opperf.reports.run_plans import announcement, profiled_text
-from opperf.requests.declaring import Say, fixed_values
+from opperf.requests.declaring import Say, fixed_values, warn
 from opperf.requests.keeping import (
     check_output,
     check_resumed,
@@ -286,14 +286,12 @@ class Paces:
             self._lanes,
         ).text()
 
-    def keep(self, run: Run, elapsed_s: float, warn: Say) -> None:
+    def keep(self, run: Run, elapsed_s: float, say: Say) -> None:
         """Keeps the times of a run for later forecasts."""
         if self._gauge_s:
             gauges_s = self._gauge_s, read_gauge()
-            for warning in keep_learnt(
-                run.records, elapsed_s, gauges_s, case_s, self._lanes, self._executor
-            ):
-                warn(f"warning: {warning}")
+            own = (case_s, self._lanes, self._executor)
+            warn(say, keep_learnt(run.records, elapsed_s, gauges_s, *own))
 
 
 def compile_work(work: Work, request: ResolvedRun, workers: Workers, watch: Watch) -> None:
@@ -366,7 +364,7 @@ def write_traces(workers: Workers, run: Run, files: WrittenTraces) -> Iterator[s
     yield f"traces written to {', '.join(str(path) for path in files if path)}"
 
 
-def _write_output(run: Run, run_file: Path, request: ResolvedRun, warn: Say) -> None:
+def _write_output(run: Run, run_file: Path, request: ResolvedRun, say: Say) -> None:
     """Writes the output, unless it is the run file. Raises `OutputError`, with what to do."""
     if request.output == run_file:
         return
@@ -375,5 +373,4 @@ def _write_output(run: Run, run_file: Path, request: ResolvedRun, warn: Say) -> 
         missing = writing.write(run, request.output, form, columns, streams)
     except OutputError as error:
         raise OutputError(f"{error}; {resume_advice(run_file, request)}") from error
-    for line in missing:
-        warn(f"warning: {line}")
+    warn(say, missing)

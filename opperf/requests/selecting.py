@@ -161,7 +161,6 @@ def add_changed(
     which. None, also said, where nothing is left to measure. `pythons` are interpreters that have
     to know an operator, an empty one is opperf's own; `are_builds` says that two builds are
     compared. Raises `UsageError` and what a worker raises."""
-    # Help and completion do without the imports.
     from opperf.changed_operators.mapping import map_changes
     from opperf.comparison.project_file import find_project_file, read_project_file
 
@@ -194,7 +193,6 @@ def _known(
 ) -> list[Mapped]:
     """Returns the files without the operators that no rule makes inputs for, or that an
     interpreter's framework does not have."""
-    # Help and completion do without the import.
     from opperf.worker.client import Worker
 
     listed = list(mapped)

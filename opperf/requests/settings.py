@@ -93,7 +93,6 @@ def gather_axis(setting: Setting) -> Gather:
 
     def combine(texts: Words) -> tuple[dict[str, str], ...]:
         entries = [[(key, value) for value in values] for key, values in parse(texts).items()]
-        # Help and completion do without the import.
         from opperf.sources.varying import check_combinations
 
         check_combinations(entries)
@@ -198,7 +197,6 @@ def _parse(path: Path, text: str) -> Any:
         except ValueError as error:
             raise UsageError(f"{path} is no TOML: {one_line(str(error))}") from error
     load_extra("yaml", f"{path}: a file of YAML", "write it as TOML")
-    # Help and completion do without the import.
     from opperf.suites.reading import parse
 
     return parse(text, str(path)).plain()

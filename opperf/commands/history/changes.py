@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import FOUND
 from opperf.plurals import pluralize
 from opperf.requests.history.changes import (
@@ -35,10 +35,9 @@ def check(request: CheckRequest) -> int:
     history add` of a session), until the series is back (fixed), or until somebody accepts it
     (blessed): in the store by `opperf history bless`, or in the project's file, which is reviewed
     as code is."""
-    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
-    write_reports(found.report, request.outputs)
+    write(found.report, request)
     request.notify_of(found, tell)
     return FOUND if request.fails(found) else 0
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from opperf.commands.options import Asked, RequestCommand
+from opperf.commands.options import Asked, RequestCommand, write
 from opperf.errors import INTERRUPTED, UsageError, one_line
 from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.history.bisecting import ChangeBisectRequest
@@ -51,7 +51,6 @@ def _run(request: CommitsRequest) -> int:
     a case failed."""
     from opperf.commands.run import run as command
     from opperf.commands.running import nothing, watch_of
-    from opperf.reports.writing import write_reports
 
     try:
         asked = command.request_of(command.make_context("opperf run", list(request.words)))
@@ -59,7 +58,7 @@ def _run(request: CommitsRequest) -> int:
         raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
     say = nothing if asked.resumption.quiet else tell
     found = request.run(say, asked, watch_of)
-    write_reports(found.report, request.outputs)
+    write(found.report, request)
     say(f"store: {found.store}")
     if found.is_interrupted:
         tell("interrupted; what was measured is in the history, and the same command goes on")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.plurals import pluralize
 from opperf.requests.history.viewing import (
     HistoryExportRequest,
@@ -28,10 +28,7 @@ def list_history(request: HistoryListRequest) -> int:
     """List what a history holds: series, each with its latest figure and verdict, runs, verdicts of
     sessions on two commits, or projects. Series of
     several environments are never joined. The number of a series, #12, names it elsewhere."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(
@@ -49,10 +46,7 @@ def list_history(request: HistoryListRequest) -> int:
 def show(request: HistoryShowRequest) -> int:
     """Show series run by run, in the order of their commits: median, interval, change, the verdicts
     of sessions, and the command that measures the case again."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(

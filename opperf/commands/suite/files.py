@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import FOUND
 from opperf.plurals import pluralize
 from opperf.requests.suites.environments import (
@@ -51,20 +51,16 @@ def list_benches(request: ListSuiteRequest) -> int:
     """List the benches of suite files, those of no template: whether each is enabled, its weight,
     group, tags, processes and the values of its matrix."""
     from opperf.reports.benches import report_of
-    from opperf.reports.writing import write_reports
 
-    write_reports(report_of(request.run(tell)), request.outputs)
-    return 0
+    return write(report_of(request.run(tell)), request)
 
 
 @command(ShowBenchRequest)
 def show(request: ShowBenchRequest) -> int:
     """Show a bench: what it runs, as a command to paste, its values, and where each is from."""
     from opperf.reports.benches import bench_report
-    from opperf.reports.writing import write_reports
 
-    write_reports(bench_report(*request.run(tell)), request.outputs)
-    return 0
+    return write(bench_report(*request.run(tell)), request)
 
 
 @command(InstallSuiteRequest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opperf.commands.compare import finish
-from opperf.commands.options import command
+from opperf.commands.options import command, write
 from opperf.errors import FOUND
 from opperf.requests.suites.results import (
     MILABENCH,
@@ -22,10 +22,9 @@ def validate(request: ValidateSuiteRequest) -> int:
     repeats on one machine. Exit codes: 0 nothing failed, 1 something failed (a timeout is a
     failure), 2 a file that cannot be read."""
     from opperf.reports.validations import report_of
-    from opperf.reports.writing import write_reports
 
     found = request.run(tell)
-    write_reports(report_of(found, request.as_ == MILABENCH), request.outputs)
+    write(report_of(found, request.as_ == MILABENCH), request)
     return FOUND if found.failures or (request.strict and found.warnings) else 0
 
 
@@ -36,10 +35,7 @@ def report(request: ReportSuiteRequest) -> int:
 
     RUN is a run file, @last, a folder in milabench's layout, or a stream of one; several are
     repeats on one machine. A bench that did not run is listed, and in no total."""
-    from opperf.reports.writing import write_reports
-
-    write_reports(request.run(tell), request.outputs)
-    return 0
+    return write(request.run(tell), request)
 
 
 @command(CompareSuitesRequest)

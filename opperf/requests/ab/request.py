@@ -25,8 +25,6 @@ from opperf.requests.settings import Cpus, SettingFields
 from opperf.shares import read_share, share_text
 from opperf.statistics.design import FEWEST_BLOCKS
 
-# Help and completion do without the imports of what measures.
-
 SINGLE = (
     *(name for name, one in DECLARED.items() if one.common and name not in SESSION_AXES),
     "verify",

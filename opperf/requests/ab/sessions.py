@@ -49,7 +49,7 @@ from opperf.requests.ab.keeping import keep_interrupted, say_kept
 from opperf.requests.ab.planning import Planned, listed, name_arm_in_errors
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Watch, Work, resolve
-from opperf.requests.declaring import Say, value_of
+from opperf.requests.declaring import Say, told, value_of
 from opperf.requests.judging import Judged, judge_session
 from opperf.requests.keeping import check_same
 from opperf.results.kept import display, is_name, profile_folder
@@ -61,9 +61,7 @@ def resume(request: ResolvedAb) -> SessionWriter | Planned:
     arms, thresholds, cases or environments."""
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")
-    session, warnings = read_session(request.report)
-    for warning in warnings:
-        request.say(f"warning: {warning}")
+    session = told(read_session(request.report), request.say)
     restore_environments(session, request.say)
     is_counted, dry_run = session.plan.kind == "counts", request.asked.dry_run
     if is_counted and not dry_run:

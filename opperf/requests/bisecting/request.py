@@ -57,15 +57,11 @@ class CommitBuilds(Group, frozen=True, kw_only=True):
 
     def recipe(self, command: tuple[str, ...]) -> Recipe:
         """Returns how commits are built by a command. Raises `UsageError` for wrong variables."""
-        # Help and completion do without the import.
         from opperf.history.builds import WHEELS, Recipe, variables_of
 
         recipe = Recipe(command=command, wheel=self.wheel or WHEELS, requirements=self.requirements)
         variables = variables_of(self.commit_env)
         return msgspec.structs.replace(recipe, variables=variables) if variables else recipe
-
-
-# Help and completion do without the imports of what bisects.
 
 
 class BisectOperators(OperatorGroups, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import msgspec
 
@@ -24,7 +24,7 @@ from opperf.repository import (
     read_commit,
     read_commits,
 )
-from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.declaring import Option, Request, Say, argument, told, warn
 from opperf.requests.history.fields import AskedOf, OfCommits, read_commits_of
 from opperf.requests.parsers import locate_kept
 
@@ -103,7 +103,6 @@ class AddRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> AddedFiles:
         """Adds all files, or none, and returns what is new. Raises `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.history.run_files import read_submission
         from opperf.results.kept_facts import is_session
 
@@ -173,23 +172,11 @@ class AddRequest(Request, frozen=True, kw_only=True):
         return Destination(project, commits_of, {*known.cases, *added})
 
 
-T = TypeVar("T")
-
-
-def told(read: tuple[T, Iterable[str]], say: Say) -> T:
-    """Returns what was read, and says what is doubtful about it."""
-    found, warnings = read
-    for warning in warnings:
-        say(f"warning: {warning}")
-    return found
-
-
 def read_session(
     path: Path, to: Destination, named: tuple[str, str], repository: Path, say: Say
 ) -> JudgedSession:
     """Returns the verdicts of a session on two commits of a repository, and says what is doubtful
     about them. Raises `OpperfError`."""
-    # Help and completion do without the import.
     from opperf.history.judged_sessions import read_judged
 
     return told(read_judged(path, to, named, partial(read_commit, repository)), say)
@@ -260,7 +247,6 @@ class ImportRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Imported:
         """Adds the results of all files, or of none. Raises `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.formats.figures import Given
         from opperf.formats.forms import read_results
 
@@ -269,11 +255,9 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         read = {path: read_results(path, self.form, given) for path in self.paths}
         submissions = [each for intake in read.values() for each in intake.submissions]
         placed = self._placed(submissions)
-        for warning in (
-            *(warning for intake in read.values() for warning in intake.warnings),
-            *_without_place(placed),
-        ):
-            say(f"warning: {warning}")
+        for intake in read.values():
+            warn(say, intake.warnings)
+        warn(say, _without_place(placed))
         project = self.of.name
         with self.of.opened() as store:
             from opperf.history.store.adding import add_runs

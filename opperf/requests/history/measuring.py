@@ -150,7 +150,6 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
         """Measures what is asked of each commit, and adds that; `watch_of` returns how that
         is shown. Raises `OpperfError` for a wrong request, and for what is wrong whichever commit
         is measured."""
-        # Help and completion do without the imports.
         from opperf.history.reports.listing import attempts_report
         from opperf.requests.history.one_commit import OneCommit, Place
 
@@ -196,7 +195,6 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
     def _resolve(self, asked: RunRequest, say: Say) -> ResolvedRun:
         """Returns what is measured of each commit. Raises `UsageError` for a field that has no
         meaning here."""
-        # Help and completion do without the import.
         from opperf.execution.executor import LOCAL
 
         for name in REFUSED:

@@ -46,7 +46,7 @@ from opperf.model import Case, Interpreter, Record, Role, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.summary import nothing_measured
 from opperf.repository import Checkout, Commit
-from opperf.requests.history.adding import told
+from opperf.requests.declaring import told
 from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.running import Watch, Work, compile_work, measure_work, plan_work
 from opperf.results.kept import remove

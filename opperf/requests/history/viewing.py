@@ -10,7 +10,7 @@ import msgspec
 from opperf.errors import UsageError, unknown
 from opperf.model.declaring import integer_from
 from opperf.plurals import pluralize
-from opperf.requests.declaring import Option, Request, Say, argument
+from opperf.requests.declaring import Option, Request, Say, argument, told
 from opperf.requests.fields import Store
 from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored
 from opperf.requests.outputs import Overwrite, ReportedRequest, file_option
@@ -179,7 +179,6 @@ class HistoryPlotRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Plot:
         """Returns the chart for a terminal, and writes the file if one is named. Raises
         `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.extras import check_extras
         from opperf.results.plots.drawing import check_image
         from opperf.results.plots.images import WRITERS
@@ -273,7 +272,6 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Path | None:
         """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""
-        # Help and completion do without the imports.
         from opperf.formats.forms import FORMS, WRITTEN
         from opperf.reports.formats import json_of
         from opperf.reports.writing import write_folder
@@ -289,9 +287,7 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
             from opperf.history.exporting import collect
 
             exported = collect(store, project, self.branch, self.environment, self.run_id)
-        content, warnings = form.write(exported)
-        for warning in warnings:
-            say(f"warning: {warning}")
+        content = told(form.write(exported), say)
         if form.is_folder:
             write_folder(self.output_file, content)
             return self.output_file

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from opperf.suites.system import Machine
 
 
-# Help and completion do without the imports of what resolves files.
-
-
 class SuiteFiles(Group, frozen=True, kw_only=True):
     """Suite files, of which later ones are merged over earlier ones, and what is chosen of them."""
 
@@ -151,8 +148,6 @@ def find_bench(suite: Suite, name: str) -> Bench:
     names = [bench.name for bench in suite.benches]
     raise UsageError(f"no bench is called {name}{suggest(name, names)}; suite list has all")
 
-
-# Help and completion do without the imports of what resolves files and installs.
 
 PREPARE, PREPARE_SCRIPT = "prepare.py", "prepare_script"
 """Name of the script, and the constant of a benchfile with another one."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from opperf.suites.job_script import Job
     from opperf.suites.system import System
 
-# Help and completion do without the imports of what resolves files.
-
 
 class ScheduledSuite(NamedTuple):
     """An array job whose script is written."""

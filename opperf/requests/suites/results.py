@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from opperf.suites.results.layers import Validation
     from opperf.suites.results.run import SuiteRun
 
-# Help and completion do without the imports of what reads runs.
-
 MILABENCH = "milabench"
 
 FINDINGS = ("regressed", "improved", "missing")
