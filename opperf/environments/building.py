@@ -112,7 +112,6 @@ def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
 
 
 def _folder(spec: EnvironmentSpec, packages: Sequence[str]) -> Path:
-    """Returns the folder of an environment, named by what is asked for."""
     files = [word.removeprefix("-r ") for word in spec.requirements if word.startswith("-r ")]
     asked = {
         "requirements": sorted(packages or spec.requirements),
@@ -207,7 +206,7 @@ def _remove(folder: Path) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Writes a file in one step: it is there whole or not at all."""
+    """In one step: it is there whole or not at all."""
     temporary = path.with_suffix(".tmp")
     temporary.write_bytes(data)
     temporary.replace(path)

@@ -209,7 +209,6 @@ class Locked(NamedTuple):
 
 
 def _same(requirements: str, spec: EnvironmentSpec) -> bool:
-    """Returns whether the same is asked for, in any order."""
     return requirements == spec.text or _key(requirements) == _key(spec.text)
 
 
@@ -223,6 +222,6 @@ def _key(text: str) -> Sequence[str]:
 
 
 def _portable(requirement: str) -> str:
-    """Returns a requirement, of a file its name and folder: elsewhere it has another path."""
+    """Of a file its name and folder: elsewhere it has another path."""
     option, _, path = requirement.partition(" ")
     return f"{option} {'/'.join(Path(path).parts[-2:])}" if option == "-r" else requirement

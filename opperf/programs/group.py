@@ -197,7 +197,7 @@ class Group:
             self._handle(max(0.0, min(wait_s, self._longest_wait_s)))
 
     def _await_server(self, server: Server) -> bool:
-        """Starts the server, and returns whether it is ready; if not, no process is started."""
+        """If it is not ready, no process is started."""
         deadline = self._begun + self._case.settings.timeout_s
         problem = server.start()
         while problem or not server.is_ready():
@@ -299,7 +299,6 @@ class Group:
             )
 
     def _stop_if_complete(self, now: float) -> None:
-        """Stops the program once all of its processes have made their observations."""
         unfinished = self._unfinished
         complete = [process for process in unfinished if process.observations.is_complete]
         if self._stop_at is not None:
@@ -338,7 +337,7 @@ class Group:
         return self._done_at + max(SILENT_S, self._done_at - self._begun)
 
     def _voir_options(self) -> str:
-        """Returns the path of a file with voir's options; empty if voir is not used."""
+        """The path of a file with them; empty if voir is not used."""
         target = self._target
         if not target.voirfile:
             return ""

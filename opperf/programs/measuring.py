@@ -72,7 +72,6 @@ def make_record(
 
 
 def _by_name(figures: Sequence[tuple[Metric, list[float]]]) -> dict[str, list[float]]:
-    """Returns figures by the names of their metrics."""
     return {metric.name: values for metric, values in figures}
 
 

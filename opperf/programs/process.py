@@ -141,7 +141,6 @@ class ProgramProcess:
             self._search(text, at)
 
     def _search(self, line: str, at: float) -> None:
-        """Takes the matches of the patterns in a line; ends the process if one is too slow."""
         for place, pattern in enumerate(self._patterns):
             try:
                 found = pattern.search(line)

@@ -79,7 +79,6 @@ def _network() -> Network:
 
 
 def _disks() -> Any:
-    """Returns what the disks have read and written; None in a container that does not say it."""
     with contextlib.suppress(NotImplementedError):
         return psutil.disk_io_counters()
     return None
@@ -209,7 +208,6 @@ def _gpu_fields(gpu: GpuUse) -> Data:
 
 
 def _rates(samples: Sequence[Sample], amounts: Sequence[float]) -> list[float]:
-    """Returns the amounts of a second between each two samples."""
     pairs = zip(samples, samples[1:], amounts, amounts[1:], strict=False)
     return [
         max(0.0, after - before) / (end.at - begin.at)

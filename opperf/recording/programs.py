@@ -98,7 +98,6 @@ class Script(NamedTuple):
 
 
 def _exit(end: SystemExit) -> Outcome:
-    """Returns the outcome of `sys.exit`, which may be given a message."""
     code = end.code
     if code is not None and not isinstance(code, int):
         print(code, file=sys.stderr)
@@ -151,7 +150,7 @@ def _catching_ends(at_exit: Callable[[], None]) -> Iterator[None]:
 
 
 def _print_traceback(error: BaseException) -> None:
-    """Prints an error's traceback without the frames of opperf and `runpy` above the program."""
+    """Without the frames of opperf and `runpy` above the program."""
     trace = error.__traceback__
     while trace is not None and _is_above(trace.tb_frame):
         trace = trace.tb_next

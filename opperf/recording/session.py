@@ -32,7 +32,6 @@ def _before_fork() -> None:
 
 
 def _in_child() -> None:
-    """Ends recording in a child of the process."""
     for session in tuple(_present):
         session.stop()
 
@@ -96,7 +95,6 @@ class Session:
                 self._waiting.append(after_import(module, partial(self._try, name)))
 
     def _try(self, name: str) -> None:
-        """Adds a framework, if it can be recorded."""
         try:
             self._add(name)
         except (UnsupportedError, FrameworkError) as error:
@@ -284,7 +282,6 @@ def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
 
 
 def _compiled(programs: Sequence[CompiledProgram]) -> Iterator[str]:
-    """Yields how often compiled programs ran, if there are any."""
     if programs:
         times = [found.time_ns for found in programs if found.time_ns is not None]
         took = f", for {sum(times) / 1e6:,.1f} ms in all" if times else ""

@@ -105,8 +105,6 @@ def write(recorded: Recorded, file: Path, overwrite: bool = False) -> Written:
 
 
 def _complete(worker: Worker, calls: Sequence[RecordedCall]) -> list[Case]:
-    """Returns the calls as cases that their framework can measure. Raises the errors of the
-    worker."""
     cases = []
     axes = worker.resolve({}).axes
     own = {name: axes[name][0] for name in OWN_DEFAULT}
@@ -122,7 +120,6 @@ def _complete(worker: Worker, calls: Sequence[RecordedCall]) -> list[Case]:
 
 
 def _as_case(call: RecordedCall) -> Case:
-    """Returns a call as a case that its framework has yet to complete."""
     case = call.case
     sites = call.call_sites()
     first = sites[0] if sites else None

@@ -60,7 +60,6 @@ def first_line(text: str, definition: Place) -> int | None:
 
 
 def _literals(file: str) -> Iterator[ast.Constant]:
-    """Yields the texts in a file's code; none of a file that cannot be read."""
     try:
         code = parse_python(read_bytes(file, WRITTEN_BY_HAND))
     except (OSError, SyntaxError, ValueError):

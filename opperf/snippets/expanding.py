@@ -187,7 +187,7 @@ _CODE = {
 
 
 def _program_call(signature: Signature) -> str:
-    """Returns the call of a TorchScript program in C++, whose result is an `IValue`."""
+    """Its result is an `IValue`."""
     assignment = f"auto {signature.output} = " if signature.output else ""
     return f"{assignment}{MODEL}.forward({{{', '.join(signature.inputs)}}});"
 

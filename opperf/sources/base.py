@@ -125,7 +125,6 @@ def is_source(path: Path) -> bool:
 
 
 def _kind_of(path: Path) -> FileSource | None:
-    """Returns the kind of a file or folder; None if it is of no known one."""
     kinds = list(available().values())
     if path.is_dir():
         kinds = [kind for kind in kinds if getattr(kind, "folders", False)]

@@ -135,7 +135,6 @@ class UserCall:
                 self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
 
     def _case(self, position: int, inputs: CallArguments) -> Case:
-        """Returns the case of one dict of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
         inputs = collect_lists(inputs, self._operator)
@@ -234,7 +233,6 @@ class UserCall:
         return places if own else [name] * count
 
     def _takes_gradient(self, dtype: str) -> bool:
-        """Whether a tensor of a dtype can have a gradient."""
         return self._framework.gradients and is_floating(dtype)
 
     def _shape_spec(

@@ -67,7 +67,6 @@ def complete(
 
 
 def _named(framework: Framework, case: Case, known: Known) -> Completed:
-    """Returns a case with its target and arguments under the framework's names."""
     try:
         case = with_names(framework, case, known)
     except UnsupportedError:
@@ -181,7 +180,6 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
 
 
 def _unreturned(returned: Sequence[Shape]) -> str:
-    """Returns the sentence on a call whose contents were not drawn to return such tensors."""
     return f"it returned {', '.join(map(str, returned))}, and with other contents may not here"
 
 
@@ -206,7 +204,6 @@ LAYER = "layer"
 
 
 def _in_array_type(framework: Framework, target: Target, arguments: Arguments) -> Arguments:
-    """Returns arguments with tensors of the target's array type."""
     array_type = framework.array_type(target)
     return {name: with_array_type(value, array_type) for name, value in arguments.items()}
 
@@ -224,7 +221,6 @@ def _with_passes(framework: Framework, case: Case) -> Case:
 
 
 def _target(framework: Framework, target: Target) -> Target:
-    """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
     if isinstance(target, CallableTarget):
         return framework.callable_target(target.path)
     if not isinstance(target, OperatorTarget):

@@ -92,7 +92,6 @@ class GivenArrays:
         _check_storages(self.specs)
 
     def _described(self, place: str, value: Any) -> TensorSpec:
-        """Returns the spec of an array in its dtype in the case."""
         try:
             spec = self._framework.describe(value)
         except UsageError as error:

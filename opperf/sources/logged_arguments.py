@@ -80,7 +80,6 @@ def _read(body: ast.expr) -> Arguments:
 
 
 def _argument(node: ast.expr) -> Argument:
-    """Returns the argument that an expression stands for. Raises `ValueError`."""
     match node:
         case ast.Constant(value=bool() | str() | None as plain):
             return plain
@@ -114,7 +113,6 @@ def _checked_depth(made: Any, node: ast.expr) -> Argument:
 
 
 def _number(node: ast.expr) -> int | float | complex:
-    """Returns a number. Raises `ValueError` for anything else."""
     match node:
         case ast.Constant(value=int() | float() | complex() as number):
             return number

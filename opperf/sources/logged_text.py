@@ -200,7 +200,6 @@ class InputLog:
 
 
 def _read(path: Path) -> Iterator[Case]:
-    """Yields the cases of a file. Raises `UsageError` with file and line."""
     target: OperatorTarget | None = None
     for number, line in enumerate(_lines(path), 1):
         place = f"{path}:{number}"
@@ -218,7 +217,6 @@ def _read(path: Path) -> Iterator[Case]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Returns a file's lines, without white space around them. Raises `UsageError`."""
     try:
         text = read_text(path, READ_WHOLE)
     except (OSError, UnicodeDecodeError) as error:
@@ -227,7 +225,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def _case(target: OperatorTarget, text: str, count: int, path: Path, place: str) -> Case:
-    """Returns the case of a call. Raises `UsageError`."""
     try:
         unnamed, named = read_arguments(text)
     except ValueError as error:

@@ -65,7 +65,6 @@ def read_suite(word: str) -> ModelWord | None:
 
 
 def _read_arguments(word: str, text: str) -> dict[str, Argument]:
-    """Returns the arguments of a call, those by position under it. Raises `UsageError`."""
     try:
         call = ast.parse(f"_({text})", mode="eval").body
         assert isinstance(call, ast.Call)

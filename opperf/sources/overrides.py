@@ -189,7 +189,7 @@ def check_names(
 
 
 def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
-    """Returns the error for a shape without a name. `names` are those of the operators' tensors."""
+    """The error for a shape without a name. `names` are those of the operators' tensors."""
     listed = [f"{label} has {', '.join(own_names) or 'none'}" for label, own_names in names.items()]
     own = "; ".join(listed[:LISTED])
     first = next(filter(None, names.values()), ("NAME",))[0]
@@ -200,7 +200,6 @@ def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
 
 
 def _names(operator: Operator) -> str:
-    """Returns the names of an operator's arguments, in a sentence."""
     names = ", ".join(parameter.name for parameter in operator.parameters)
     return f"has {names}" if names else "says none"
 

@@ -150,14 +150,12 @@ def corresponding(framework: Framework, signature: Signature, partner: Signature
 
 
 def _uses(framework: Framework, signature: Signature) -> list[Use]:
-    """Returns the uses of a target, or of the operator that it calls."""
     table = rules_module(framework.rules).OPERATIONS
     operator = framework.wrapped_operator(*signature) or signature[1]
     return [use for use, _ in uses_of(operator, table)]
 
 
 def _alone(operator: Operator, other: Operator) -> list[str]:
-    """Returns the required arguments that only one of two operators has."""
     return [
         parameter.name
         for parameter in operator.parameters

@@ -135,7 +135,6 @@ class Registry:
             self.searchable.append(target.label)
 
     def _cases(self, target: Target, operator: Operator) -> Iterator[Case]:
-        """Yields the cases of a target."""
         framework, selection = self._framework, self._selection
         layer = find_layer(framework, target)
         if layer is not None and not selection.settings.input_function:
@@ -164,14 +163,12 @@ class Registry:
     def _cases_of(
         self, target: Target, operator: Operator, made: list[Inputs], overrides: Overrides
     ) -> Iterator[Case]:
-        """Yields the cases of a target's inputs with what the user sets."""
         for inputs in made:
             case = _case(self._framework, target, operator, inputs, self._selection)
             if self._is_differentiated(case, operator):
                 yield _overridden(self._framework, case, overrides)
 
     def _layer(self, target: Target, layer: Layer, operator: Operator) -> Iterator[Case]:
-        """Yields the case of a layer for inputs of the user's shapes."""
         self.arguments[target.label] = layer.accepted
         overrides = Overrides.of(self._selection).renamed(layer.aliases)
         if not set(overrides.shapes) & set(layer.inputs):
@@ -289,7 +286,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
 
 
 def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
-    """Returns a case in the user's shapes, with indices that suit these and the user's values."""
+    """In the user's shapes, with indices that suit these and the user's values."""
     if not overrides.names:
         return case
     shaped = with_shapes(framework, case, overrides.shapes, overrides.values)
@@ -311,7 +308,6 @@ def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:
 
 
 def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
-    """Returns the patterns that are aliases, each with its operator's name in results."""
     found = {pattern: framework.resolve(pattern) for pattern in patterns}
     return {
         pattern: operator.label
@@ -341,7 +337,6 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
 
 
 def _partners(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:
-    """Returns what the selection's operators are compared with, if they are."""
     patterns = selection.partners
     if not patterns:
         return []

@@ -115,16 +115,13 @@ class ReplaySource:
 
 
 def _span(nodes: Sequence[Node]) -> int:
-    """Returns the nanoseconds from the beginning of the first call to the end of the last one; 0
-    without times."""
+    """From the beginning of the first call to the end of the last one; 0 without times."""
     timed = [node for node in nodes if node.start_ns >= 0]
     ends = (node.start_ns + max(0, node.time_ns) for node in timed)
     return max(ends, default=0) - min((node.start_ns for node in timed), default=0)
 
 
 def _wait_remark(trace: Trace, nodes: Sequence[Node]) -> Iterator[str]:
-    """Yields a remark on collective operations that one process alone cannot make, if there are
-    any."""
     collectives = [node for node in nodes if trace.calls[node.call].collective]
     if collectives:
         is_timed = any(node.recorded_ns >= 0 for node in collectives)
@@ -133,7 +130,6 @@ def _wait_remark(trace: Trace, nodes: Sequence[Node]) -> Iterator[str]:
 
 
 def _loading_remark(trace: Trace) -> Iterator[str]:
-    """Yields a remark on the calls of a data loader, if there are any."""
     count = sum(trace.place(node).is_loading for node in trace.topmost())
     if count:
         calls = pluralize(count, "call")

@@ -61,7 +61,6 @@ def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution
 
 
 def _device(framework: Framework, text: str) -> str:
-    """Returns the canonical name of a device, available or not."""
     try:
         return parse_device(framework, text)
     except DeviceError as error:

@@ -120,7 +120,6 @@ def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Ope
 
 
 def _is_offered(operator: Operator, selection: Selection) -> bool:
-    """Whether a run has the operator, in one of its variants, without naming it."""
     return not operator.on_request or not set(operator.namespaces).isdisjoint(selection.namespaces)
 
 
@@ -238,7 +237,6 @@ def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Opera
 
 
 def _without_prefix(pattern: str, operator: Operator) -> str:
-    """Returns a pattern without a prefix of the operator's names."""
     for prefix in operator.prefixes:
         if pattern.startswith(prefix):
             return pattern[len(prefix) :]

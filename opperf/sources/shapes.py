@@ -89,7 +89,6 @@ Change = tuple[Shape, Shape]
 
 
 def _pairs(arguments: Mapping[str, Argument], shapes: Shapes) -> list[Change]:
-    """Returns the shapes of the tensors for which the user gives one, each with that."""
     return [
         (spec.shape, shapes[name])
         for name, value in arguments.items()
@@ -177,7 +176,6 @@ def within_range(
 
 
 def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argument:
-    """Returns an argument with its tensors in other shapes."""
     return map_tensors(argument, lambda spec: reshaped(spec, shape_of(spec)))
 
 
@@ -247,7 +245,6 @@ def under_operator_names(
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
-    """Returns the names of a function's parameters; none if it has no signature, as one in C."""
     try:
         return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):

@@ -91,14 +91,12 @@ def at_point(selection: Selection, point: Mapping[str, int]) -> Selection:
 
 
 def _replace(value: Argument, point: Mapping[str, int]) -> Argument:
-    """Returns a value with the point's in place of its variables."""
     if isinstance(value, tuple):
         return tuple(_replace(element, point) for element in value)  # type: ignore[misc]
     return point.get(value, value) if isinstance(value, str) else value
 
 
 def _words(value: Argument) -> set[str]:
-    """Returns the texts in a value, which may be variables."""
     if isinstance(value, tuple):
         return {word for element in value for word in _words(element)}
     return {value} if isinstance(value, str) else set()

@@ -241,7 +241,7 @@ def _depthwise() -> Renamed:
 
 
 def _groups_of_channels(arguments: Arguments) -> Arguments:
-    """Returns the groups of a depthwise convolution, which declares none: one for each channel."""
+    """A depthwise convolution declares none: one for each channel."""
     data = arguments.get("self")
     return {"groups": data.shape[1]} if isinstance(data, TensorSpec) and data.shape[1:] else {}
 

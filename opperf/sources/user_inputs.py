@@ -91,7 +91,6 @@ def _cases(
     entry: str,
     returned: Sequence[Configuration],
 ) -> list[Case]:
-    """Returns the cases of what a user's function returned."""
     # The manager imports this module and needs no NumPy.
     from opperf.sources.call import UserCall
 
@@ -135,7 +134,6 @@ def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
 
 
 def _own_names(operator: Operator, arguments: CallArguments) -> dict[str, Any]:
-    """Returns arguments under the operator's own names."""
     return {operator.own_name(name): value for name, value in arguments.items()}
 
 

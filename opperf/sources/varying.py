@@ -244,7 +244,6 @@ def with_memory_format(case: Case, name: str) -> Case:
 
 
 def _format_of(spec: TensorSpec, name: str) -> str:
-    """Returns the memory format that the setting has for a tensor; empty for the default one."""
     if name == DEFAULTS["memory_format"]:
         return ""
     return OF_TENSORS[name].get(len(spec.shape), "") if name in OF_TENSORS else name
@@ -298,7 +297,6 @@ def _named(target: Target) -> TargetKey:
 
 
 def _distinct_name(key: TargetKey, rivals: Collection[TargetKey]) -> str:
-    """Returns the shortest name of a target that none of its rivals has."""
     if len({rival.path for rival in rivals}) == len(rivals):
         return key.path
     return str(key)

@@ -170,7 +170,7 @@ def open_decompressed(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def _plain(file: BinaryIO) -> io.BufferedReader:
-    """Returns a file that can look ahead, decompressed if it is compressed."""
+    """Can look ahead; decompressed if it is compressed."""
     ahead: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, file), HEAD)
     if ahead.peek(len(GZIP))[: len(GZIP)] != GZIP:
         return ahead

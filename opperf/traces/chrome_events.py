@@ -153,7 +153,7 @@ def _unended(marks: Iterable[Mark], end: int, anomalies: Anomalies) -> Iterator[
 
 
 def _duration(raw: JsonObject, anomalies: Anomalies) -> int:
-    """Returns the nanoseconds of a complete event; -1 if they are unknown."""
+    """-1 if unknown."""
     us = _number(raw.get("dur"))
     if us is not None and 0 <= us <= LONGEST_NS / NS_PER_US:
         return round(us * NS_PER_US)
@@ -165,13 +165,11 @@ def _duration(raw: JsonObject, anomalies: Anomalies) -> int:
 
 
 def _ns(value: Any) -> int | None:
-    """Returns a time in microseconds as nanoseconds; None for no time."""
     us = _number(value)
     return None if us is None or abs(us) > LATEST_NS / NS_PER_US else round(us * NS_PER_US)
 
 
 def _number(value: Any) -> float | None:
-    """Returns a number, or that of a text; None for none."""
     if type(value) is bool:
         return None
     try:

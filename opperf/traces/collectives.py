@@ -115,7 +115,6 @@ def from_inputs(message: Message, inputs: Values, refs: Sequence[Ref]) -> tuple[
 
 
 def _dtype_in(kind: str) -> str:
-    """Returns the dtype in the type of a tensor, or of a list of them."""
     return kind.rpartition("Tensor(")[2].partition(")")[0]
 
 

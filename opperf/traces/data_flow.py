@@ -147,8 +147,7 @@ class DataFlow:
                 self._bound(slot, functools.reduce(within, fills))
 
     def _gap(self, node: Node) -> int:
-        """Returns the nanoseconds between the end of all earlier calls and the beginning of
-        this one."""
+        """Between the end of all earlier calls and the beginning of this one."""
         if node.start_ns < 0:
             return 0
         gap_ns = 0 if self._end_ns < 0 else max(0, node.start_ns - self._end_ns)
@@ -156,7 +155,6 @@ class DataFlow:
         return gap_ns
 
     def _taken(self, ref: Ref, spec: TensorSpec) -> int:
-        """Returns the slot of an argument."""
         key = _Key(ref, spec.shape, spec.dtype)
         known = self._known.get(key)
         if known is None:
@@ -192,7 +190,6 @@ class DataFlow:
         return known
 
     def _results(self, node: Node) -> tuple[int, ...]:
-        """Returns the slots of a call's results."""
         if node.output_specs == NO_CALL:
             return ()
         made = self._trace.outputs[node.output_specs]

@@ -92,7 +92,6 @@ def _circular(nodes: Mapping[int, Node]) -> int:
 
 
 def _node(trace: Trace, raw: JsonObject) -> Node | None:
-    """Returns the node of an object; None if it is none."""
     attributes = _attributes(raw)
     identity, name = raw.get("id"), raw.get("name")
     parent = raw.get("ctrl_deps", raw.get("parent", 0))
@@ -127,12 +126,11 @@ def _node(trace: Trace, raw: JsonObject) -> Node | None:
 
 
 def _is_number(value: Any) -> TypeGuard[int]:
-    """Whether a value can be the number of a node."""
     return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
 def _attributes(raw: JsonObject) -> JsonObject:
-    """Returns a node's attributes by name: in a list of its own, or beside the others."""
+    """In a list of its own, or beside the others."""
     listed = raw.get("attrs")
     if not isinstance(listed, list):
         return raw
@@ -206,7 +204,6 @@ def _call(
     attributes: JsonObject,
     ranges: Mapping[int, Range],
 ) -> int:
-    """Returns the index of a node's distinct call."""
     key = _key(name, schema, inputs, refs, str(ranges or ""))
     known = trace.intern(key)
     if known is not None:
@@ -230,7 +227,6 @@ def collective_call(trace: Trace, name: str, message: Message) -> int:
 def _built(
     name: str, schema: str, inputs: Values, refs: Sequence[Ref], ranges: Mapping[int, Range]
 ) -> Call:
-    """Returns a call with its arguments by the names of its schema."""
     parsed = parse_schema(schema)
     if parsed is None:
         return Call(name.replace("::", "."), "", (), schema, refusal="its schema cannot be read")
@@ -304,7 +300,6 @@ def _default(parameter: SchemaParameter) -> float | None:
 
 
 def _outputs(trace: Trace, outputs: Values, refs: Sequence[Ref]) -> int:
-    """Returns the index of a node's distinct outputs."""
     key = _key("outputs", "", outputs, refs, "")
     known = trace.intern(key)
     if known is not None:
@@ -332,8 +327,6 @@ def main_device(refs: Iterable[Ref]) -> str:
 
 
 def _ranges(text: Any) -> dict[int, Range]:
-    """Returns the recorded smallest and largest number of integer tensors, by the tensor's index;
-    none if they cannot be read."""
     try:
         found = read_json(text) if isinstance(text, str) and text else {}
     except ValueError:

@@ -65,8 +65,7 @@ class Work(NamedTuple):
 
 
 def _number(event: ChromeEvent, name: str) -> int:
-    """Returns a number among an event's arguments, which some profilers write as text; 0 without
-    it."""
+    """Some profilers write it as text; 0 without it."""
     return whole(event.args.get(name)) or 0
 
 
@@ -144,8 +143,7 @@ def _distinct(works: Sequence[Work], anomalies: Anomalies) -> Iterable[Work]:
 def _launches(
     works: Sequence[Work], launches: Sequence[Launch], anomalies: Anomalies
 ) -> Sequence[Launch | None]:
-    """Returns the launch of each kernel of a correlation id, which are in the order of times; None
-    where it is unknown."""
+    """Of kernels in the order of times; None where it is unknown."""
     if not works[0].correlation or not launches:
         wrong = Anomaly.NO_LAUNCH if works[0].correlation else Anomaly.NO_CORRELATION
         anomalies[wrong] += len(works)

@@ -83,7 +83,7 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
-    """Returns what is kept of an event of the host: a call, or a label; None for any other."""
+    """A call, or a label; None for any other event."""
     name, category, args = event.name, event.category, event.args
     call = -1
     sequence = integer_or(args.get("Sequence number"), -1)
@@ -103,7 +103,7 @@ def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
 
 
 def _call_of(trace: Trace, name: str, args: JsonObject) -> int:
-    """Returns the index of the distinct call of an event; -1 of what is no operator."""
+    """-1 of what is no operator."""
     namespace, separator, own = name.partition("::")
     is_triton = args.get("kernel_backend") == TRITON
     is_named = separator and own.isidentifier() and namespace.partition(".")[0] not in NOT_OPERATORS
@@ -163,7 +163,6 @@ def _arguments(
 
 
 def _tensors_of(shapes: Any, strides: Any) -> Iterator[TensorSpec]:
-    """Yields the tensors of a list."""
     if not isinstance(shapes, list):
         raise Unbuildable("a list of tensors without their shapes")
     known: list[Any] = strides if isinstance(strides, list) else []
@@ -248,7 +247,6 @@ def _nest(trace: Trace, events: Sequence[HostEvent]) -> list[HostEvent]:
 
 
 def _is_within(event: HostEvent, outer: HostEvent) -> bool:
-    """Whether an event is below one of its thread that does not begin later."""
     if event.end <= outer.end:
         return True
     return event.begin < outer.end and event.end <= outer.end + TRUNCATED_NS

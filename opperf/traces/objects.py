@@ -92,7 +92,6 @@ class Objects:
             )
 
     def _begin(self) -> None:
-        """Reads to the beginning of the list, and the facts before it."""
         while (match := LIST.search(self._buffer)) is None:
             if len(self._buffer) > LONGEST or not self._read():
                 raise UsageError(
@@ -104,7 +103,6 @@ class Objects:
         self._position = match.end()
 
     def _end(self) -> None:
-        """Reads the facts after the list."""
         while len(self._buffer) - self._position <= LONGEST and self._read():
             pass
         self._add_facts("{" + self._buffer[self._position :].strip().lstrip(","))
@@ -134,7 +132,7 @@ class Objects:
             self.anomalies[Anomaly.NO_COMMA] += 1
 
     def _next(self) -> Any:
-        """Returns the next object; None if the file ends in it."""
+        """None if the file ends in it."""
         needed = 0
         while True:
             try:

@@ -67,7 +67,6 @@ def _is_top(trace: Trace, node: Node) -> bool:
 def _amounts(
     trace: Trace, children: Mapping[int, Sequence[int]], tops: Iterable[int]
 ) -> Mapping[int, Amount]:
-    """Returns the topmost calls in each node."""
     found = {node.id: Amount(1, node.recorded_ns) for node in trace.topmost()}
     ordered = list(tops)
     for identity in ordered:
@@ -86,7 +85,7 @@ NUMBERED = re.compile(r"\d+")
 
 
 def _key(trace: Trace, node: Node) -> str:
-    """Returns the name of the row of a node: steps are one, whatever their numbers."""
+    """Steps are one row, whatever their numbers."""
     return NUMBERED.sub("*", node.name) if trace.is_step(node) else node.name
 
 
@@ -99,7 +98,6 @@ def _add(
     depth: int,
     rows: list[Row],
 ) -> None:
-    """Adds the rows of nodes below one place, each with what is below it."""
     groups: dict[str, list[int]] = defaultdict(list)
     for identity in nodes:
         groups[_key(trace, trace.nodes[identity])].append(identity)

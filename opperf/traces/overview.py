@@ -312,7 +312,6 @@ def _messages(groups: Sequence[Group]) -> tuple[MessageUse, ...]:
 
 
 def _steps(trace: Trace, nodes: Sequence[Node]) -> tuple[StepUse, ...]:
-    """Returns the outermost steps."""
     return tuple(
         StepUse(
             label.name,

@@ -45,7 +45,6 @@ def by_step(trace: Trace, nodes: Iterable[Node]) -> list[tuple[Node, list[Node]]
 
 
 def _began_after(node: Node, label: Node) -> bool:
-    """Whether a call is known to have begun after the end of a step."""
     end = label.start_ns + label.time_ns
     return label.time_ns >= 0 and node.start_ns >= 0 and node.start_ns > end
 
@@ -120,8 +119,7 @@ def skip_reasons(trace: Trace, nodes: Sequence[Node], skip: Mapping[str, str]) -
 
 
 def _names_of(call: Call) -> tuple[str, ...]:
-    """Returns the names by which a call is skipped: `aten.add`, `add`, `aten.add.Tensor`; those of
-    a collective operation are its own."""
+    """`aten.add`, `add`, `aten.add.Tensor`; those of a collective operation are its own."""
     if call.collective:
         return (call.collective,)
     own = call.path.rpartition(".")[2]

@@ -56,8 +56,6 @@ def of_rank(traces: Iterable[Trace], rank: int | None) -> Iterator[Trace]:
 
 
 def _read(path: Path) -> Iterator[tuple[str, Trace]]:
-    """Yields the traces of a path, each with the name of its list. Raises `UsageError` for a folder
-    or archive without one."""
     is_empty = True
     for member in open_members(path):
         is_empty = False
@@ -95,7 +93,7 @@ def _add_facts(trace: Trace, facts: JsonObject) -> None:
 
 
 def _joined(found: dict[str, Trace]) -> Iterator[Trace]:
-    """Yields a trace, with the times of the other one of its process."""
+    """With the times of the other one of its process."""
     if len(found) < len(READERS):
         yield from found.values()
         return

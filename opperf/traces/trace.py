@@ -205,7 +205,6 @@ class Trace:
         return found
 
     def _under_operator(self, identity: int, below: int) -> bool:
-        """Whether a node is an operator or is below one."""
         path: list[int] = []
         known = False
         seen = {below}
@@ -242,7 +241,6 @@ class Trace:
         return place
 
     def _below(self, place: Place, node: Node) -> Place:
-        """Returns the place of what is directly below a node at a place."""
         if LOADER.search(node.name):
             place = place._replace(is_loading=True)
         phase = next(

@@ -258,7 +258,7 @@ def device_type(name: str) -> str:
 
 
 def _number(value: Any) -> Argument:
-    """Returns a double. Infinite ones are strings in traces. Raises `Unbuildable`."""
+    """Infinite ones are strings in traces."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -352,7 +352,6 @@ def parse_schema(text: str) -> Schema | None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Returns the index of the bracket that closes the one before `start`."""
     depth = 1
     for index in range(start, len(text)):
         depth += (text[index] in OPENING) - (text[index] in CLOSING)

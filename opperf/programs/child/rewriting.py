@@ -76,7 +76,7 @@ class Rewriting(ast.NodeTransformer):
 
 
 def _name(node: ast.AST) -> str:
-    """Returns a name with its attributes as it is written; empty for any other expression."""
+    """As it is written; empty for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

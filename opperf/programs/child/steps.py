@@ -57,7 +57,7 @@ class Channel:
 
 
 def _file(descriptor: int) -> tuple[int, int] | None:
-    """Returns the identity of an open file; None if the descriptor is closed."""
+    """None if the descriptor is closed."""
     try:
         found = os.fstat(descriptor)
     except OSError:
@@ -127,7 +127,6 @@ class Steps:
         self._write(lines)
 
     def _ended(self) -> list[str]:
-        """Returns the lines of steps that have ended on their device."""
         lines, units = [], "items/s" if self.counts_items else "steps/s"
         while self._pending:
             begin, end, items, number, at = self._pending[0]
@@ -168,7 +167,7 @@ def _mark() -> tuple[int, Any]:
 
 
 def _seconds(begin: tuple[int, Any], end: tuple[int, Any]) -> float | None:
-    """Returns the time between two marks; None if the device has not come to the second."""
+    """None if the device has not come to the second mark."""
     if begin[1] is None or end[1] is None:
         return (end[0] - begin[0]) / NS_PER_S
     if not end[1].query():

@@ -148,8 +148,7 @@ Built = tuple[str, str, "Spec | None", "dict[str, Argument] | None"]
 def _builds(
     entry: Entry, config: Config, place: str, here: str
 ) -> Iterator[tuple[str, Spec | None, dict[str, Argument] | None] | UsageError]:
-    """Yields the builds of a config, id, spec and arguments, and the error of each that is wrong.
-    Raises `UsageError` for what all of them have."""
+    """Raises `UsageError` for what all builds of a config have."""
     iterate = ITERATORS.get(entry.build_iterator or DEFAULT, f"{place}.build_iterator")
     name = entry.build_data_generator or GENERATORS[0]
     generate = DATA_GENERATORS.get(name, f"{place}.build_data_generator")
@@ -175,8 +174,7 @@ def _plain(value: Argument) -> Argument:
 def _inputs(
     name: str, entry: Entry, config: Config, built: Built, place: str
 ) -> Iterator[Case | UsageError]:
-    """Yields the cases of a build, and the error of each that is wrong. Raises `UsageError` for
-    what all of them have."""
+    """Raises `UsageError` for what all cases of a build have."""
     number, build_id, spec, build = built
     iterate = ITERATORS.get(entry.input_iterator or DEFAULT, f"{place}.input_iterator")
     generator = entry.input_data_generator or GENERATORS[0]
@@ -234,7 +232,6 @@ def usage_error(raised: Exception, place: str) -> UsageError:
 
 
 def _generated(generate: DataGenerator, spec: Spec, place: str) -> dict[str, Argument] | UsageError:
-    """Returns what a data generator makes of a spec, or the error of one that it cannot read."""
     try:
         return _by_name(generate(spec, place))
     except Exception as raised:  # A data generator may be a user's.
@@ -286,13 +283,11 @@ def _some(ignored: list[tuple[str, str]]) -> str:
 
 
 def _first(texts: list[str]) -> str:
-    """Returns the first of the texts, and the number of the others."""
     more = len(texts) - SHOWN
     return ", ".join(texts[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _ignored(content: JsonObject) -> Iterator[tuple[str, str]]:
-    """Yields the place and the name of each key that no reader reads."""
     for place, value, form in (*_configs(content), *_specs(content)):
         yield from ((place, key) for key in value if key not in _known(form))
     for place, argument in _arguments(content):
@@ -309,7 +304,6 @@ Part = tuple[str, JsonObject, type[Any]]
 
 
 def _configs(content: JsonObject) -> Iterator[Part]:
-    """Yields the operators of a configuration and their configs."""
     for name, entry in content.items():
         if isinstance(entry, Mapping):
             yield name, entry, Entry
@@ -340,7 +334,6 @@ the place of a name may have no hash."""
 
 
 def _arguments(content: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yields the arguments of the specs, and those in lists, with their places."""
     for place, spec, _ in _specs(content):
         named = spec.get("kwargs")
         for i, argument in enumerate(_listed(spec.get("args"))):
@@ -351,7 +344,6 @@ def _arguments(content: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 
 
 def _nested(place: str, argument: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yields an argument, and those in it if it is a list."""
     yield place, argument
     if argument.get("type") in LISTS:
         for i, element in enumerate(_listed(argument.get("value"))):

@@ -90,7 +90,6 @@ class ResultFiles:
 
 
 def _cases_of_lines(path: Path) -> Iterator[Case | UsageError]:
-    """Yields the case of each line that has one, under the line's id, and errors."""
     for line in read_lines(path):
         if isinstance(line, UsageError):
             yield line
@@ -131,7 +130,6 @@ def configuration_text(cases: Iterable[Case], schemas: Mapping[tuple[str, str], 
 
 
 def _text(content: Mapping[str, Mapping[str, Any]]) -> str:
-    """Returns a configuration with a line for each input."""
     operators = []
     for name, entry in content.items():
         configs = []
@@ -146,7 +144,6 @@ def _text(content: Mapping[str, Mapping[str, Any]]) -> str:
 def _written(
     case: Case, schemas: Mapping[tuple[str, str], str]
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Returns an operator's name, its build, and the spec of a call. Raises `Unwritable`."""
     target = case.target
     if not isinstance(target, OperatorTarget):
         raise Unwritable("what is no operator")
@@ -180,7 +177,6 @@ def _dispatched(path: str) -> str:
 
 
 def _check(value: Argument) -> None:
-    """Raises `Unwritable` for a value that a configuration does not have."""
     if isinstance(value, tuple):
         for element in value:
             _check(element)

@@ -87,7 +87,6 @@ def _check_count(count: int, place: str) -> None:
 
 
 def _numbers(macro: str, value: object, place: str) -> Sequence[Any]:
-    """Returns the numbers that a macro stands for. Raises `UsageError`."""
     if macro not in RANGES:
         return _listed(value, place)
     if (
@@ -139,7 +138,6 @@ def expand(argument: Raw, place: str) -> list[Raw]:
 
 
 def _chosen(argument: Raw, place: str) -> dict[str, str]:
-    """Returns the macro of each attribute that has several values. Raises `UsageError`."""
     chosen: dict[str, str] = {}
     for macro in MACROS:
         named = argument.get(macro, [])
@@ -155,7 +153,6 @@ def _chosen(argument: Raw, place: str) -> dict[str, str]:
 
 
 def _values(kind: str, name: str, value: Any, macro: str, place: str) -> Sequence[Any]:
-    """Returns the values of an attribute. Raises `UsageError`."""
     if kind in LISTS and name == "value" and macro in ("", "__range__"):
         return _elements(value, place)
     if not macro:
@@ -175,7 +172,6 @@ def _values(kind: str, name: str, value: Any, macro: str, place: str) -> Sequenc
 
 
 def _elements(value: object, place: str) -> Sequence[Any]:
-    """Returns the lists that a list of arguments stands for."""
     if not isinstance(value, list):
         # Its reader says what is wrong with it.
         return [value]
@@ -205,8 +201,7 @@ def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
 
 
 def _copy(argument: Raw, args: Sequence[Raw], place: str) -> None:
-    """Gives an argument the extents that its `__copy__` names, and removes that. Raises
-    `UsageError`."""
+    """Gives an argument the extents that its `__copy__` names, and removes that."""
     place = f"{place}.{COPY}"
     for copies in argument.pop(COPY, []):
         if not isinstance(copies, dict):
@@ -351,15 +346,13 @@ def _is_installed(package: str) -> bool:
 
 
 def _built_or_called(framework: str, path: str, build: Build | None) -> Target:
-    """Returns the target at a path: an object if it is built, else the callable itself."""
     if build is None:
         return CallableTarget(framework, path)
     return ObjectTarget(framework, path, dict(build))
 
 
 def _dispatched(name: str, build: Build | None, place: str) -> Target:
-    """Returns an operator of PyTorch's dispatcher, the overload of the schema in its build. Raises
-    `UsageError`."""
+    """The overload is that of the schema in the build."""
     given: Sequence[Argument] = list((build or {}).values())
     match given:
         case []:
