@@ -93,16 +93,10 @@ def whole(value: Any) -> int | None:
 def from_inputs(message: Message, inputs: Values, refs: Sequence[Ref]) -> tuple[Message, int]:
     """Returns a message with what only the inputs of its node say, and the number of the operation
     in its process group, -1 if unknown."""
-    texts = [
-        value
-        for value, kind in zip(inputs.values, inputs.types, strict=False)
-        if kind == "String" and isinstance(value, str)
-    ]
-    groups = [
-        value
-        for value, kind in zip(inputs.values, inputs.types, strict=False)
-        if kind == "Tuple[String,String]" and isinstance(value, list) and len(value) == 2
-    ]
+    pairs = list(zip(inputs.values, inputs.types, strict=False))
+    texts = [value for value, kind in pairs if kind == "String" and isinstance(value, str)]
+    groups = [value for value, kind in pairs if kind == "Tuple[String,String]"]
+    groups = [value for value in groups if isinstance(value, list) and len(value) == 2]
     found: dict[str, Any] = {}
     if message.name == UNNAMED and texts:
         found["name"] = texts[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeGuard
 
@@ -117,7 +117,14 @@ def _node(trace: Trace, raw: JsonObject) -> Node | None:
             ranges = _ranges(attributes.get("tensor_range")) or ranges_of(
                 identity, tensors, trace.contents
             )
-            node.call = _call(trace, name, str(schema), inputs, node.inputs, attributes, ranges)
+            node.call = trace.call_index(
+                _key(name, str(schema), inputs, node.inputs, str(ranges or "")),
+                lambda: (
+                    Call(name, "", (), refusal=TRITON_REFUSAL)
+                    if is_triton
+                    else _built(name, str(schema), inputs, node.inputs, ranges)
+                ),
+            )
         else:
             message, node.seq_id = from_inputs(message, inputs, node.inputs)
             node.call = collective_call(trace, name, message)
@@ -195,33 +202,11 @@ def _key(kind: str, schema: str, values: Values, refs: Sequence[Ref], ranges: st
     )
 
 
-def _call(
-    trace: Trace,
-    name: str,
-    schema: str,
-    inputs: Values,
-    refs: Sequence[Ref],
-    attributes: JsonObject,
-    ranges: Mapping[int, Range],
-) -> int:
-    key = _key(name, schema, inputs, refs, str(ranges or ""))
-    known = trace.intern(key)
-    if known is not None:
-        return known
-    if attributes.get("kernel_backend") == TRITON:
-        call = Call(name, "", (), refusal=TRITON_REFUSAL)
-    else:
-        call = _built(name, schema, inputs, refs, ranges)
-    return trace.add_call(key, call)
-
-
 def collective_call(trace: Trace, name: str, message: Message) -> int:
     """Returns the index of the distinct call of a collective operation."""
-    known = trace.intern(message)
-    if known is not None:
-        return known
-    call = Call(name, "", (), collective=message.name, message=message)
-    return trace.add_call(message, call)
+    return trace.call_index(
+        message, lambda: Call(name, "", (), collective=message.name, message=message)
+    )
 
 
 def _built(
@@ -248,23 +233,12 @@ def _arguments(
     reader = Reader(device, ranges)
     made: list[tuple[str, Argument]] = []
     notes: list[str] = []
-    for index, value in enumerate(inputs.values):
-        parameter = schema.parameters[index]
-        argument = reader.read(
-            value,
-            str(_at(inputs.types, index)),
-            _at(inputs.shapes, index),
-            _at(inputs.strides, index),
-            parameter.type,
-        )
+    for parameter, own in zip(schema.parameters, inputs.each(), strict=False):
+        argument = reader.read(*own, parameter.type)
         precise, note = with_digits(argument, parameter)
         made.append((parameter.name, precise))
         notes += [note] if note else []
     return tuple((name, reader.own_storages(value)) for name, value in made), tuple(notes)
-
-
-def _at(values: Sequence[Any], index: int) -> Any:
-    return values[index] if index < len(values) else []
 
 
 SMALLEST = 5e-7
@@ -300,23 +274,17 @@ def _default(parameter: SchemaParameter) -> float | None:
 
 
 def _outputs(trace: Trace, outputs: Values, refs: Sequence[Ref]) -> int:
-    key = _key("outputs", "", outputs, refs, "")
-    known = trace.intern(key)
-    if known is not None:
-        return known
-    reader = Reader(main_device(refs), {})
-    made: list[Argument] = []
-    for index, (value, kind) in enumerate(zip(outputs.values, outputs.types, strict=False)):
-        try:
-            made.append(
-                reader.read(
-                    value, str(kind), _at(outputs.shapes, index), _at(outputs.strides, index), ""
-                )
-            )
-        except Unbuildable:
-            # Outputs are counted and replayed as far as the trace has them.
-            made.append(None)
-    return trace.add_outputs(key, made)
+
+    def make() -> Iterator[Argument]:
+        reader = Reader(main_device(refs), {})
+        for own in outputs.each():
+            try:
+                yield reader.read(*own, "")
+            except Unbuildable:
+                # Outputs are counted and replayed as far as the trace has them.
+                yield None
+
+    return trace.outputs_index(_key("outputs", "", outputs, refs, ""), lambda: tuple(make()))
 
 
 def main_device(refs: Iterable[Ref]) -> str:

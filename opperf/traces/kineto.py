@@ -22,7 +22,7 @@ from opperf.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shape
 from opperf.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
 from opperf.traces.trace import Call, Node, Trace
-from opperf.traces.values import Unbuildable, dtype_of, extents_of, integer_or, is_integer
+from opperf.traces.values import Unbuildable, element, integer_or, is_integer, tensor_of
 
 OPERATORS = "cpu_op"
 LABELS = ("user_annotation",)
@@ -112,24 +112,22 @@ def _call_of(trace: Trace, name: str, args: JsonObject) -> int:
     shown = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
     parts = [args.get(key) for key in shown]
     key = (name, msgspec.json.encode(parts))
-    known = trace.intern(key)
-    if known is not None:
-        return known
-    if is_triton:
-        call = Call(name, "", (), refusal=TRITON_REFUSAL)
-    else:
-        call = _built(
-            name.replace("::", "."), [part if isinstance(part, list) else None for part in parts]
-        )
-    return trace.add_call(key, call)
+    return trace.call_index(
+        key,
+        lambda: (
+            Call(name, "", (), refusal=TRITON_REFUSAL)
+            if is_triton
+            else _built(name.replace("::", "."), parts)
+        ),
+    )
 
 
-def _built(path: str, parts: Sequence[list[Any] | None]) -> Call:
-    dims, types, strides, concrete = parts
+def _built(path: str, parts: Sequence[Any]) -> Call:
+    dims, types, strides, concrete = (part if isinstance(part, list) else None for part in parts)
     if dims is None or types is None:
         return Call(path, "", (), refusal=NO_SHAPES)
     try:
-        made = list(_arguments(dims, types, strides or [], concrete))
+        made = list(_arguments(dims, types, strides, concrete))
     except Unbuildable as error:
         return Call(path, "", (), refusal=str(error))
     has_numbers = concrete is not None or not any(kind in NUMBERS for kind in types)
@@ -143,15 +141,11 @@ TENSORS = "TensorList"
 
 
 def _arguments(
-    dims: Sequence[Any],
-    types: Sequence[Any],
-    strides: Sequence[Any],
-    concrete: Sequence[Any] | None,
+    dims: list[Any], types: list[Any], strides: list[Any] | None, concrete: list[Any] | None
 ) -> Iterator[tuple[str, Argument]]:
     """Yields the arguments by position; None for those that are not recorded."""
     for index, kind in enumerate(types):
-        shape = dims[index] if index < len(dims) else []
-        steps = strides[index] if index < len(strides) else []
+        shape, steps = element(dims, index), element(strides, index)
         text = str(concrete[index]) if concrete and index < len(concrete) else ""
         if kind == TENSORS:
             yield str(index), tuple(_tensors_of(shape, steps))
@@ -159,25 +153,14 @@ def _arguments(
             # None where the trace does not say it, so that the others keep their positions.
             yield str(index), parse_concrete(text)
         else:
-            yield str(index), _tensor(str(kind), shape, steps)
+            yield str(index), tensor_of(str(kind), shape, steps)
 
 
 def _tensors_of(shapes: Any, strides: Any) -> Iterator[TensorSpec]:
     if not isinstance(shapes, list):
         raise Unbuildable("a list of tensors without their shapes")
-    known: list[Any] = strides if isinstance(strides, list) else []
     for place, shape in enumerate(shapes):
-        yield _tensor(LISTED, shape, known[place] if place < len(known) else [])
-
-
-def _tensor(kind: str, shape: Any, strides: Any) -> TensorSpec:
-    made = TensorSpec(extents_of(shape), dtype_of(kind))
-    steps = extents_of(strides) if isinstance(strides, list) and strides else ()
-    if not steps or steps == made.steps:
-        return made
-    if len(steps) != len(made.shape):
-        raise Unbuildable(f"{len(made.shape)} extents and {len(steps)} strides")
-    return TensorSpec(made.shape, made.dtype, strides=steps)
+        yield tensor_of(LISTED, shape, element(strides, place))
 
 
 def parse_concrete(text: str) -> Argument:

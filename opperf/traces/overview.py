@@ -62,11 +62,9 @@ class Idle(NamedTuple):
         return self.span_ns - self.busy_ns
 
 
-def idle_of(spans: Iterable[Span]) -> Idle | None:
-    """Returns how much of a time is between spans, which may overlap; None without any."""
+def idle_of(spans: Iterable[Span]) -> Idle:
+    """Returns how much of a time is between spans, of which there are some, and may overlap."""
     ordered = sorted(spans)
-    if not ordered:
-        return None
     first, end, last = ordered[0].start_ns, ordered[0].start_ns, ordered[0].node
     gaps: list[Gap] = []
     for span in ordered:
@@ -98,23 +96,16 @@ Stream = tuple[int, int]
 """Numbers of a device and of a stream of it."""
 
 
-def idle_of_streams(trace: Trace) -> dict[Stream, Idle]:
-    """Returns the times between kernels by device and stream; empty for a trace without
-    kernels."""
-    return _by_place(
-        ((kernel.device, kernel.stream), Span(kernel.start_ns, kernel.time_ns, kernel.node))
+def idle_of_kernels(trace: Trace) -> tuple[dict[Stream, Idle], dict[int, Idle]]:
+    """Returns the times between kernels by device and stream, and those in which no stream of a
+    device had one, by device; empty for a trace without kernels."""
+    spans = [
+        (kernel, Span(kernel.start_ns, kernel.time_ns, kernel.node))
         for kernel in trace.kernels
         if kernel.start_ns >= 0
-    )
-
-
-def idle_of_devices(trace: Trace) -> dict[int, Idle]:
-    """Returns the times in which no stream of a device had a kernel, by device."""
-    return _by_place(
-        (kernel.device, Span(kernel.start_ns, kernel.time_ns, kernel.node))
-        for kernel in trace.kernels
-        if kernel.start_ns >= 0
-    )
+    ]
+    streams = _by_place(((kernel.device, kernel.stream), span) for kernel, span in spans)
+    return streams, _by_place((kernel.device, span) for kernel, span in spans)
 
 
 Key = TypeVar("Key", int, Stream)
@@ -124,7 +115,7 @@ def _by_place(spans: Iterable[tuple[Key, Span]]) -> dict[Key, Idle]:
     found: dict[Key, list[Span]] = defaultdict(list)
     for place, span in spans:
         found[place].append(span)
-    return {place: idle for place in sorted(found) if (idle := idle_of(found[place]))}
+    return {place: idle_of(found[place]) for place in sorted(found)}
 
 
 class OperatorUse(NamedTuple):
@@ -220,11 +211,8 @@ def overview_of(trace: Trace) -> Overview:
     groups = list(calls_of(trace))
     built = [group for group in groups if not (group[0].refusal or group[0].collective)]
     refused = [group for group in groups if group[0].refusal or group[0].collective]
-    threads, streams, devices = (
-        idle_of_threads(trace),
-        idle_of_streams(trace),
-        idle_of_devices(trace),
-    )
+    threads = idle_of_threads(trace)
+    streams, devices = idle_of_kernels(trace)
     around = {
         number
         for idle in (*threads.values(), *streams.values(), *devices.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -265,23 +265,24 @@ class Trace:
                 found.append(node)
         return found
 
-    def intern(self, key: Hashable) -> int | None:
-        """Returns the index of a distinct call or output of that key; None for a new one."""
-        return self._known.get(key)
+    def call_index(self, key: Hashable, make: Callable[[], Call]) -> int:
+        """Returns the index of the distinct call of a key; of a new key, of the call that is made,
+        unless another key has an equal one."""
+        if key not in self._known:
+            call = make()
+            # As text, in which 1, 1.0 and true differ.
+            index = self._known.setdefault(msgspec.json.encode(call), len(self.calls))
+            if index == len(self.calls):
+                self.calls.append(call)
+            self._known[key] = index
+        return self._known[key]
 
-    def add_call(self, key: Hashable, call: Call) -> int:
-        """Adds the call of a key, unless another key has an equal one, and returns its index."""
-        # As text, in which 1, 1.0 and true differ.
-        content = msgspec.json.encode(call)
-        index = self._known.setdefault(content, len(self.calls))
-        if index == len(self.calls):
-            self.calls.append(call)
-        return self._known.setdefault(key, index)
-
-    def add_outputs(self, key: Hashable, outputs: Sequence[Argument]) -> int:
-        """Adds distinct outputs, and returns their index."""
-        self.outputs.append(tuple(outputs))
-        return self._known.setdefault(key, len(self.outputs) - 1)
+    def outputs_index(self, key: Hashable, make: Callable[[], tuple[Argument, ...]]) -> int:
+        """Returns the index of the distinct outputs of a key, made of a new one."""
+        if key not in self._known:
+            self.outputs.append(make())
+            self._known[key] = len(self.outputs) - 1
+        return self._known[key]
 
 
 class Collective(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -102,6 +102,12 @@ class Values(NamedTuple):
     strides: Sequence[Any]
     """Empty in traces without strides."""
 
+    def each(self) -> Iterator[tuple[Any, str, Any, Any]]:
+        """Yields each value with its type, shape and strides, as far as the trace has them."""
+        for index, value in enumerate(self.values):
+            shape, strides = element(self.shapes, index), element(self.strides, index)
+            yield value, str(element(self.types, index)), shape, strides
+
 
 def ref_of(value: Any) -> Ref:
     """Returns which tensor a value is. Raises `Unbuildable` if it is none."""
@@ -177,8 +183,8 @@ class Reader:
             self.read(
                 one,
                 inner[min(index, len(inner) - 1)] if inner else "None",
-                _element(shape, index),
-                _element(strides, index),
+                element(shape, index),
+                element(strides, index),
                 "",
             )
             for index, one in enumerate(value)
@@ -190,19 +196,12 @@ class Reader:
         if kind == UNDEFINED:
             return None
         ref = ref_of(value)
-        dtype = dtype_of(kind)
-        extents = extents_of(shape)
-        steps = extents_of(strides) if isinstance(strides, list) and strides else ()
-        made = TensorSpec(extents, dtype)
-        if steps and len(steps) != len(extents):
-            raise Unbuildable(f"{len(extents)} extents and {len(steps)} strides")
+        made = tensor_of(kind, shape, strides)
         name = self._storages.setdefault((ref.storage, ref.device), str(len(self._storages)))
         self._offsets.setdefault(name, []).append(ref.offset)
-        return TensorSpec(
-            extents,
-            dtype,
-            fill=_fill(dtype, self._ranges.get(position)),
-            strides=() if not steps or steps == made.steps else steps,
+        return msgspec.structs.replace(
+            made,
+            fill=_fill(made.dtype, self._ranges.get(position)),
             offset=ref.offset,
             storage=name,
             device="" if ref.device in ("", self._device) else device_type(ref.device),
@@ -223,8 +222,21 @@ class Reader:
         return map_tensors(argument, placed)
 
 
-def _element(value: Any, index: int) -> Any:
+def element(value: Any, index: int) -> Any:
+    """Returns an element of a list; an empty list where there is none."""
     return value[index] if isinstance(value, list) and index < len(value) else []
+
+
+def tensor_of(kind: str, shape: Any, strides: Any) -> TensorSpec:
+    """Returns a tensor of a type, shape and strides of a trace. Raises `Unbuildable`."""
+    dtype = dtype_of(kind)
+    made = TensorSpec(extents_of(shape), dtype)
+    steps = extents_of(strides) if isinstance(strides, list) and strides else ()
+    if not steps or steps == made.steps:
+        return made
+    if len(steps) != len(made.shape):
+        raise Unbuildable(f"{len(made.shape)} extents and {len(steps)} strides")
+    return msgspec.structs.replace(made, strides=steps)
 
 
 def extents_of(value: Any) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from opperf.traces.overview import (
     Idle,
     Span,
     idle_of,
-    idle_of_devices,
+    idle_of_kernels,
     idle_of_threads,
     overview_of,
 )
@@ -120,7 +120,7 @@ def test_a_tensor_has_who_made_and_who_uses_it():
 def test_gaps_are_what_no_span_covers():
     found = idle_of([Span(50, 10, 3), Span(0, 10, 1), Span(5, 20, 2), Span(52, 2, 4)])
     assert found == Idle(4, 60, 35, 1, (Gap(25, 25, 2, 3),))
-    assert found.idle_ns == 25 and idle_of([]) is None
+    assert found.idle_ns == 25
 
 
 def test_gaps_are_by_thread_and_by_device():
@@ -136,7 +136,7 @@ def test_gaps_are_by_thread_and_by_device():
     )
     threads = idle_of_threads(trace)
     assert [(idle.spans, idle.idle_ns) for idle in threads.values()] == [(2, 7000), (1, 0)]
-    assert [idle.idle_ns for idle in idle_of_devices(trace).values()] == [2000]
+    assert [idle.idle_ns for idle in idle_of_kernels(trace)[1].values()] == [2000]
 
 
 def test_a_tree_unites_nodes_of_one_name():
