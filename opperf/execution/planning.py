@@ -22,9 +22,9 @@ from opperf.execution.refitting import fit_cases, with_random_shapes
 from opperf.execution.searching import search_inputs
 from opperf.execution.workers import Workers
 from opperf.frameworks.user_modules import SEARCHED
-from opperf.model import DECLARED, Case, Record, Settings
+from opperf.model import DECLARED, Case, Settings
 from opperf.plurals import pluralize
-from opperf.sources.base import Completion, Source, SourceFile, completion_of, is_incomplete
+from opperf.sources.base import Completion, Source, SourceFile
 from opperf.sources.completing import distinguish, merge
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection, as_operator, make_matcher
@@ -250,16 +250,16 @@ def plan_file(
 ) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `overriding`."""
     source = file.source
-    workers.add_interpreters(restore(getattr(source, "interpreters", ()), say))
-    for warning in getattr(source, "warnings", ()):
+    workers.add_interpreters(restore(source.interpreters, say))
+    for warning in source.warnings:
         say(f"warning: {warning}")
-    for remark in getattr(source, "remarks", ()):
+    for remark in source.remarks:
         say(f"note: {remark}")
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
         # A case that is incomplete has no settings yet.
-        if (name in overriding or is_incomplete(source))
+        if (name in overriding or source.completion is not None)
         and not setting.axis
         and name != "input_function"
     }
@@ -268,7 +268,7 @@ def plan_file(
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
-        if is_incomplete(source):
+        if source.completion is not None:
             worker = workers.of(framework, process_of(axes, plain["imports"]))
             own = complete_cases(
                 worker, source, own, selection.batch_factor, selection.skip_views, say
@@ -289,10 +289,11 @@ def plan_file(
         cases += vary(with_plain, resolved, unite_of(source))
     if "no_backward" in overriding:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
-    earlier: tuple[Record, ...] = getattr(source, "records", ())
-    program = getattr(source, "program", None)
     return Plan(
-        cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier, program=program
+        cases=tuple(cases),
+        excluded=dict(source.excluded),
+        earlier=source.records,
+        program=source.program,
     )
 
 
@@ -307,10 +308,10 @@ def complete_cases(
     """Returns the cases of a source as their framework calls them, equal ones united, and without
     those that only make views if these are to be skipped. Raises `UsageError` for one that it
     cannot call, if that is an error of the file."""
-    if not is_incomplete(source):
+    if source.completion is None:
         return list(cases)
     completed = worker.complete(cases, batch_factor)
-    if completion_of(source) == "all" and all(call.refusal for call in completed):
+    if source.completion == "all" and all(call.refusal for call in completed):
         for call in completed[:1]:
             raise UsageError(f"{call.case.origin}: {call.refusal}")
     if batch_factor != 1.0:
@@ -337,7 +338,7 @@ each of a configuration is measured, and a run file's case with two values of a 
 
 def unite_of(source: Source) -> Unite:
     """Returns what makes one of equal cases of a source."""
-    return UNITE[completion_of(source)]
+    return UNITE[source.completion]
 
 
 def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:

@@ -36,7 +36,7 @@ from opperf.requests.selecting import (
 )
 from opperf.requests.settings import SettingFields
 from opperf.results.output import Output
-from opperf.sources.base import SourceFile, check_own_settings, completion_of, open_files
+from opperf.sources.base import SourceFile, check_own_settings, open_files
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 
@@ -264,7 +264,7 @@ def check_files(resolved: ResolvedRun) -> None:
         raise UsageError(f"{recorded[0]} is for recorded calls; {NAME_A_LOG}")
     for path, source in resolved.files:
         check_own_settings(path, source, overriding)
-        if recorded and completion_of(source) != "each":
+        if recorded and source.completion != "each":
             raise UsageError(
                 f"{recorded[0]} does not apply to {path}, which has no recorded calls; {NAME_A_LOG}"
             )

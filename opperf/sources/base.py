@@ -1,4 +1,4 @@
-"""The interface of a source of cases, and the source for a file."""
+"""Sources of cases, and the source for a file."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple
 
 from opperf.declared import NO_OPTIONS, PackageOptions
 from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Argument, Case, iter_tensors
+from opperf.model import DECLARED, Argument, Case, Interpreter, Program, Record, iter_tensors
 
 GROUP = "opperf.sources"
 
 BUILT_IN = {
-    "run file": "opperf.sources.runfile:source",
-    "input log": "opperf.sources.logged_text:source",
-    "trace": "opperf.sources.traces:source",
+    "run file": "opperf.sources.runfile:RunFiles",
+    "input log": "opperf.sources.logged_text:InputLogs",
+    "trace": "opperf.sources.traces:TraceFiles",
     "results of PARAM": "opperf.sources.param.files:ResultFiles",
     "configuration": "opperf.sources.param.files:ConfigurationFiles",
-    "snippets": "opperf.sources.snippets.files:source",
+    "snippets": "opperf.sources.snippets.files:SnippetFiles",
 }
 """Sources that need no entry point, so that a checkout works without installation."""
 
@@ -33,35 +33,37 @@ Completion = Literal["each", "all"]
 """Whether a case that cannot be completed is that case's record, or an error of the file."""
 
 
-class Source(Protocol):
-    """Yields cases."""
+class Source:
+    """Cases, and what a run says of where they are from."""
 
-    excluded: dict[str, str]
-    """Targets without a case, each with the reason; complete once all cases were yielded. A source
-    may also have `interpreters`, those whose labels its cases name; `warnings` about the file, and
-    `remarks` on what is not wrong in it; `program`, whose recorded calls its cases are; and
-    `own_settings`, fields of `Settings` that its cases decide. Where `completion` is set, the cases
-    are as the file has them, and the framework completes them as `opperf.sources.completing`
-    says."""
+    completion: Completion | None = None
+    """How the framework completes the cases, which then are as the file has them, as
+    `opperf.sources.completing` says; None where they are complete."""
+    own_settings: tuple[str, ...] = ()
+    """Fields of `Settings` that the cases decide."""
+    interpreters: tuple[Interpreter, ...] = ()
+    """Those whose labels the cases name."""
+    warnings: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    """Sentences on what is not wrong."""
+    program: Program | None = None
+    """The program whose recorded calls the cases are."""
+    records: tuple[Record, ...] = ()
+    """By which the time of a run is forecast."""
 
-    def cases(self) -> Iterator[Case]: ...
+    def __init__(self, cases: Iterable[Case] = ()) -> None:
+        self._cases = list(cases)
+        self.excluded: dict[str, str] = {}
+        """Targets without a case, each with the reason; complete once all cases were yielded."""
 
-
-def completion_of(source: Source) -> Completion | None:
-    """Returns how the framework completes the cases of a recording or configuration; None for a
-    source whose cases are complete."""
-    found: Completion | None = getattr(source, "completion", None)
-    return found
-
-
-def is_incomplete(source: Source) -> bool:
-    """Whether the framework completes the cases of a source."""
-    return completion_of(source) is not None
+    def cases(self) -> Iterator[Case]:
+        """Yields the cases in their order."""
+        yield from self._cases
 
 
 def check_own_settings(path: Path, source: Source, given: Collection[str]) -> None:
     """Raises `UsageError` for an option on what the cases of a source decide themselves."""
-    for name in getattr(source, "own_settings", ()):
+    for name in source.own_settings:
         if name in given:
             raise UsageError(
                 f"{DECLARED[name].option} does not apply to {path}, whose own code decides it; "
@@ -69,42 +71,37 @@ def check_own_settings(path: Path, source: Source, given: Collection[str]) -> No
             )
 
 
-class FileSource(Protocol):
-    """A kind of file that contains cases; of folders too, where it has a true `folders`."""
+class FileSource:
+    """A kind of file that contains cases."""
 
     name: str
     """Name of the kind in messages."""
+    folders = False
+    """Whether a folder can be of this kind."""
+    options: type[Any] | None = None
+    """Its own options, which `open` is given after the path."""
+    selects = False
+    """Whether its cases are selected by name, as `FILE:PATTERN`."""
+    unites = False
+    """Whether several files are one source, as the traces of a program are."""
 
     def recognizes(self, path: Path) -> bool:
         """Whether a file is of this kind, by its content."""
-        ...
+        raise NotImplementedError
 
     def open(self, path: Path) -> Source:
         """Returns the source in a file. Raises `RunFileError` or `UsageError` with the location of
-        an error. A kind with an attribute `options`, the `Group` of its own options, is given one
-        after the path."""
-        ...
-
-
-@runtime_checkable
-class NamedCases(Protocol):
-    """A kind of file whose cases are selected by name, as `FILE:PATTERN`."""
+        an error."""
+        raise NotImplementedError
 
     def select(self, path: Path, pattern: str) -> Source:
         """Returns the source in a file, with only the cases that a pattern selects. Raises what
         `open` raises, and `UsageError` for a pattern that selects none."""
-        ...
-
-
-@runtime_checkable
-class UnitedFiles(Protocol):
-    """A kind of file of which several are one source, as the traces of a program are."""
-
-    name: str
+        raise NotImplementedError
 
     def open_all(self, paths: Sequence[Path]) -> Source:
         """Returns the source in several files. Raises what `open` raises."""
-        ...
+        raise NotImplementedError
 
 
 @functools.cache
@@ -127,7 +124,7 @@ def is_source(path: Path) -> bool:
 def _kind_of(path: Path) -> FileSource | None:
     kinds = list(available().values())
     if path.is_dir():
-        kinds = [kind for kind in kinds if getattr(kind, "folders", False)]
+        kinds = [kind for kind in kinds if kind.folders]
     return next((kind for kind in kinds if kind.recognizes(path)), None)
 
 
@@ -153,7 +150,7 @@ def locate(word: str) -> Path | None:
     return Path(word) if _named_cases(Path(word)) is not None else None
 
 
-def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
+def _named_cases(path: Path) -> tuple[FileSource, Path, str] | None:
     """Returns the kind of file, the file and the pattern of a path with a pattern; None for any
     other path."""
     match = WITH_PATTERN.fullmatch(str(path))
@@ -161,7 +158,7 @@ def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
         return None
     file = Path(match["file"])
     kind = _kind_of(file)
-    return (kind, file, match["pattern"]) if isinstance(kind, NamedCases) else None
+    return (kind, file, match["pattern"]) if kind is not None and kind.selects else None
 
 
 def open_source(path: Path, added: PackageOptions = NO_OPTIONS) -> Source:
@@ -176,8 +173,7 @@ def open_source(path: Path, added: PackageOptions = NO_OPTIONS) -> Source:
         return selecting.select(file, pattern)
     kind = _kind_of(path)
     if kind is not None:
-        own = getattr(kind, "options", None)
-        return kind.open(path, *(() if own is None else (added.among(own),)))
+        return kind.open(path, *([added.among(kind.options)] if kind.options else ()))
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
@@ -197,22 +193,23 @@ class SourceFile(NamedTuple):
 def open_files(paths: Iterable[Path], added: PackageOptions = NO_OPTIONS) -> tuple[SourceFile, ...]:
     """Returns the files, opened; those that are one source as the first of them. Raises the errors
     of `open_source`."""
-    groups: list[list[Path]] = []
-    united: dict[str, list[Path]] = {}
+    groups: list[tuple[FileSource | None, list[Path]]] = []
     for path in paths:
         kind = None if _named_cases(path) else _kind_of(path)
-        own: list[Path] = []
-        if isinstance(kind, UnitedFiles):
-            own = united.setdefault(kind.name, own)
-        if not own:
-            groups.append(own)
-        own.append(path)
-    return tuple(SourceFile(group[0], _open_group(group, added)) for group in groups)
-
-
-def _open_group(paths: Sequence[Path], added: PackageOptions) -> Source:
-    kind = _kind_of(paths[0]) if len(paths) > 1 else None
-    return kind.open_all(paths) if isinstance(kind, UnitedFiles) else open_source(paths[0], added)
+        united = [
+            own for other, own in groups if other is kind and kind is not None and kind.unites
+        ]
+        if united:
+            united[0].append(path)
+        else:
+            groups.append((kind, [path]))
+    return tuple(
+        SourceFile(
+            own[0],
+            kind.open_all(own) if kind is not None and own[1:] else open_source(own[0], added),
+        )
+        for kind, own in groups
+    )
 
 
 BASELINE = "float32"

@@ -23,7 +23,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.reading import READ_WHOLE, open_file, read_text
-from opperf.sources.base import Completion, call_dtype
+from opperf.sources.base import FileSource, Source, call_dtype
 from opperf.sources.logged_arguments import DTYPES, MEMORY_FORMATS, STRIDED, read_arguments
 
 DTYPE_NAMES = {name: short for short, name in DTYPES.items()}
@@ -183,20 +183,16 @@ LONGEST_SHOWN = 60
 """Characters of a wrong line that a message has."""
 
 
-class InputLog:
+class InputLog(Source):
     """The calls of a log, in its order. Reads the whole file at once, so that nothing is measured
     of a file with an error."""
 
-    completion: Completion = "each"
+    completion = "each"
 
     def __init__(self, path: Path) -> None:
-        self.excluded: dict[str, str] = {}
-        self._cases = list(_read(path))
+        super().__init__(_read(path))
         if not self._cases:
             raise UsageError(f"{path}: no call in it; a line of one begins with `cnt: `")
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
 
 
 def _read(path: Path) -> Iterator[Case]:
@@ -244,7 +240,7 @@ def _case(target: OperatorTarget, text: str, count: int, path: Path, place: str)
     )
 
 
-class InputLogs:
+class InputLogs(FileSource):
     """Logs of operator inputs."""
 
     name = "log of operator inputs (Operator: NAME, then cnt: N, (ARGS, KWARGS))"
@@ -257,8 +253,3 @@ class InputLogs:
 
     def open(self, path: Path) -> InputLog:
         return InputLog(path)
-
-
-def source() -> InputLogs:
-    """Returns the kind of file; called by name, as an entry point is."""
-    return InputLogs()

@@ -14,7 +14,7 @@ from opperf.errors import UsageError, suggest
 from opperf.frameworks.user_code import IN_FILE, IN_MODULE, target_at
 from opperf.model import Argument, Case, FileTarget, ModelTarget, Settings, Struct
 from opperf.models.base import SIZES, SuiteModel, available
-from opperf.sources.base import locate
+from opperf.sources.base import Source, locate
 from opperf.sources.varying import passes_of
 
 MOST_NAMES = 20
@@ -143,25 +143,21 @@ class Lister(Protocol):
     def models(self, suite: str, folder: str) -> Iterable[SuiteModel]: ...
 
 
-class SuiteSource:
+class SuiteSource(Source):
     """The models of a suite that a word selects, as a source. It has none before `list_by`."""
 
     def __init__(self, framework: str, word: ModelWord) -> None:
-        self.excluded: dict[str, str] = {}
+        super().__init__()
         self._framework, self._word = framework, word
-        self._cases: tuple[Case, ...] = ()
 
     def list_by(self, lister: Lister) -> None:
         """Lists the models. Raises `UsageError` for a pattern that selects none, and
         `UnsupportedError` where the suite's package is missing."""
         settings = Settings(profiler="python")
         models = lister.models(self._word.suite, "")
-        self._cases = tuple(
+        self._cases = [
             candidate.case(settings) for candidate in of_suite(self._framework, self._word, models)
-        )
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
+        ]
 
 
 def of_user(framework: str, word: ModelWord, own_modules: bool = False) -> Candidate:

@@ -25,6 +25,7 @@ from opperf.model import (
 from opperf.plurals import pluralize
 from opperf.reading import open_file
 from opperf.rules.shapes import Shape
+from opperf.sources.base import Source
 from opperf.sources.completing import complete
 from opperf.sources.traces import TraceFiles, elsewhere
 from opperf.traces.anomalies import Process, of_processes, sentences
@@ -57,7 +58,7 @@ def digest_of(path: Path) -> str:
     return found.hexdigest()[:DIGEST_LENGTH]
 
 
-class ReplaySource:
+class ReplaySource(Source):
     """The replays of a trace, one of each process."""
 
     own_settings = ("dtype", "mode", "phase", "grad", "memory_format", "autocast")
@@ -65,7 +66,7 @@ class ReplaySource:
 
     def __init__(self, path: Path, chosen: TraceTarget) -> None:
         """`chosen` has the options of the replay."""
-        self.excluded: dict[str, str] = {}
+        super().__init__()
         self.remarks: list[str] = []
         target = msgspec.structs.replace(chosen, file=str(path.resolve()), digest=digest_of(path))
         made: list[tuple[int, Case]] = []
@@ -84,7 +85,6 @@ class ReplaySource:
         self.remarks += sentences(of_processes(processes))
         ranks = count if chosen.ranks == ALL_RANKS else chosen.ranks
         self.remarks += waits if ranks == 1 else []
-        self._cases = []
         for rank, case in made:
             own = rank if len(made) > 1 else 0 if ranks > 1 else None
             placed = msgspec.structs.replace(target, rank=own, ranks=ranks)
@@ -109,9 +109,6 @@ class ReplaySource:
             category="replay",
             recorded=(span_ns,) if span_ns > 0 else (),
         )
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
 
 
 def _span(nodes: Sequence[Node]) -> int:

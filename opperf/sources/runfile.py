@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from opperf.instruments.times import RECORDED
-from opperf.model import Case, Interpreter, Program, Record, Run
 from opperf.results.recordings import program_of
 from opperf.results.runfile import is_run_file, read_run
-from opperf.sources.base import Completion
+from opperf.sources.base import FileSource, Source
 
 
-class RunFile:
+class RunFile(Source):
     """The planned cases of a run, with or without a record."""
 
     def __init__(self, path: Path) -> None:
         run, self.warnings = read_run(path)
+        super().__init__(run.cases)
         self.excluded = run.header.excluded
-        self.interpreters: tuple[Interpreter, ...] = run.header.interpreters
-        self.program: Program | None = program_of(run)
-        self.records: tuple[Record, ...] = run.records
-        self.completion = completion_of_run(run)
-        self._cases = run.cases
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
-
-
-def completion_of_run(run: Run) -> Completion | None:
-    """Returns how the cases of a run file are completed: calls of a recording as those of any
-    other, those that a run has measured not at all."""
-    measured = {name for record in run.records for name in record.summaries}
-    return "each" if run.header.program and measured <= {RECORDED.name} else None
+        self.interpreters = run.header.interpreters
+        self.program = program_of(run)
+        self.records = run.records
+        measured = {name for record in run.records for name in record.summaries}
+        # Calls of a recording as those of any other, those that a run has measured not at all.
+        if run.header.program and measured <= {RECORDED.name}:
+            self.completion = "each"
 
 
-class RunFiles:
+class RunFiles(FileSource):
     """Run files, as `opperf run -f jsonl` writes them."""
 
     name = "run file (opperf run -f jsonl)"
@@ -45,8 +36,3 @@ class RunFiles:
 
     def open(self, path: Path) -> RunFile:
         return RunFile(path)
-
-
-def source() -> RunFiles:
-    """Returns the kind of file; called by name, as an entry point is."""
-    return RunFiles()

@@ -4,7 +4,7 @@ operators that one kind of device has."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from opperf.instruments.profilers.summary import summarise
 from opperf.model import Argument, CallSite, Case, OperatorTarget, Program, Settings, TensorSpec
 from opperf.plurals import pluralize
 from opperf.rules.shapes import Shape
-from opperf.sources.base import Completion, call_dtype
+from opperf.sources.base import FileSource, Source, call_dtype
 from opperf.sources.completing import merge, merge_sites
 from opperf.traces.anomalies import Process, of_processes, sentences
 from opperf.traces.archives import FAILURES, folder_files, is_trace
@@ -29,10 +29,11 @@ from opperf.traces.trace import (
 )
 
 
-class TraceSource:
+class TraceSource(Source):
     """The calls of traces. What cannot be a case is counted, with the reason."""
 
-    completion: Completion = "each"
+    completion = "each"
+    program: Program
 
     def __init__(self, paths: Sequence[Path], rank: int | None = None) -> None:
         """Reads all traces, or that of a rank. Raises `UsageError` if they have no call."""
@@ -40,7 +41,6 @@ class TraceSource:
         self.schemas: dict[tuple[str, str], str] = {}
         """Schemas of the operators as the traces have them, by path and overload."""
         self.remarks: list[str] = []
-        self.excluded: dict[str, str] = {}
         refused: Counter[tuple[str, str]] = Counter()
         kinds: Counter[tuple[str, str]] = Counter()
         steps = calls = 0
@@ -65,7 +65,7 @@ class TraceSource:
                     parts = by_returned(trace, nodes).items()
                     found += [case_of(call, own, trace, shapes) for shapes, own in parts]
         self.remarks += sentences(of_processes(processes))
-        self._cases = merge(found)
+        super().__init__(merge(found))
         self._exclude(refused, kinds)
         if not calls:
             raise UsageError("; ".join([f"{name}: no call of an operator in it", *self.remarks]))
@@ -76,9 +76,6 @@ class TraceSource:
             calls=calls,
             recorded_step=summarise(times, "ns") if times else None,
         )
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
 
     def _exclude(
         self, refused: Mapping[tuple[str, str], int], kinds: Mapping[tuple[str, str], int]
@@ -158,13 +155,13 @@ def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
     return merge_sites(made)
 
 
-class TraceFiles:
+class TraceFiles(FileSource):
     """Execution traces and profilers' traces: JSON, compressed, in an archive, or a folder of
     them."""
 
     name = "execution trace, or trace of a profiler (.json, .json.gz, .tar.gz, or a folder of them)"
     folders = True
-    """Whether a folder can be of this kind."""
+    unites = True
 
     def recognizes(self, path: Path) -> bool:
         """Whether the beginning of a file, of the first one of an archive, or of one of a folder is
@@ -182,11 +179,6 @@ class TraceFiles:
 
     def open_all(self, paths: Sequence[Path]) -> TraceSource:
         return TraceSource(paths)
-
-
-def source() -> TraceFiles:
-    """Returns the kind of file; called by name, as an entry point is."""
-    return TraceFiles()
 
 
 Arguments = Mapping[str, Argument]

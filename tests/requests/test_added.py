@@ -20,6 +20,7 @@ from opperf.execution.workers import Workers
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.model.declaring import integer_from
 from opperf.requests.declaring import Group, Option
+from opperf.sources.base import FileSource, Source
 
 
 class Options(Group, frozen=True, kw_only=True):
@@ -27,9 +28,10 @@ class Options(Group, frozen=True, kw_only=True):
     queue: Annotated[str, Option("Where to wait.")] = "short"
 
 
-class Lengths:
+class Lengths(Source):
     def __init__(self, path, longest):
-        self.path, self.longest, self.excluded = path, longest, {}
+        super().__init__()
+        self.path, self.longest = path, longest
 
     def cases(self):
         for number in map(int, self.path.read_text().split()[1:]):
@@ -44,7 +46,7 @@ class Lengths:
             )
 
 
-class LengthFiles:
+class LengthFiles(FileSource):
     name = "lengths"
     options = Options
 

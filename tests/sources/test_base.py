@@ -56,7 +56,7 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
     installed = tmp_path / "toy-1.dist-info"
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
-    (installed / "entry_points.txt").write_text("[opperf.sources]\ntoy = toy_source:source\n")
+    (installed / "entry_points.txt").write_text("[opperf.sources]\ntoy = toy_source:Toy\n")
     (tmp_path / "toy_source.py").write_text(TOY)
     monkeypatch.syspath_prepend(tmp_path)
     available.cache_clear()
@@ -72,30 +72,17 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
 
 TOY = """
 from opperf.model import Case, OperatorTarget, TensorSpec
+from opperf.sources.base import FileSource, Source
 
 
-class Shapes:
-    excluded = {}
-
-    def __init__(self, words):
-        self.name, *self.shapes = words
-
-    def cases(self):
-        for text in self.shapes:
-            shape = tuple(map(int, text.split("x")))
-            yield Case(OperatorTarget("numpy", self.name), {"x": TensorSpec(shape)})
-
-
-class Toy:
+class Toy(FileSource):
     name = "toy"
 
     def recognizes(self, path):
         return path.read_text().startswith("TOY ")
 
     def open(self, path):
-        return Shapes(path.read_text().split()[1:])
-
-
-def source():
-    return Toy()
+        _, name, *texts = path.read_text().split()
+        shapes = [tuple(map(int, text.split("x"))) for text in texts]
+        return Source(Case(OperatorTarget("numpy", name), {"x": TensorSpec(s)}) for s in shapes)
 """

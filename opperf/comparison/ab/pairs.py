@@ -30,7 +30,7 @@ from opperf.model import (
 )
 from opperf.results.settings import changed_settings_text, dtypes_of, neutral
 from opperf.results.text import inputs_text
-from opperf.sources.base import SourceFile, check_own_settings, is_incomplete
+from opperf.sources.base import SourceFile, check_own_settings
 from opperf.sources.models import SuiteSource
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -342,7 +342,7 @@ def plans_of_files(
             source.list_by(worker)
         in_file = list(source.cases())
         here = names
-        if is_incomplete(source):
+        if source.completion is not None:
             _check_framework(path, in_file, framework)
             in_file = complete_cases(worker, source, in_file)
             here = names | DECLARED.keys() - OF_THE_CALL

@@ -15,7 +15,7 @@ from opperf.formats.param.schema import LISTS, TYPES, Config, Entry, Raw, Spec, 
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.plurals import pluralize
-from opperf.sources.base import Completion, call_dtype
+from opperf.sources.base import Source, call_dtype
 from opperf.sources.param.macros import expand_spec, has_macro, target_of
 from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, DataGenerator, Specs
 from opperf.sources.param.registering import Iterator as Iterate
@@ -67,26 +67,17 @@ UNBUILT = "0"
 """The second part of the ids of an operator that is not built."""
 
 
-class Cases:
+class Cases(Source):
     """Cases that are made at once, so that nothing is measured where all are wrong."""
 
-    completion: Completion = "all"
+    completion = "all"
 
     def __init__(self, found: Iterable[Case | UsageError], before: str) -> None:
         """`before` is where the content is from, and begins the messages of the errors. Raises the
         first of them, a `UsageError`, if there is no case."""
-        self.excluded: dict[str, str] = {}
-        """Cases that are wrong, and operators of which all are, by key path, each with the
-        reason."""
-        self.warnings: list[str] = []
-        self.remarks: list[str] = []
-        self._cases: list[Case] = []
-        errors: list[UsageError] = []
-        for result in found:
-            if isinstance(result, Case):
-                self._cases.append(result)
-            else:
-                errors.append(result)
+        results = list(found)
+        super().__init__(result for result in results if isinstance(result, Case))
+        errors = [result for result in results if isinstance(result, UsageError)]
         if not self._cases:
             raise (
                 errors[0]
@@ -99,9 +90,6 @@ class Cases:
         if errors:
             others = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             self.warnings = [f"omitted: {errors[0]}{others}"]
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
 
 
 class Configuration(Cases):

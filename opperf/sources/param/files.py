@@ -18,6 +18,7 @@ from opperf.formats.param.schema import Config, Entry, Raw
 from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpec, map_tensors
 from opperf.model.cases import SEPARATOR
 from opperf.results.lines import PARAM_RESULTS
+from opperf.sources.base import FileSource
 from opperf.sources.logged_text import Unwritable, Written, split
 from opperf.sources.param.configuration import Cases, Configuration, cases_of
 from opperf.traces.values import parse_schema
@@ -50,7 +51,7 @@ def read_file(path: Path) -> dict[str, Any]:
     return read_text(text, str(path))
 
 
-class ConfigurationFiles:
+class ConfigurationFiles(FileSource):
     """Files of PARAM's configurations."""
 
     name = "configuration of PARAM's benchmarks (JSON)"
@@ -76,7 +77,7 @@ class ConfigurationFiles:
         return Configuration(read_file(path), str(path))
 
 
-class ResultFiles:
+class ResultFiles(FileSource):
     """Files of PARAM's lines of JSON, as `-f param` and `opperf param` write them."""
 
     name = "results in PARAM's format (lines of JSON)"

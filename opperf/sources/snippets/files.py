@@ -17,6 +17,7 @@ from opperf.model import Case, Settings, SnippetTarget
 from opperf.model.targets import LABEL_SEPARATOR
 from opperf.reading import WRITTEN_BY_HAND, open_file, read_bytes
 from opperf.snippets import Benchmarks, Snippet, expand
+from opperf.sources.base import FileSource, Source
 from opperf.sources.selecting import as_operator, make_matcher
 
 VARIABLE = "BENCHMARKS"
@@ -121,20 +122,16 @@ PROFILER = "python"
 """The profiler of snippets where none is chosen: most are about the time around a kernel."""
 
 
-class SnippetFile:
+class SnippetFile(Source):
     """The snippets of a file. Runs the file, so that nothing is measured of one with an error."""
 
     own_settings = ("device", "dtype", "mode", "phase", "grad", "memory_format")
     """Settings that the snippets' own code decides."""
 
     def __init__(self, path: Path, pattern: str = "") -> None:
-        self.excluded: dict[str, str] = {}
-        self._cases = [case_of(snippet) for snippet in expand(load(path))]
+        super().__init__(case_of(snippet) for snippet in expand(load(path)))
         if pattern:
             self._cases = select(self._cases, pattern, path)
-
-    def cases(self) -> Iterator[Case]:
-        yield from self._cases
 
 
 def select(cases: Sequence[Case], pattern: str, path: Path) -> list[Case]:
@@ -177,10 +174,11 @@ def case_of(snippet: Snippet) -> Case:
     )
 
 
-class SnippetFiles:
+class SnippetFiles(FileSource):
     """Python files that import `opperf.snippets`."""
 
     name = "file of snippets (Python that imports opperf.snippets)"
+    selects = True
 
     def recognizes(self, path: Path) -> bool:
         """Whether its text imports `opperf.snippets`; it is not run for that."""
@@ -191,8 +189,3 @@ class SnippetFiles:
 
     def select(self, path: Path, pattern: str) -> SnippetFile:
         return SnippetFile(path, pattern)
-
-
-def source() -> SnippetFiles:
-    """Returns the kind of file; called by name, as an entry point is."""
-    return SnippetFiles()

@@ -265,7 +265,7 @@ def test_what_is_ignored_and_what_is_guessed_is_said_once():
     second["args"][0] = {**TENSOR, "name": "x", "device": "cuda"}
     source = Configuration(config, "f.json")
     begin = "torch.add.config[0].input"
-    assert source.warnings == []
+    assert source.warnings == ()
     assert source.remarks == [
         "f.json: keys without a meaning here are ignored: size, device (3 places: torch.add.size, "
         f"{begin}[0].size, {begin}[1].args[0].device)",
