@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.formats.measured_models import failure_of
 from opperf.formats.model_records import ModelRecord, is_number
 from opperf.formats.pytorch_runner import numbered_rows
 from opperf.results.columns import rows_text
@@ -79,7 +78,7 @@ def row_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[str
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     row |= {name: getattr(record, name) for name in COLUMNS if hasattr(record, name)}
     row["timestamp"] = timestamp if record.timestamp is None else record.timestamp
-    failure = failure_of(record)
+    failure = record.failure
     if failure is None:
         return row | statistics_of(record)
     return row | {"error_message": None if hide_errors else failure}
@@ -95,7 +94,7 @@ def line_of(record: ModelRecord, timestamp: float, hide_errors: bool) -> dict[st
         "repeat": record.repeat,
         "iterations_per_run": record.iterations_per_run,
     }
-    failure = failure_of(record)
+    failure = record.failure
     has_failed = failure is not None
     metrics |= dict.fromkeys(FAILED, OFF) if has_failed else statistics_of(record)
     dimensions = {

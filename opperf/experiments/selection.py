@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from opperf.errors import UsageError, unknown
-from opperf.formats.model_records import TESTS, TITLES
+from opperf.formats.model_records import TESTS, TITLES, ModelRecord
 from opperf.models.packages import Filter
 from opperf.plurals import pluralize
-
-if TYPE_CHECKING:
-    from opperf.formats.measured_models import ModelResult
 
 USUAL = "v100"
 """The accelerator of several, where none is named: PyTorch/XLA's default."""
@@ -29,7 +25,7 @@ class Selection:
     filter_by_tier: tuple[int, ...] = ()
     exclude_by_tier: tuple[int, ...] = ()
 
-    def of(self, records: Iterable[ModelResult]) -> list[ModelResult]:
+    def of(self, records: Iterable[ModelRecord]) -> list[ModelRecord]:
         """Returns the records that are meant, in their order. Raises `UsageError` for a wrong
         pattern."""
         filter = Filter(self)
@@ -58,12 +54,12 @@ def matches(word: str, model: str, kind: str) -> bool:
     return word in model.casefold() or word == kind.casefold()
 
 
-def machine_of(record: ModelResult) -> str:
+def machine_of(record: ModelRecord) -> str:
     """Returns what identifies the accelerator of a record."""
     return record.accelerator_model or record.accelerator
 
 
-def only_accelerator(records: Iterable[ModelResult]) -> str:
+def only_accelerator(records: Iterable[ModelRecord]) -> str:
     """Returns the accelerator of all records, or of several the usual one. Raises `UsageError` if
     that is not among them: times of two machines have no common baseline."""
     found = list(dict.fromkeys(map(machine_of, records)))
@@ -86,7 +82,7 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
 
 
-def why_nothing(selection: Selection, records: Sequence[ModelResult]) -> str:
+def why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
     """Returns why a selection has none of the records, for a message."""
     if not records:
         return "no results found: the files have no records"
@@ -106,7 +102,7 @@ def why_nothing(selection: Selection, records: Sequence[ModelResult]) -> str:
     )
 
 
-def check_backends(backends: Sequence[str], records: Sequence[ModelResult]) -> None:
+def check_backends(backends: Sequence[str], records: Sequence[ModelRecord]) -> None:
     """Raises `UsageError` for a backend that nothing has, or that is named twice."""
     known = dict.fromkeys([*TITLES, *filter(None, (record.backend for record in records))])
     for backend in backends:

@@ -8,7 +8,9 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec.structs import replace
 
 from opperf.formats.model_records import INCOMPATIBLE, Estimate, ModelRecord, estimate
 from opperf.instruments.compilation import FIRST_CALL
@@ -21,11 +23,11 @@ from opperf.model import (
     Case,
     Environment,
     ModelTarget,
+    Record,
     Run,
     Status,
     display_argument,
 )
-from opperf.model.metrics import WRONG
 from opperf.results.figures import CaseFigures, Measurement, case_figures
 from opperf.results.settings import command_of_case
 
@@ -64,180 +66,96 @@ WRITTEN = (
 """Metrics beside times that records have, their keys, and the size of their unit."""
 
 
-class MeasuredModel(NamedTuple):
-    """The results of a model in a run of opperf."""
-
-    figures: CaseFigures
-    suite_name: str
-    model_name: str
-    accelerator: str
-    accelerator_model: str
-    timestamp: float
-    """Seconds since 1970, UTC; that of all records of the run."""
-    command: str
-    """The command that repeats it."""
-    place: str
-    """The run file and the case."""
-    flags: str = ""
-    runtime: str = ""
-
-    @property
-    def _case(self) -> Case:
-        return self.figures.record.case
-
-    @property
-    def error(self) -> str | None:
-        """Why it has no results; None if it has."""
-        record = self.figures.record
-        if record.status is Status.OK:
-            return None
-        is_skipped = record.status is Status.SKIPPED
-        return INCOMPATIBLE if is_skipped else record.reason or record.status.value
-
-    @property
-    def backend(self) -> str:
-        """The backend's name, by the mode."""
-        mode = self._case.settings.mode
-        return BACKENDS.get(mode) or mode.rpartition(":")[2]
-
-    @property
-    def test(self) -> str:
-        return TESTS[self._case.settings.phase]
-
-    @property
-    def batch_size(self) -> int | None:
-        target = self._case.target
-        return target.batch_size if isinstance(target, ModelTarget) else None
-
-    @property
-    def verification_code(self) -> str | None:
-        found = self.figures.record.verification
-        return None if found is None else found.code.value
-
-    @property
-    def _step(self) -> Measurement | None:
-        found = self.figures.measured
-        return next((found[metric.name] for metric in STEPS if metric.name in found), None)
-
-    @property
-    def has_times(self) -> bool:
-        return self._step is not None
-
-    def time(self, metric: str) -> Estimate | None:
-        """Returns one of `METRICS` in seconds: the median time of a repeat, or what the first call
-        takes longer; None without one."""
-        step, first = self._step, self.figures.of(FIRST_CALL.name)
-        if step is None or self.error is not None:
-            return None
-        if metric == "compile":
-            return None if first is None else estimate([(first.median - step.median) / NS_PER_S])
-        median = self._calls * step.median / NS_PER_S
-        single = estimate([self._calls * time for time in _seconds(step.samples)])
-        if not 0 < median < math.inf:
-            return None
-        error = step.error
-        if error is None or single is None:
-            return Estimate(median)
-        return Estimate(median, single.deviation, error**2, error**4 / (step.summary.n - 1))
-
-    @property
-    def _calls(self) -> int:
-        return self._case.settings.iterations or 1
-
-    @property
-    def record(self) -> ModelRecord:
-        """The record that is written of it."""
-        verified, step = self.figures.record.verification, self._step
-        xla, dynamo = WORDS.get(self.backend, (None, self.backend))
-        samples = [] if step is None else _seconds(step.samples or [step.median])
-        return ModelRecord(
-            suite_name=self.suite_name,
-            model_name=self.model_name,
-            metrics=self._metrics(samples),
-            accelerator=self.accelerator,
-            accelerator_model=self.accelerator_model,
-            xla=xla,
-            dynamo=dynamo,
-            test=self.test,
-            batch_size=self.batch_size,
-            repeat=len(samples),
-            iterations_per_run=self._calls,
-            timestamp=self.timestamp,
-            verification_code=self.verification_code,
-            verification_mean_rel_error=None if verified is None else verified.mean_relative_error,
-            verification_max_rel_error=None if verified is None else verified.max_relative_error,
-            command=self.command,
-            place=self.place,
-        )
-
-    def _metrics(self, samples: list[float]) -> dict[str, Any]:
-        if self.error is not None:
-            return {"error": self.error}
-        found: dict[str, Any] = {}
-        times = [*self._before(), *samples]
-        if times:
-            found = {"total_time": [self._calls * time for time in times], "per_iter_time": times}
-        measured = self.figures.measured
-        for name, key, size in WRITTEN:
-            if name in measured and measured[name].is_finite:
-                found[key] = measured[name].median / size
-        return found
-
-    def _before(self) -> list[float]:
-        """Returns the seconds per iteration of the first repeat, whose first call compiles, and of
-        the warm-up, as far as they are known."""
-        step, first = self._step, self.figures.of(FIRST_CALL.name)
-        if step is None:
-            return []
-        # The first call is timed alone: the others of its repeat take as long as later ones.
-        others = (self._calls - 1) * step.median
-        before = [] if first is None else [(first.median + others) / self._calls]
-        return _seconds([*before, *self.figures.record.warmup.get(step.metric.name, [])])
-
-
-ModelResult = ModelRecord | MeasuredModel
-"""The results of a model, of whichever file."""
-
-
-def is_wrong(result: ModelResult) -> bool:
-    """Whether the verification of a result found it wrong."""
-    return result.verification_code in WRONG_CODES
-
-
-WRONG_CODES = frozenset(code.value for code in WRONG)
-
-
-def failure_of(result: ModelResult) -> str | None:
-    """Returns the error of a result, or that it is wrong; None for neither."""
-    if result.error is None and is_wrong(result):
-        return f"wrong result: verification {result.verification_code}"
-    return result.error
-
-
-def models_of(run: Run, path: Path) -> list[MeasuredModel]:
-    """Returns the results of a run. `path` is that of its file."""
+def models_of(run: Run, path: Path) -> list[ModelRecord]:
+    """Returns the results of a run, by the words of PyTorch/XLA's benchmarks. `path` is that of its
+    file."""
     started = datetime.fromisoformat(run.header.started).timestamp()
-    found = []
-    for own in case_figures(run):
-        case = own.record.case
-        kind = case.settings.device.partition("(")[0]
-        again = (
-            command_of_case(case, run.header.interpreters)
-            if isinstance(case.target, ModelTarget)
-            else f"opperf run {shlex.quote(str(path))} --id {case.id}"
+    return [
+        replace(
+            _record(own),
+            timestamp=started,
+            command=command_of_case(own.record.case, run.header.interpreters)
+            if isinstance(own.record.case.target, ModelTarget)
+            else f"opperf run {shlex.quote(str(path))} --id {own.record.case.id}",
+            place=f"{path}: {own.record.id}",
         )
-        found.append(
-            MeasuredModel(
-                own,
-                _suite(case),
-                _model(case),
-                KINDS.get(kind, kind),
-                _device_name(own.environment, case.settings.device),
-                started,
-                again,
-                f"{path}: {own.record.id}",
-            )
+        for own in case_figures(run)
+    ]
+
+
+def _record(own: CaseFigures) -> ModelRecord:
+    case, verified = own.record.case, own.record.verification
+    settings, target = case.settings, case.target
+    kind = settings.device.partition("(")[0]
+    backend = BACKENDS.get(settings.mode) or settings.mode.rpartition(":")[2]
+    xla, dynamo = WORDS.get(backend, (None, backend))
+    found = own.measured
+    step = next((found[metric.name] for metric in STEPS if metric.name in found), None)
+    calls = settings.iterations or 1
+    samples = [] if step is None else _seconds(step.samples or [step.median])
+    error = _error(own.record)
+    return ModelRecord(
+        suite_name=_suite(case),
+        model_name=_model(case),
+        metrics=_metrics(own, step, samples, calls) if error is None else {"error": error},
+        accelerator=KINDS.get(kind, kind),
+        accelerator_model=_device_name(own.environment, settings.device),
+        xla=xla,
+        dynamo=dynamo,
+        test=TESTS[settings.phase],
+        batch_size=target.batch_size if isinstance(target, ModelTarget) else None,
+        repeat=len(samples),
+        iterations_per_run=calls,
+        verification_code=None if verified is None else verified.code.value,
+        verification_mean_rel_error=None if verified is None else verified.mean_relative_error,
+        verification_max_rel_error=None if verified is None else verified.max_relative_error,
+        estimates={} if step is None else _estimates(step, found.get(FIRST_CALL.name), calls),
+    )
+
+
+def _error(record: Record) -> str | None:
+    if record.status is Status.OK:
+        return None
+    is_skipped = record.status is Status.SKIPPED
+    return INCOMPATIBLE if is_skipped else record.reason or record.status.value
+
+
+def _estimates(
+    step: Measurement, first: Measurement | None, calls: int
+) -> dict[str, Estimate | None]:
+    """Returns the times in seconds: the median time of a repeat, and what the first call takes
+    longer."""
+    found: dict[str, Estimate | None] = {}
+    if first is not None:
+        found["compile"] = estimate([(first.median - step.median) / NS_PER_S])
+    median, error = calls * step.median / NS_PER_S, step.error
+    single = estimate([calls * time for time in _seconds(step.samples)])
+    if 0 < median < math.inf:
+        found["exec"] = (
+            Estimate(median)
+            if error is None or single is None
+            else Estimate(median, single.deviation, error**2, error**4 / (step.summary.n - 1))
         )
+    return found
+
+
+def _metrics(
+    own: CaseFigures, step: Measurement | None, samples: list[float], calls: int
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    measured = own.measured
+    if step is not None:
+        # The first call compiles, and is timed alone: the others of its repeat take as long as
+        # later ones.
+        first, others = measured.get(FIRST_CALL.name), (calls - 1) * step.median
+        before = [] if first is None else [(first.median + others) / calls]
+        warmup = own.record.warmup.get(step.metric.name, [])
+        times = [*_seconds([*before, *warmup]), *samples]
+        if times:
+            found = {"total_time": [calls * time for time in times], "per_iter_time": times}
+    for name, key, size in WRITTEN:
+        if name in measured and measured[name].is_finite:
+            found[key] = measured[name].median / size
     return found
 
 

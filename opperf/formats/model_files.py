@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from opperf import reading
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.documents import read_bytes, readable
-from opperf.formats.measured_models import ModelResult, models_of
+from opperf.formats.measured_models import models_of
 from opperf.formats.model_records import ModelRecord
 from opperf.formats.pytorch_runner import is_runner_csv, read_rows
 from opperf.formats.xla import read_lines
@@ -27,7 +27,7 @@ XLA, RUNNER = "records of PyTorch/XLA", "rows of PyTorch's runner"
 
 def read_records(
     paths: Sequence[Path], warnings: list[str], timestamp: float | None = None
-) -> list[ModelResult]:
+) -> list[ModelRecord]:
     """Returns the records of files, in their order. Those without a time have `timestamp`, or that
     at which their file was last changed. Adds lines that are cut off, and the like, to `warnings`.
     Raises `RunFileError` for a file that is none of these, and for two forms."""
@@ -37,8 +37,8 @@ def read_records(
 
 def _read_all(
     paths: Sequence[Path], warnings: list[str], timestamp: float | None
-) -> list[ModelResult]:
-    records: list[ModelResult] = []
+) -> list[ModelRecord]:
+    records: list[ModelRecord] = []
     forms: dict[str, Path] = {}
     for path in paths:
         with readable(path):
@@ -54,10 +54,10 @@ def _read_all(
     return records
 
 
-def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelResult]:
+def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
     """Returns the records of a file of a form, `XLA` or `RUNNER`. Adds lines that are cut off, and
     the like, to `warnings`. Raises `RunFileError` for a file of another form."""
-    found: list[ModelResult] = []
+    found: list[ModelRecord] = []
     doubts: list[str] = []
     if form == RUNNER:
         found += read_rows(path, read_bytes(path), doubts)
@@ -86,8 +86,8 @@ def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelResult]:
 
 
 def _dated(
-    path: Path, records: list[ModelResult], timestamp: float | None, warnings: list[str]
-) -> list[ModelResult]:
+    path: Path, records: list[ModelRecord], timestamp: float | None, warnings: list[str]
+) -> list[ModelRecord]:
     without = sum(record.timestamp is None for record in records)
     if not without:
         return records
@@ -98,14 +98,12 @@ def _dated(
             "given that of the file's last change; --timestamp sets another"
         )
     return [
-        replace(record, timestamp=timestamp)
-        if isinstance(record, ModelRecord) and record.timestamp is None
-        else record
+        replace(record, timestamp=timestamp) if record.timestamp is None else record
         for record in records
     ]
 
 
-def read_folder(folder: Path, omitted: str, warnings: list[str]) -> list[ModelResult]:
+def read_folder(folder: Path, omitted: str, warnings: list[str]) -> list[ModelRecord]:
     """Returns the records of a folder's files *.jsonl but for that of a name, and adds what is
     doubtful to `warnings`. Raises `UsageError` or `RunFileError` without files."""
     if not folder.is_dir():

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
+from opperf.model.metrics import WRONG
+
 TITLES = {
     "eager": "Eager",
     "inductor": "Inductor",
@@ -74,6 +76,9 @@ WARMUP_REPEATS = 3
 fill caches."""
 
 
+WRONG_CODES = frozenset(code.value for code in WRONG)
+
+
 class ModelRecord(msgspec.Struct, frozen=True):
     """The results of a model under some settings."""
 
@@ -106,6 +111,8 @@ class ModelRecord(msgspec.Struct, frozen=True):
     """Keys without a field, by the object that has them: `model`, `experiment`, or the record."""
     place: str = ""
     """`FILE:LINE` where it was read; not written."""
+    estimates: Mapping[str, Estimate | None] | None = None
+    """Of a run of opperf, by metric; not written. None of others, whose lists have them."""
 
     @property
     def error(self) -> str | None:
@@ -114,9 +121,16 @@ class ModelRecord(msgspec.Struct, frozen=True):
         return None if found is None else str(found)
 
     @property
-    def record(self) -> ModelRecord:
-        """The record that is written of it."""
-        return self
+    def is_wrong(self) -> bool:
+        """Whether its verification found it wrong."""
+        return self.verification_code in WRONG_CODES
+
+    @property
+    def failure(self) -> str | None:
+        """The error, or that the result is wrong; None for neither."""
+        if self.error is None and self.is_wrong:
+            return f"wrong result: verification {self.verification_code}"
+        return self.error
 
     @property
     def runtime(self) -> str:
@@ -151,13 +165,16 @@ class ModelRecord(msgspec.Struct, frozen=True):
     @property
     def has_times(self) -> bool:
         """Whether it has a time, be it only of a repeat that compiles."""
-        return bool(self.times) or is_number(self.metrics.get("mean_total_time"))
+        times = self.times or self.estimates
+        return bool(times) or is_number(self.metrics.get("mean_total_time"))
 
     def time(self, metric: str) -> Estimate | None:
         """Returns one of `METRICS`: the time of a repeat in seconds, once nothing compiles, or what
         the first repeat takes longer than the others on average; None without enough repeats."""
         if self.error is not None:
             return None
+        if self.estimates is not None:
+            return self.estimates.get(metric)
         times = self.times
         if metric == "exec":
             # A table of another runner has the mean alone.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.formats.measured_models import ModelResult, is_wrong
 from opperf.formats.model_records import TESTS, ModelRecord, is_number
 from opperf.results.columns import rows_text
 
@@ -200,7 +199,7 @@ LOST = (
 """Fields of a record that are not read again of what was written: a row has no place for them."""
 
 
-def runner_csv_text(records: Iterable[ModelResult]) -> str:
+def runner_csv_text(records: Iterable[ModelRecord]) -> str:
     """Returns the table of some records: a row for each that is compiled, with its speed-up over
     the eager one of the same run. A figure that is not known is an empty cell, and a model that
     failed has a speed-up of 0, which is how the runner writes it."""
@@ -210,7 +209,7 @@ def runner_csv_text(records: Iterable[ModelResult]) -> str:
     return rows_text([COLUMNS, *(_cells(each, eager.get(_key(each))) for each in compiled)])
 
 
-def _key(record: ModelResult) -> tuple[Any, ...]:
+def _key(record: ModelRecord) -> tuple[Any, ...]:
     return (
         record.timestamp,
         record.suite_name,
@@ -222,17 +221,16 @@ def _key(record: ModelResult) -> tuple[Any, ...]:
     )
 
 
-def _cells(record: ModelResult, eager: ModelResult | None) -> list[Any]:
+def _cells(record: ModelRecord, eager: ModelRecord | None) -> list[Any]:
     own = record.time("exec")
     base = None if eager is None else eager.time("exec")
     compilation = record.time("compile")
-    written = record.record
-    peak = _metric(written, "dynamo_peak_mem", "peak_mem")
-    eager_peak = _metric(written, "eager_peak_mem")
+    peak = _metric(record, "dynamo_peak_mem", "peak_mem")
+    eager_peak = _metric(record, "eager_peak_mem")
     if eager_peak is None and eager is not None:
-        eager_peak = _metric(eager.record, "peak_mem")
+        eager_peak = _metric(eager, "peak_mem")
     # A wrong result is no faster.
-    is_compared = not is_wrong(record) and not (eager is not None and is_wrong(eager))
+    is_compared = not record.is_wrong and not (eager is not None and eager.is_wrong)
     speedup = base.value / own.value if own and base and is_compared else None
     return [
         record.accelerator,

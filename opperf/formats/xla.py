@@ -292,7 +292,7 @@ ALWAYS = ("repeat", "iterations_per_run", "metrics", "outputs_file", "timestamp"
 
 def xla_text(run: Run, columns: Sequence[str] = ()) -> str:
     """Returns a run as the JSON lines of PyTorch/XLA's benchmarks."""
-    lines = (line_of(found.record) for found in models_of(run, Path("results.jsonl")))
+    lines = (line_of(record) for record in models_of(run, Path("results.jsonl")))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -26,7 +26,7 @@ from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 
 if TYPE_CHECKING:
-    from opperf.formats.measured_models import ModelResult
+    from opperf.formats.model_records import ModelRecord
     from opperf.reports.model import Report
 
 YEAR_10000_S = 253402300800
@@ -93,7 +93,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         report = folder / f"{REPORT}.{self.output_format}"
         database = self.database or folder / "database.csv"
         warnings: list[str] = []
-        records = [found.record for found in read_folder(folder, REPORT, warnings)]
+        records = read_folder(folder, REPORT, warnings)
         warn(say, warnings)
         if not records:
             raise RunFileError(
@@ -102,9 +102,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
         check_output(report, overwrite=True)
         at = time.time() if self.timestamp is None else self.timestamp
         if self.output_format == "jsonl":
-            text = analysis.lines_text(
-                analysis.line_of(record.record, at, hide) for record in records
-            )
+            text = analysis.lines_text(analysis.line_of(record, at, hide) for record in records)
             written = {report: text.encode()}
         else:
             rows = [analysis.row_of(record, at, hide) for record in records]
@@ -275,7 +273,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             return self._speedups(selected, format, say)
         if format == "csv":
             return runner_csv_text(selected).encode()
-        return "".join(f"{line_of(record.record)}\n" for record in selected).encode()
+        return "".join(f"{line_of(record)}\n" for record in selected).encode()
 
     def _format(self) -> str:
         """Returns the format that is meant. Raises `UsageError` for one that the report lacks."""
@@ -301,7 +299,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
             check_extras("a chart", "altair", "vl_convert")
         return format
 
-    def _select(self, records: Sequence[ModelResult]) -> list[ModelResult]:
+    def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
         """Returns the records that are meant. Raises `NothingLeftError` without any."""
         from opperf.experiments.aggregation.speedups import NothingLeftError
 
@@ -322,7 +320,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
                 raise NothingLeftError(f"no record has a backend {' or '.join(self.backends)}")
         return found
 
-    def _speedups(self, records: Sequence[ModelResult], format: str, say: Say) -> bytes:
+    def _speedups(self, records: Sequence[ModelRecord], format: str, say: Say) -> bytes:
         """Returns the table or chart."""
         from opperf.experiments.aggregation import speedups, tables
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +13,9 @@ from opperf.models.networks import NETWORKS, SUITE
 FRAMEWORKS = [name for name in SUITE.frameworks if is_available(name)]
 OTHERS = [name for name in FRAMEWORKS if name != "torch"]
 
-STEPS = {"torch": 50, "jax": 10, "mxnet": 10}
-"""Steps of a training. JAX's take long here, as the tests have it compile without optimizations."""
+STEPS = 5
+"""Of a training, which each framework takes: JAX's take long here, as the tests have it compile
+without optimizations."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,11 @@ def is_running(name):
     return name.rpartition(".")[2].startswith("running_")
 
 
-def predict_torch(name, change=None):
+def predict_torch(name):
     import torch
 
     model = built("torch", name)
     with torch.no_grad():
-        if change is not None:
-            model.call.get_parameter(change).mul_(1.01)
         return model.call(*model.inputs).numpy()
 
 
@@ -71,13 +69,12 @@ def predict_mxnet(name, hybridizes=True):
 PREDICT = {"torch": predict_torch, "jax": predict_jax, "mxnet": predict_mxnet}
 
 
-@functools.cache
 def train_torch(name):
     model = built("torch", name, "train")
     optimizer = model.optimizer(model.call.parameters())
     parameters = dict(model.call.named_parameters())
     losses, gradients, first = [], {}, {}
-    for step in range(STEPS["torch"]):
+    for step in range(STEPS):
         optimizer.zero_grad()
         loss = model.loss(model.call(*model.inputs), *model.targets)
         loss.backward()
@@ -91,7 +88,6 @@ def train_torch(name):
     return Training(losses, gradients, first, last)
 
 
-@functools.cache
 def train_jax(name):
     import jax
 
@@ -119,7 +115,7 @@ def train_jax(name):
 
     parameters, state = model.parameters, model.optimizer.init(model.parameters)
     losses, norms, first = [], {}, {}
-    for number in range(STEPS["jax"]):
+    for number in range(STEPS):
         loss, gradients, parameters, state = step(parameters, state, model.inputs, model.targets)
         losses.append(float(loss))
         if number == 0:
@@ -129,7 +125,6 @@ def train_jax(name):
     return Training(losses, trained, first, named(parameters))
 
 
-@functools.cache
 def train_mxnet(name):
     import mxnet as mx
 
@@ -144,7 +139,7 @@ def train_mxnet(name):
         return {key: one.data().asnumpy() for key, one in found.items()}
 
     losses, norms, first = [], {}, {}
-    for number in range(STEPS["mxnet"]):
+    for number in range(STEPS):
         with mx.autograd.record():
             loss = model.loss(model.call(*model.inputs), *model.targets).mean()
         loss.backward()

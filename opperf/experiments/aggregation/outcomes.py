@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from opperf.errors import one_line
 from opperf.experiments.aggregation.tables import time_text
 from opperf.experiments.selection import machine_of
-from opperf.formats.measured_models import ModelResult
-from opperf.formats.model_records import INCOMPATIBLE, title_of
+from opperf.formats.model_records import INCOMPATIBLE, ModelRecord, title_of
 from opperf.formats.xla import command_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize
@@ -52,7 +51,7 @@ UNDECIDABLE = VerificationCode.NONDETERMINISTIC_EAGER_RUN.value
 NO_TIMES = "no times, and no error either"
 
 
-def outcome_of(record: ModelResult) -> tuple[Outcome, str]:
+def outcome_of(record: ModelRecord) -> tuple[Outcome, str]:
     """Returns how a record turned out, and the reason unless it passed."""
     code, error = record.verification_code, record.error
     if error is not None and error.strip() == INCOMPATIBLE:
@@ -105,7 +104,7 @@ class Failure(NamedTuple):
     """A cell whose last record failed."""
 
     cell: Cell
-    last: ModelResult
+    last: ModelRecord
     reason: str
     since: float
     """The first time that it failed, after the last that it passed."""
@@ -132,14 +131,14 @@ def week_of(seconds: float) -> str:
     return str(day - timedelta(days=day.weekday()))
 
 
-def cell_of(record: ModelResult) -> Cell:
+def cell_of(record: ModelRecord) -> Cell:
     """Returns what a record is one of."""
     backend = record.backend or record.runtime
     own = Group(record.suite_name, record.test or "", backend, machine_of(record))
     return Cell(own, record.model_name, record.batch_size, record.flags)
 
 
-def outcomes_of(records: Iterable[ModelResult]) -> Outcomes:
+def outcomes_of(records: Iterable[ModelRecord]) -> Outcomes:
     """Returns what passed and failed, of records that all have a timestamp. Of several records of
     a cell in a week, the last counts."""
     found = [(record.timestamp or 0.0, *outcome_of(record), record) for record in records]
@@ -273,7 +272,7 @@ def _fields(failures: Sequence[Failure]) -> tuple[Field[Failure], ...]:
             lambda failure: failure.reason,
             lambda failure: one_line(failure.reason, ERROR_LENGTH),
         ),
-        Field("command", None, TEXT, lambda failure: command_of(failure.last.record)),
+        Field("command", None, TEXT, lambda failure: command_of(failure.last)),
     )
 
 
@@ -281,7 +280,7 @@ def _failing(failures: Sequence[Failure]) -> list[Section]:
     if not failures:
         return []
     commands = [
-        f"{command_of(failure.last.record)}  # {number}"
+        f"{command_of(failure.last)}  # {number}"
         for number, failure in enumerate(failures, start=1)
     ]
     return [

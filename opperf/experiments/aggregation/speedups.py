@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from opperf.errors import FOUND, OpperfError
-from opperf.formats.measured_models import ModelResult, is_wrong
-from opperf.formats.model_records import Estimate
+from opperf.formats.model_records import Estimate, ModelRecord
 from opperf.plurals import pluralize
 from opperf.statistics import weights
 
@@ -38,17 +37,17 @@ class Times:
 
     by_time: Mapping[float, Mapping[str, Models]]
     """By timestamp and backend."""
-    without_backend: tuple[ModelResult, ...]
+    without_backend: tuple[ModelRecord, ...]
     """Records of a runtime that is no backend."""
     without_time: int
     """Number of records that failed, or have too few repeats."""
-    wrong: tuple[ModelResult, ...] = ()
+    wrong: tuple[ModelRecord, ...] = ()
     """Records with a time of a wrong result, which is no speed-up."""
 
     def omitted(self) -> Iterator[str]:
         """Yields messages about the records that no comparison has."""
         if self.without_backend:
-            first = self.without_backend[0].record
+            first = self.without_backend[0]
             yield (
                 f"warning: {pluralize(len(self.without_backend), 'record')} of a runtime without a "
                 f"backend here (xla XRT, torch_xla2, or another dynamo) omitted; the first is "
@@ -76,7 +75,7 @@ class Speedups(NamedTuple):
     percentiles: Mapping[int, float]
 
 
-def collect(records: Iterable[ModelResult], metric: str) -> Times:
+def collect(records: Iterable[ModelRecord], metric: str) -> Times:
     """Returns the times of records, all of which have a timestamp. Of several of the same time,
     backend, model and batch size the last one counts."""
     by_time: dict[float, dict[str, Models]] = {}
@@ -92,7 +91,7 @@ def collect(records: Iterable[ModelResult], metric: str) -> Times:
         if time is None or record.timestamp is None:
             without_time += 1
             continue
-        if is_wrong(record):
+        if record.is_wrong:
             wrong.append(record)
             # Nor is an earlier record of the same place one.
             sizes = by_time.get(record.timestamp, {}).get(backend, {}).get(record.model_name, {})
