@@ -57,7 +57,7 @@ def map_changes(
     glob of files. Raises `UsageError` without such a repository or revision."""
     root = root_of(folder)
     changed = changed_files(root, revision)
-    sources = read_kernel_sources(framework, root) or KernelSources(folders=())
+    sources = read_kernel_sources(framework, root)
     mapper = _Mapper(root, sources, table, here)
     return [mapper.map(file) for file in changed]
 

@@ -42,20 +42,19 @@ def _of_packages(path: tuple[str, ...]) -> dict[str, str]:
     return {entry.name: entry.value for entry in declared(GROUP)}
 
 
-def _attribute(name: str) -> tuple[ModuleType, str]:
-    """Returns the module of a framework and the name of its factory there. Raises `UsageError`."""
+def module_of(name: str) -> ModuleType:
+    """Returns the module of a framework's entry point, imported. Raises `UsageError`."""
     known = available()
     if name not in known:
         raise unknown("framework", name, sorted(known))
-    module, _, attribute = known[name].partition(":")
-    return importlib.import_module(module), attribute
+    return importlib.import_module(known[name].partition(":")[0])
 
 
 def package_of(name: str) -> Package | None:
     """Returns the declared package of a framework, if any, without importing it. Raises
     `UsageError` for an unknown name, and `FrameworkError` if its module cannot be imported."""
     try:
-        return getattr(_attribute(name)[0], "PACKAGE", None)
+        return getattr(module_of(name), "PACKAGE", None)
     except ImportError as error:
         raise FrameworkError(f"{name} cannot be imported: {error}") from error
 
@@ -113,10 +112,10 @@ def load(name: str) -> Framework:
     package = package_of(name)
     if package is not None:
         _check_installed(name, package)
-    module, attribute = _attribute(name)
+    module, factory = module_of(name), available()[name].partition(":")[2]
     try:
         with pause_garbage_collection():
-            framework: Framework = getattr(module, attribute)()
+            framework: Framework = getattr(module, factory)()
     except OpperfError:
         raise
     except Exception as error:

@@ -233,6 +233,9 @@ class Processes(Core):
     """The module that lists the names without a public interface, each a `PrivateName`."""
     has_own_threads: bool = False
     """Whether kernels run on threads of the framework even with one compute thread."""
+    process_parts: tuple[ProcessPart, ...] = ()
+    """What a call may change in the process for all later ones, as its default dtype, beside what
+    any process has."""
 
     def versions(self) -> dict[str, str]:
         """Returns the versions of the framework and of the libraries that its results depend on."""
@@ -275,11 +278,6 @@ class Processes(Core):
         """Imports what each fork would import at its first use; with `rehearsed`, only what calls
         of operators and their backward passes do."""
         # All is imported with the framework.
-
-    def process_parts(self) -> tuple[ProcessPart, ...]:
-        """Returns what a call may change in the process for all later ones, as its default dtype,
-        beside what any process has."""
-        return ()
 
     def seed(self, seed: int) -> None:
         """Seeds the framework's own random numbers, of which a user's code may draw."""

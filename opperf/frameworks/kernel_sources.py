@@ -1,15 +1,14 @@
 """Facts of a framework's own repository: in which files the kernels of its operators are, and how
-their names are found there. A framework's module `kernel_sources` reads it, without the
-framework."""
+their names are found there. The function `read_kernel_sources` beside a framework's entry point
+reads it, without the framework."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from opperf.frameworks import module_of
 from opperf.model import Struct
 
 Names = frozenset[str]
@@ -26,7 +25,7 @@ class Entry(Struct, frozen=True):
 class KernelSources(Struct, frozen=True):
     """Where the operators of a repository are."""
 
-    folders: tuple[str, ...]
+    folders: tuple[str, ...] = ()
     """Of the kernels in C++, from the top of the repository."""
     kernels: Mapping[str, Names] = {}
     """Operators by the name of the function that implements them."""
@@ -46,15 +45,8 @@ class KernelSources(Struct, frozen=True):
         return re.match(self.through, operator) is not None
 
 
-def read_kernel_sources(framework: str, repository: Path) -> KernelSources | None:
-    """Returns what a repository says of a framework's operators; None if it is not the
+def read_kernel_sources(framework: str, repository: Path) -> KernelSources:
+    """Returns what a repository says of a framework's operators; nothing if it is not the
     framework's."""
-    name = f"opperf.frameworks.{framework}.kernel_sources"
-    try:
-        if importlib.util.find_spec(name) is None:
-            return None
-    except ModuleNotFoundError:
-        # A framework of another package.
-        return None
-    read: Callable[[Path], KernelSources | None] = importlib.import_module(name).read
-    return read(repository)
+    read = getattr(module_of(framework), "read_kernel_sources", None)
+    return (read and read(repository)) or KernelSources()

@@ -63,7 +63,7 @@ def find_functions(name: str) -> dict[str, Callable[..., Any]]:
     Raises `UnknownOperatorError` when none has."""
     import mxnet as mx
 
-    from opperf.frameworks.mxnet.wrapped import spellings
+    from opperf.frameworks.mxnet.registry import spellings
 
     *path, last = name.split(".")
     candidates = spellings(last)
@@ -94,7 +94,7 @@ def inputs_of_size(
     values from the operator's rule, and the user's `additional` inputs in place of any of these. A
     function without tensors makes one of this size. Where an operator does not accept the size, its
     rule's own shapes are used."""
-    from opperf.frameworks.mxnet.wrapped import place_of
+    from opperf.frameworks.mxnet.registry import place_of
 
     target = framework.target_of(function)
     called = framework.signature(target, function)

@@ -288,7 +288,7 @@ PARTS = (
 def parts_of(framework: Framework) -> tuple[ProcessPart, ...]:
     """Returns the parts of a process that measures with a framework, in the order in which they are
     read."""
-    return (*PARTS, _environment_part(framework.own_variables), *framework.process_parts())
+    return (*PARTS, _environment_part(framework.own_variables), *framework.process_parts)
 
 
 class Left(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.frameworks.numpy.memory import measure
+from opperf.frameworks.numpy.framework import measure
 
 KIB, MIB = 2**10, 2**20
 SIDE = KIB

@@ -120,7 +120,7 @@ def test_what_cannot_be_restored_costs_the_process(fake, users_case, monkeypatch
         raise ValueError("not by this user")
 
     own = ProcessPart("a part changed", lambda: next(values), refuse)
-    monkeypatch.setattr(fake, "process_parts", lambda: (own,), raising=False)
+    monkeypatch.setattr(fake, "process_parts", (own,), raising=False)
     state = ProcessState(fake)
     state.begin()
     found = state.settle(users_case)

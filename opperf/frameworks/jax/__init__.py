@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, renamed, tested_range
+from opperf.frameworks.kernel_sources import KernelSources
 
 SUCCESSORS = renamed(
     "nn.normalize=nn.standardize jnp.alltrue=jnp.all jnp.cumproduct=jnp.cumprod jnp.in1d=jnp.isin "
@@ -36,6 +38,26 @@ PACKAGE = Package(
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
 """Read when XLA is loaded, which else writes an error for each program from the cache."""
+
+
+PREFIXES = {
+    "jax/_src/image/": "image.",
+    "jax/_src/lax/": "lax.",
+    "jax/_src/nn/": "nn.",
+    "jax/_src/numpy/": "jnp.",
+    "jax/_src/numpy/linalg.py": "jnp.linalg.",
+    "jax/_src/numpy/fft.py": "jnp.fft.",
+    "jax/_src/random.py": "random.",
+    "jax/_src/scipy/linalg.py": "scipy.linalg.",
+    "jax/_src/scipy/special.py": "scipy.special.",
+}
+"""Beginnings of the names of functions by that of their files; the longest that fits counts."""
+
+
+def read_kernel_sources(repository: Path) -> KernelSources | None:
+    """Returns where the operators of JAX's repository are; None for another repository."""
+    is_own = (repository / "jax" / "_src").is_dir()
+    return KernelSources(prefixes=PREFIXES) if is_own else None
 
 
 def framework() -> Framework:

@@ -49,6 +49,22 @@ from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
 
 
+def _set_config(before: Mapping[str, Any]) -> None:
+    for name, value in before.items():
+        if jax.config.values.get(name) != value:
+            jax.config.update(name, value)
+
+
+PARTS = (
+    ProcessPart(
+        "JAX's configuration changed",
+        lambda: dict(jax.config.values),
+        _set_config,
+        is_set_up=True,
+    ),
+)
+
+
 class JAX(Framework):
     """The framework, for one process."""
 
@@ -61,6 +77,7 @@ class JAX(Framework):
     private_names = private
     roots = functions.ROOTS
     gradients = True
+    process_parts = PARTS
 
     devices = staticmethod(devices)
     parse_device = staticmethod(parse)
@@ -199,9 +216,6 @@ class JAX(Framework):
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler} if private.PROFILE_DATA.find() else {}
 
-    def process_parts(self) -> tuple[ProcessPart, ...]:
-        return PARTS
-
     def keeps_workspace(self, device: str) -> bool:
         # What XLA plans for a call does not depend on others.
         return False
@@ -254,17 +268,3 @@ def _skip_out_of_memory(device: str) -> Iterator[None]:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         raise UnsupportedError(f"{device} has too little memory for it") from error
-
-
-def _values() -> dict[str, Any]:
-    return dict(jax.config.values)
-
-
-def _set_values(before: Mapping[str, Any]) -> None:
-    now = _values()
-    for name, value in before.items():
-        if now.get(name) != value:
-            jax.config.update(name, value)
-
-
-PARTS = (ProcessPart("JAX's configuration changed", _values, _set_values, is_set_up=True),)

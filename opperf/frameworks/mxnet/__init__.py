@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, package_version, tested_range
+from opperf.frameworks.kernel_sources import KernelSources
 from opperf.numpy_aliases import PYTHON_BELOW, obstacle
 
 PACKAGE = Package(
@@ -19,6 +22,23 @@ PACKAGE = Package(
     counting_variables={"MXNET_ENGINE_TYPE": "NaiveEngine"},
     obstacle=lambda: obstacle(package_version("numpy")),
 )
+
+
+KERNELS = "src/operator"
+
+REGISTERING = (
+    r"(NNVM_REGISTER_OP|MXNET_OPERATOR_REGISTER_\w+|MXNET_REGISTER_OP_PROPERTY"
+    r"|MXNET_ADD_SPARSE_OP_ALIAS|MXNET_ADD_SPARSE_OP_ALIAS_\w+)"
+)
+
+
+def read_kernel_sources(repository: Path) -> KernelSources | None:
+    """Returns where the operators of MXNet's repository are, registered by macros in C++; None for
+    another repository."""
+    if not (repository / KERNELS).is_dir():
+        return None
+    # Gradients are operators, too, that others name as theirs.
+    return KernelSources((KERNELS,), registering=REGISTERING, through=r"_backward_")
 
 
 def framework() -> Framework:

@@ -38,7 +38,6 @@ from opperf.frameworks.mxnet import (
     tensors,
     trace,
     user_operators,
-    wrapped,
 )
 from opperf.frameworks.mxnet.device import context, devices, free_memory, parse
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
@@ -104,6 +103,19 @@ def _attributes_set(built: type) -> set[str]:
     }
 
 
+PARTS = tuple(
+    ProcessPart(f"MXNet's {what}", read, restore, is_set_up=True)
+    for what, read, restore in (
+        ("NumPy shapes turned on or off", mx.util.is_np_shape, mx.util.set_np_shape),
+        (
+            "recording of gradients turned on or off",
+            mx.autograd.is_recording,
+            mx.autograd.set_recording,
+        ),
+        ("mode of training changed", mx.autograd.is_training, mx.autograd.set_training),
+    )
+)
+
 FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
 
 PATHS = {
@@ -127,6 +139,7 @@ class MXNet(Framework):
 
     private_names = private
     gradients: bool = True
+    process_parts = PARTS
     modes: tuple[str, ...] = ("eager", models.HYBRIDIZE)
     compiled_modes: tuple[str, ...] = (models.HYBRIDIZE,)
 
@@ -203,10 +216,10 @@ class MXNet(Framework):
         target = functions.canonical_target(target)
         if functions.is_fallback(target):
             return None
-        return wrapped.wrapped_operator(target, called)
+        return registry.wrapped_operator(target, called)
 
     def place(self, target: Target) -> str:
-        return wrapped.place_of(functions.canonical_target(target))
+        return registry.place_of(functions.canonical_target(target))
 
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, mx.gluon.Block)
@@ -318,9 +331,6 @@ class MXNet(Framework):
         # third of a microsecond, and calls that are queued together may run in parallel.
         return device.startswith("gpu")
 
-    def process_parts(self) -> tuple[ProcessPart, ...]:
-        return PARTS
-
     def supports_fork(self, device: str) -> bool:
         # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
         return device.startswith("cpu")
@@ -336,25 +346,3 @@ def _distribution() -> str:
     """Returns name and version of the distribution: CUDA builds have other names."""
     name = distribution_name("mxnet")
     return f"{name} {importlib.metadata.version(name)}" if name else "not installed as a package"
-
-
-PARTS = (
-    ProcessPart(
-        "MXNet's NumPy shapes turned on or off",
-        mx.util.is_np_shape,
-        mx.util.set_np_shape,
-        is_set_up=True,
-    ),
-    ProcessPart(
-        "MXNet's recording of gradients turned on or off",
-        mx.autograd.is_recording,
-        mx.autograd.set_recording,
-        is_set_up=True,
-    ),
-    ProcessPart(
-        "MXNet's mode of training changed",
-        mx.autograd.is_training,
-        mx.autograd.set_training,
-        is_set_up=True,
-    ),
-)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,12 +15,12 @@ import numpy as np
 
 from opperf.errors import UnsupportedError, one_line
 from opperf.frameworks import base, numpy_arrays, scripts
-from opperf.frameworks.base import CallArguments, Constant, MemoryReading
+from opperf.frameworks.base import CallArguments, Constant
 from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
-from opperf.frameworks.numpy import functions, memory, private, registry, signatures, tensors
+from opperf.frameworks.numpy import functions, private, registry, signatures, tensors
 from opperf.frameworks.scripts import ScriptTensor
 from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target
@@ -72,6 +75,61 @@ def refusal(error: BaseException) -> str | None:
     if isinstance(error, REFUSALS):
         return one_line(f"{type(error).__name__}: {error}")
     return None
+
+
+class Allocator(ctypes.Structure):
+    """`PyMemAllocatorEx` of Python's C interface: a context and four functions."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("ctx", "malloc", "calloc", "realloc", "free")]
+
+
+PYTHON_DOMAINS = (0, 1, 2)
+"""`PYMEM_DOMAIN_RAW`, `_MEM` and `_OBJ`: the allocators that tracemalloc replaces."""
+
+
+@dataclass
+class Reading:
+    """The result of a measurement; valid after its context has ended."""
+
+    peak_bytes: int = 0
+    kept_bytes: int = 0
+
+
+def _start() -> None:
+    """Starts tracemalloc for what is reported to it, without what Python allocates. A block that
+    Python got between the two calls is one of the allocators below, and is freed by those."""
+    own = [Allocator() for _ in PYTHON_DOMAINS]
+    for domain, allocator in zip(PYTHON_DOMAINS, own, strict=True):
+        ctypes.pythonapi.PyMem_GetAllocator(domain, ctypes.byref(allocator))
+    tracemalloc.start()
+    for domain, allocator in zip(PYTHON_DOMAINS, own, strict=True):
+        ctypes.pythonapi.PyMem_SetAllocator(domain, ctypes.byref(allocator))
+
+
+@contextmanager
+def measure() -> Iterator[Reading]:
+    """Measures the array data inside the context, above the level at entry: exactly, unless
+    tracemalloc was tracing before. Then Python's objects count too.
+
+    NumPy reports every block of array data to tracemalloc, which has one peak for all domains. What
+    Python allocates reaches it only by the allocators that `tracemalloc.start` puts in place of
+    Python's, and these can be put back. Not seen is what a function gets from `malloc` itself and
+    frees before it returns: the workspace of LAPACK, pocketfft and a merge sort, and a ufunc's
+    buffers of some 64 KiB for casts.
+    """
+    reading = Reading()
+    mine = not tracemalloc.is_tracing()
+    if mine:
+        _start()
+    try:
+        level, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        yield reading
+        now, peak = tracemalloc.get_traced_memory()
+        reading.peak_bytes, reading.kept_bytes = peak - level, now - level
+    finally:
+        if mine:
+            tracemalloc.stop()
 
 
 class NumPy(Framework):
@@ -163,8 +221,8 @@ class NumPy(Framework):
     def supports_fork(self, device: str) -> bool:
         return True
 
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return memory.measure()
+    def memory(self, device: str) -> AbstractContextManager[Reading]:
+        return measure()
 
 
 def _libraries() -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.installed import Package, renamed, tested_range
+from opperf.frameworks.torch.kernel_sources import read_kernel_sources as read_kernel_sources
 
 SUCCESSORS = renamed(
     "_cat=cat _stack=stack btrifact=linalg_lu_factor btrisolve=linalg_lu_solve eig=linalg_eig "

@@ -12,7 +12,7 @@ import torch
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
+from opperf.frameworks.base import CallArguments, Constant, Gradient, Watched
 from opperf.frameworks.capabilities import Framework
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
@@ -94,6 +94,7 @@ class PyTorch(Framework):
     private_names = private
     roots = functions.ROOTS
     gradients = True
+    process_parts = options.PARTS
 
     devices = staticmethod(devices)
     parse_device = staticmethod(parse)
@@ -277,9 +278,6 @@ class PyTorch(Framework):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
-
-    def process_parts(self) -> tuple[ProcessPart, ...]:
-        return options.PARTS
 
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would

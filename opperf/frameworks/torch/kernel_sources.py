@@ -60,7 +60,7 @@ class Declared(NamedTuple):
         return self.name.partition(".")[0]
 
 
-def read(repository: Path) -> KernelSources | None:
+def read_kernel_sources(repository: Path) -> KernelSources | None:
     """Returns where the operators of PyTorch's repository are; None for another repository."""
     if not (repository / FOLDERS[0]).is_dir():
         return None
