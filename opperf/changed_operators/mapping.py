@@ -161,7 +161,7 @@ class Kernels:
             place, definition = waiting.pop()
             operators = self._implemented(definition)
             found |= operators
-            followed = {name for name in operators if self._sources.is_followed(name)}
+            followed = {name for name in operators if re.match(self._sources.through, name)}
             found |= {
                 forward for name in operators for forward in self._sources.gradients.get(name, ())
             }

@@ -123,16 +123,11 @@ class Modes(Core):
         return None
 
     def removed_work(
-        self,
-        case: Case,
-        arguments: CallArguments,
-        function: Callable[..., Any] | None,
-        call: Callable[[], Any],
-        gradient: Callable[[], Gradient] | None,
+        self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> Sequence[Note]:
         """Returns notes on the passes most of whose work a compiler has removed. `call`, which was
-        measured, is the result of `bind` with these values, or a model; `gradient` makes its
-        gradient, if that was measured."""
+        measured, is the result of `bind`, or a model; `gradient` makes its gradient, if that was
+        measured."""
         return ()
 
     def repeated(self, call: Callable[[], Any]) -> Callable[[], Any]:

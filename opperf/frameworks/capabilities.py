@@ -231,6 +231,8 @@ class Processes(Core):
     """Environment variables that the framework sets for itself when it first needs them."""
     private_names: ModuleType | None = None
     """The module that lists the names without a public interface, each a `PrivateName`."""
+    unavailable: re.Pattern[str] = re.compile("(?!)")
+    """Refusals that mean that this build or device lacks the kernel, for any inputs."""
     has_own_threads: bool = False
     """Whether kernels run on threads of the framework even with one compute thread."""
     process_parts: tuple[ProcessPart, ...] = ()
@@ -252,10 +254,6 @@ class Processes(Core):
     def absent_names(self) -> tuple[str, ...]:
         """Returns the private names that this version lacks, each with what needs it."""
         return absent_names(self.private_names) if self.private_names is not None else ()
-
-    def unavailable(self, refusal: str) -> bool:
-        """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
-        return False
 
     def option(self, name: str, text: str) -> Callable[[], object]:
         """Returns a callable that sets an option to the value of a text. Raises `UsageError` for an

@@ -84,10 +84,6 @@ def _domain(spec: TensorSpec) -> dict[str, Any]:
     return {"low": spec.fill.low, "high": spec.fill.high}
 
 
-def _nothing(spec: TensorSpec) -> dict[str, Any]:
-    return {}
-
-
 DRAWINGS: dict[str, Drawing] = {
     "normal": Drawing(
         'rng.normal({low}, {high}, {shape}).astype("float32")', _domain, dtype=SINGLE
@@ -96,8 +92,8 @@ DRAWINGS: dict[str, Drawing] = {
         'rng.uniform({low}, {high}, {shape}).astype("float32")', _domain, dtype=SINGLE
     ),
     "integers": INTEGERS,
-    "boolean": Drawing("rng.integers(0, 2, {shape})", _nothing),
-    "signs": Drawing("(rng.integers(0, 2, {shape}) * 2 - 1)", _nothing),
+    "boolean": Drawing("rng.integers(0, 2, {shape})", lambda spec: {}),
+    "signs": Drawing("(rng.integers(0, 2, {shape}) * 2 - 1)", lambda spec: {}),
     "odds": Drawing(
         "(rng.random({shape}) * {total} < {ones})",
         lambda spec: {"total": spec.fill.low + spec.fill.high, "ones": spec.fill.high},
@@ -186,12 +182,6 @@ def _shares(spec: TensorSpec) -> dict[str, Any]:
     return {**rows, "total": int(spec.fill.high), "parts": max(1, rows["last"])}
 
 
-def _permuted(spec: TensorSpec) -> dict[str, Any]:
-    """Returns also how many numbers a row has the first ones of."""
-    rows = _rows(spec)
-    return {**rows, "among": max(rows["last"], int(spec.fill.high))}
-
-
 def _counted(spec: TensorSpec) -> dict[str, Any]:
     """Returns how many numbers there are before they repeat, and how often each occurs."""
     each = max(1, int(spec.fill.low))
@@ -223,6 +213,11 @@ def _matrix(spec: TensorSpec) -> dict[str, Any]:
     return {"rows": rows, "columns": columns, "margin": DIAGONAL_MARGIN}
 
 
+def _grid(spec: TensorSpec) -> dict[str, Any]:
+    _, _, rows, columns = spec.shape
+    return {"scale": spec.fill.low, "noise": spec.fill.high, "rows": rows, "columns": columns}
+
+
 def _corners(spec: TensorSpec) -> dict[str, Any]:
     half = (spec.fill.high - spec.fill.low) / 2
     return {
@@ -246,11 +241,6 @@ def _detected(spec: TensorSpec) -> dict[str, Any]:
         "classes": max(1, int(spec.fill.low)),
         "columns": columns,
     }
-
-
-def _grid(spec: TensorSpec) -> dict[str, Any]:
-    _, _, rows, columns = spec.shape
-    return {"scale": spec.fill.low, "noise": spec.fill.high, "rows": rows, "columns": columns}
 
 
 ZIPF = 1.0
@@ -281,7 +271,8 @@ WHOLE: dict[str, Drawing] = {
     "permutation": Drawing(
         "rng.permuted(np.tile(np.arange({among}), ({rows}, 1)), axis=1)[:, :{last}]"
         ".reshape({shape})",
-        _permuted,
+        # Each row has the first ones of so many numbers.
+        lambda spec: {**_rows(spec), "among": max(_rows(spec)["last"], int(spec.fill.high))},
     ),
     "ascending": Drawing(
         "np.tile(np.arange({last}) * {span} // {steps} + {low}, {rows}).reshape({shape})", _ends
@@ -304,7 +295,7 @@ WHOLE: dict[str, Drawing] = {
     ),
     "simplex": Drawing(
         "(drawn / drawn.sum(axis=-1, keepdims=True))",
-        _nothing,
+        lambda spec: {},
         ("drawn = rng.uniform(0.1, 1.0, {shape})",),
     ),
     "padded": Drawing(

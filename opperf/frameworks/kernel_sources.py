@@ -4,7 +4,6 @@ reads it, without the framework."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,9 +39,6 @@ class KernelSources(Struct, frozen=True):
     prefixes: Mapping[str, str] = {}
     """Beginnings of the names of operators that are Python functions, by the beginning of their
     file's path."""
-
-    def is_followed(self, operator: str) -> bool:
-        return re.match(self.through, operator) is not None
 
 
 def read_kernel_sources(framework: str, repository: Path) -> KernelSources:

@@ -29,16 +29,12 @@ def literal(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
-    if isinstance(value, (list, tuple)) and len(value) >= REPEATED and _all_equal(value):
+    is_long = isinstance(value, (list, tuple)) and len(value) >= REPEATED
+    if is_long and len(set(map(repr, value))) == 1:
         return f"{literal(type(value)(value[:1]))} * {len(value)}"
     if isinstance(value, list):
         return f"[{', '.join(literal(element) for element in value)}]"
     return repr(value)
-
-
-def _all_equal(values: list[Any] | tuple[Any, ...]) -> bool:
-    first = repr(values[0])
-    return all(repr(value) == first for value in values)
 
 
 def data_literal(data: Any, dtype: str) -> str:

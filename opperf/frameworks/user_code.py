@@ -128,21 +128,13 @@ def call_parameters(built: type) -> dict[str, bool] | None:
     if not calls:
         return None
     forward = getattr(built, "forward", None)
-    return parameters_of(forward if callable(forward) and takes_any(calls[0]) else calls[0])
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds_of(calls[0])
+    return parameters_of(forward if callable(forward) and takes_any else calls[0])
 
 
-def takes_any(function: Callable[..., Any]) -> bool:
-    """Whether a function takes arguments of any name, as one does that passes them on."""
-    return inspect.Parameter.VAR_KEYWORD in _kinds(function)
-
-
-def takes_all(function: Callable[..., Any]) -> bool:
-    """Whether a function takes any number of arguments, by position too."""
-    return inspect.Parameter.VAR_POSITIONAL in _kinds(function)
-
-
-def _kinds(function: Callable[..., Any]) -> list[Any]:
-    return [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+def kinds_of(function: Callable[..., Any]) -> set[Any]:
+    """Returns the kinds of a function's parameters: one that passes arguments on takes any."""
+    return {parameter.kind for parameter in inspect.signature(function).parameters.values()}
 
 
 def parameters_of(function: Callable[..., Any], bound: int = 1) -> dict[str, bool]:

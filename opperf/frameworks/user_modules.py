@@ -50,15 +50,11 @@ Watcher = Callable[[str], AbstractContextManager[object]]
 """Returns a context in which a user's module is imported, by its name or file."""
 
 
-def _unwatched(name: str) -> AbstractContextManager[object]:
-    return nullcontext()
-
-
 class Imports:
     """Where imports of users' modules are announced: to a worker's manager, which limits their
     time."""
 
-    watch: Watcher = staticmethod(_unwatched)
+    watch: Watcher = nullcontext
 
 
 def file_here(name: str) -> Path | None:

@@ -118,7 +118,5 @@ def note_removed_work(visit: Visit) -> None:
         return prepared.gradient or prepared.make_gradient()
 
     gradient = made if "backward" in visit.summaries else None
-    visit.notes += visit.framework.removed_work(
-        case, prepared.arguments, prepared.called, prepared.call, gradient
-    )
+    visit.notes += visit.framework.removed_work(case, prepared.call, gradient)
     visit.restore()

@@ -92,7 +92,11 @@ class Case(Struct, frozen=True):
                 "version": ID_VERSION,
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
-                "settings": without_defaults(identity_of(self.settings)),
+                "settings": {
+                    name: value
+                    for name, value in identity_of(self.settings).items()
+                    if value != DEFAULTS[name]
+                },
                 # Absent at its default, as all later fields, so that no id changes.
                 **({"repeat": self.repeat} if self.repeat else {}),
             }
@@ -162,8 +166,3 @@ SESSION_AXES = ("dtype", "mode", "phase", "autocast", "memory_format", "cache")
 def identity_of(settings: Settings) -> dict[str, Any]:
     """Returns the settings that are part of a case's id."""
     return {name: getattr(settings, name) for name, one in DECLARED.items() if one.identity}
-
-
-def without_defaults(settings: SettingValues) -> dict[str, Any]:
-    """Returns the settings that are not at their defaults."""
-    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}

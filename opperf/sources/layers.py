@@ -3,13 +3,14 @@ follow from the shapes that a user gives their inputs."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from opperf.errors import OpperfError, UnsupportedError
 from opperf.frameworks import Framework
-from opperf.frameworks.user_code import parameters_of, takes_all, takes_any
+from opperf.frameworks.user_code import kinds_of, parameters_of
 from opperf.model import (
     Argument,
     CallableTarget,
@@ -119,9 +120,10 @@ class Layer(NamedTuple):
                 own = parameters_of(base.__init__)  # type: ignore[misc]
                 # What a base requires is set by a class that passes on named arguments alone.
                 found = {n: required and passes_all for n, required in own.items()} | found
-                if not takes_any(base.__init__):  # type: ignore[misc]
+                kinds = kinds_of(base.__init__)  # type: ignore[misc]
+                if inspect.Parameter.VAR_KEYWORD not in kinds:
                     break
-                passes_all = takes_all(base.__init__)  # type: ignore[misc]
+                passes_all = inspect.Parameter.VAR_POSITIONAL in kinds
         return {name: required for name, required in found.items() if name not in IMPLIED}
 
     @property

@@ -329,7 +329,7 @@ def _without_numbers(case: Case, status: Status, reason: str) -> Record:
 def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Record:
     """Returns the record of a refused call: skipped if this build or device lacks the kernel, or if
     the same call runs in float32, so that the dtype is the cause; else failed."""
-    if framework.unavailable(reason):
+    if framework.unavailable.search(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
     if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):

@@ -145,7 +145,7 @@ def judge(case: Case, framework: Framework) -> Judged:
         reason = framework.refusal(error)
         if reason is None:
             reason = f"{type(error).__name__}: {error}"
-        elif framework.unavailable(reason):
+        elif framework.unavailable.search(reason):
             return Judged(case, (), ran=False)
         return Judged(case, (Finding(DOES_NOT_RUN, "", reason.splitlines()[0]),))
 

@@ -10,7 +10,7 @@ import pytest
 
 from opperf.api import selections
 from opperf.errors import UnknownOperatorError, UsageError
-from opperf.frameworks.mxnet.functions import falls_back_to_numpy
+from opperf.frameworks.mxnet.functions import fallback_module
 from opperf.model import Settings
 from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.sources.call import UserCall
@@ -194,7 +194,7 @@ def test_numpys_own_function_is_labelled_wherever_it_is_offered():
 def test_what_does_not_is_not(name):
     found = run_benchmark_operator(name=name, size=(16, 16), **FEW)
     assert all("fallback" not in single(results)[1] for results in found.values())
-    assert not falls_back_to_numpy(getattr(mx.np, name))
+    assert not fallback_module(getattr(mx.np, name))
 
 
 SQUARE = (16, 16)

@@ -98,7 +98,7 @@ class JAX(Framework):
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)
     refusal = staticmethod(messages.refusal)
-    unavailable = staticmethod(messages.unavailable)
+    unavailable = messages.UNAVAILABLE
 
     def version(self) -> str:
         return str(jax.__version__)
@@ -233,12 +233,7 @@ class JAX(Framework):
         return call.program.cost.first_ns if isinstance(call, programs.CompiledCall) else 0.0
 
     def removed_work(
-        self,
-        case: Case,
-        arguments: CallArguments,
-        function: Callable[..., Any] | None,
-        call: Callable[[], Any],
-        gradient: Callable[[], Gradient] | None,
+        self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> list[Note]:
         made = call.call if isinstance(call, models.JAXModel) else call
         return dead_code.notes(made) if isinstance(made, programs.CompiledCall) else []

@@ -61,22 +61,9 @@ def refusal(error: BaseException) -> str | None:
     """Returns JAX's message, as one line, if the error is a refusal of a call; else None."""
     if not isinstance(error, REFUSALS):
         return None
-    why = _needs_data(error)
-    if why:
-        return f"{why}: {EAGER_ONLY}"
+    why = next((why for kind, why in NEEDS_DATA if isinstance(error, kind)), "")
+    if why or FOREIGN.search(str(error)):
+        return f"{why or OUTSIDE}: {EAGER_ONLY}"
     text = NOISE.split(STACK.sub("", str(error)))[0]
     kind = "" if isinstance(error, jax.errors.JaxRuntimeError) else type(error).__name__
     return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"
-
-
-def _needs_data(error: BaseException) -> str:
-    """Returns why a function cannot be compiled; empty if the error is another."""
-    found = next((why for kind, why in NEEDS_DATA if isinstance(error, kind)), "")
-    if not found and FOREIGN.search(str(error)):
-        return OUTSIDE
-    return found
-
-
-def unavailable(refusal: str) -> bool:
-    """Whether a message says that this build, device or mode lacks the function."""
-    return bool(UNAVAILABLE.search(refusal))

@@ -77,7 +77,7 @@ OF_ONE: Mapping[tuple[str, str], Kind] = {
 
 OPTIONAL = re.compile(r"\s*\|\s*None\b|\bNone\s*\|\s*|,? NoneType|\| DeprecatedArg")
 
-SAYS_NOTHING = ("", "Any", "typing.Any")
+SAYS_NOTHING = (inspect.Parameter.empty.__name__, "", "Any", "typing.Any")
 """Annotations that leave the kind to the name and the default."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
@@ -137,13 +137,8 @@ def kind_of(name: str, one: inspect.Parameter) -> Kind:
     if one.kind is one.VAR_POSITIONAL:
         return Kind.TENSORS
     # Optional: None beside what it takes.
-    text = OPTIONAL.sub("", _text_of(one.annotation)).strip()
+    of = one.annotation
+    text = OPTIONAL.sub("", of.__name__ if isinstance(of, type) else str(of)).strip()
     if text in SAYS_NOTHING:
         return BY_NAME.get(one.name) or kind_of_default(one)
     return next((kind for pattern, kind in KINDS if re.search(pattern, text)), Kind.OTHER)
-
-
-def _text_of(annotation: Any) -> str:
-    if annotation is inspect.Parameter.empty:
-        return ""
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

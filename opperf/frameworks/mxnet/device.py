@@ -58,12 +58,6 @@ def context(device: str) -> Any:
     return mx.Context(match.group(1), int(match.group(2) or 0))
 
 
-def counter_name(device: str) -> str:
-    """Returns the name of the device's memory counter in MXNet's profiler."""
-    kind, _, rest = device.partition("(")
-    return f"Memory: {kind}/{rest.rstrip(')') or 0}"
-
-
 def free_memory(device: str) -> int:
     """Returns the bytes that can still be allocated on the device."""
     if device.startswith("gpu"):

@@ -62,7 +62,7 @@ def call_parameters(built: type) -> dict[str, bool] | None:
         return user_code.call_parameters(built)
     if not issubclass(built, mx.gluon.HybridBlock):
         return parameters_of(getattr(built, "forward"))  # noqa: B009
-    own = _own_methods(built)
+    own = {name for base in _own_classes(built) for name in vars(base)}
     for name in ("__call__", "forward"):
         if name in own:
             return parameters_of(getattr(built, name))
@@ -74,10 +74,6 @@ def call_parameters(built: type) -> dict[str, bool] | None:
 
 def _own_classes(built: type) -> tuple[type, ...]:
     return built.__mro__[: built.__mro__.index(mx.gluon.HybridBlock)]
-
-
-def _own_methods(built: type) -> set[str]:
-    return {name for base in _own_classes(built) for name in vars(base)}
 
 
 def _weights(built: type) -> set[str]:
@@ -159,11 +155,12 @@ class MXNet(Framework):
     recorder = recorder.MXNetRecorder
     model = models.MXNetModel
     keep = staticmethod(tensors.keep)
+    write_numbers = staticmethod(tensors.write_numbers)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(tensors.contents)
     narrowed = staticmethod(tensors.narrowed)
     refusal = staticmethod(gradient.refusal)
-    unavailable = staticmethod(gradient.unavailable)
+    unavailable = gradient.UNAVAILABLE
 
     def __init__(self) -> None:
         user_operators.record_registrations()
@@ -264,12 +261,7 @@ class MXNet(Framework):
         return functions.bind(called, bound)
 
     def removed_work(
-        self,
-        case: Case,
-        arguments: CallArguments,
-        function: Callable[..., Any] | None,
-        call: Callable[[], Any],
-        gradient: Callable[[], Gradient] | None,
+        self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> list[Note]:
         return dead_code.notes(call)
 
@@ -319,9 +311,6 @@ class MXNet(Framework):
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         return None if self.is_own(target) else tensors.watch(value)
-
-    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
-        return tensors.write_numbers(tensor, numbers)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()

@@ -110,7 +110,7 @@ find = functools.partial(paths.find, framework="MXNet", roots=ROOTS)
 
 def path_of(function: Callable[..., Any]) -> str:
     """Returns the dotted path of a callable, under which `find` has it."""
-    fallback = _fallback_module(function)
+    fallback = fallback_module(function)
     if fallback:
         return f"{fallback}.{function.__name__}"
     module = getattr(function, "__module__", None) or ""
@@ -219,13 +219,6 @@ def _kind(parameter: inspect.Parameter) -> Kind:
     return kind
 
 
-def _is_required(parameter: inspect.Parameter, place: int) -> bool:
-    """Whether a call has to pass a parameter: a variadic one only if it is the first."""
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return place == 0
-    return parameter.default is parameter.empty
-
-
 def signature(function: Callable[..., Any]) -> Operator:
     """Returns the operator a generated function calls, or one of a callable's parameters."""
     operator = operator_behind(function)
@@ -233,7 +226,12 @@ def signature(function: Callable[..., Any]) -> Operator:
         return operator
     name = getattr(function, "__name__", type(function).__name__)
     parameters = tuple(
-        Parameter(name=p.name, kind=_kind(p), required=_is_required(p, place))
+        Parameter(
+            name=p.name,
+            kind=_kind(p),
+            # A variadic one only if it is the first.
+            required=place == 0 if p.kind is p.VAR_POSITIONAL else p.default is p.empty,
+        )
         for place, p in enumerate(_parameters(function).values())
         if p.kind is not p.VAR_KEYWORD
     )
@@ -279,8 +277,9 @@ FALLBACKS = (("mxnet.numpy", "fallback"), ("mxnet.numpy.linalg", "fallback_linal
 """Modules with functions of the host's NumPy, and the submodules that list them."""
 
 
-def _fallback_module(function: Callable[..., Any]) -> str:
-    """Returns the module of `mx.np` with a function of the host's NumPy; else empty."""
+def fallback_module(function: Callable[..., Any]) -> str:
+    """Returns the module of `mx.np` with a function that runs on the host's NumPy rather than on an
+    operator; else empty."""
     name = getattr(function, "__name__", "")
     for offering, listing in FALLBACKS:
         module = getattr(mx.np, listing, None)
@@ -288,11 +287,6 @@ def _fallback_module(function: Callable[..., Any]) -> str:
         if name in listed and getattr(module, name, None) is function:
             return offering
     return ""
-
-
-def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
-    """Whether an `mx.np` function runs on the host's NumPy rather than on an operator."""
-    return bool(_fallback_module(function))
 
 
 def is_fallback(target: Target) -> bool:
@@ -303,7 +297,7 @@ def is_fallback(target: Target) -> bool:
         # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
         return True
     try:
-        return falls_back_to_numpy(function_of(target))
+        return bool(fallback_module(function_of(target)))
     except UnknownOperatorError:
         # The path of a lambda or of a function inside another leads nowhere.
         return False
@@ -320,11 +314,14 @@ def bind(function: Callable[..., Any], arguments: CallArguments) -> Callable[[],
         return function.bind(arguments)
     declared = _parameters(function)
     unnamed, arguments = by_position(arguments)
-    if isinstance(function, mx.gluon.Block) and not _takes_names(function):
+    if isinstance(function, mx.gluon.Block) and (
+        user_code.kinds_of(function) <= {inspect.Parameter.VAR_POSITIONAL}
+    ):
+        # Of Gluon's objects few take arguments by name.
         return functools.partial(function, *unnamed, *arguments.values())
     renamed = _renamed_parameters(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
-    fallback = falls_back_to_numpy(function)
+    fallback = fallback_module(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
     # Parameters before a variadic one that is passed go by position too.
     leading: set[str] = set()
@@ -354,12 +351,6 @@ def bind(function: Callable[..., Any], arguments: CallArguments) -> Callable[[],
         else:
             keywords[name] = value
     return functools.partial(function, *unnamed, *positional, **keywords)
-
-
-def _takes_names(function: Callable[..., Any]) -> bool:
-    """Whether a callable takes arguments by name: of Gluon's objects few do."""
-    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
-    return any(kind is not inspect.Parameter.VAR_POSITIONAL for kind in kinds)
 
 
 def _renamed_parameters(

@@ -62,11 +62,6 @@ def without_condition(message: str) -> str:
     return f"MXNet's check failed: {condition}"
 
 
-def unavailable(refusal: str) -> bool:
-    """Whether a message says that this build or device lacks the operator."""
-    return bool(UNAVAILABLE.search(refusal))
-
-
 HEADS = Fill("uniform", 0.5, 1.5)
 """Head gradients: random, lest a gradient cancel by symmetry, and away from zero."""
 

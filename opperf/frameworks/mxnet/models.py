@@ -50,7 +50,11 @@ class MXNetModel:
         self._targets = [self._placed(value) for value in model.targets]
         self._call, self._loss = model.call, model.loss
         if self._block is not None:
-            self._place_block(self._block)
+            parameters = self._block.collect_params()
+            if any(weight._data is None for weight in parameters.values()):
+                self._block.initialize(ctx=self._context)
+            parameters.reset_ctx(self._context)
+            self._block.cast(self._dtype)
         self._trainer_arguments = model.optimizer or OPTIMIZER
         self._trainer: Any = None
         self._make_parameters()
@@ -58,14 +62,6 @@ class MXNetModel:
             hybridize(model.call)
         # Before the first call, each of which moves what a normalisation keeps.
         self.state = self._kept()
-
-    def _place_block(self, block: Any) -> None:
-        parameters = block.collect_params()
-        uninitialized = [weight for weight in parameters.values() if weight._data is None]
-        if uninitialized:
-            block.initialize(ctx=self._context)
-        parameters.reset_ctx(self._context)
-        block.cast(self._dtype)
 
     def _placed(self, value: Any) -> Any:
         """Returns an array on the device, a floating one in the dtype; any other value as it is."""

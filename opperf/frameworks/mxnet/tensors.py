@@ -8,7 +8,7 @@ import math
 import os
 import weakref
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
@@ -101,10 +101,9 @@ def extents(values: Any) -> list[Extent]:
 
 def _extent(array: Any) -> Extent:
     if array.stype != "default":
-        parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
         # MXNet returns copies of the parts only, so the array's handle represents them all.
         handle = int(array.handle.value)
-        return Extent(sum(_bytes_of(part) for part in parts), handle, handle + 1)
+        return Extent(sum(map(_bytes_of, stored_parts(array))), handle, handle + 1)
     size = _bytes_of(array)
     begin = ctypes.c_void_p()
     private.check_call(private.library.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
@@ -328,13 +327,13 @@ def keep(value: Any) -> Kept | None:
     return KeptArray(value) if isinstance(value, mx.nd.NDArray) else numpy_arrays.keep(value)
 
 
-def write_numbers(array: Any, numbers: Any) -> Any:
+def write_numbers(call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
     """Gives a dense array the contents of one of NumPy, and returns it."""
-    made = mx.nd.array(numbers, ctx=array.ctx, dtype=numbers.dtype)
-    if array.dtype == BFLOAT16:
+    made = mx.nd.array(numbers, ctx=tensor.ctx, dtype=numbers.dtype)
+    if tensor.dtype == BFLOAT16:
         made = mx.nd.amp_cast(made, dtype="bfloat16")
-    made.copyto(array.as_nd_ndarray())
-    return array
+    made.copyto(tensor.as_nd_ndarray())
+    return tensor
 
 
 def watch(value: Any) -> Watched | None:

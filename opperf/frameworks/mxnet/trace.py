@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import msgspec
 import mxnet as mx
 
-from opperf.frameworks.mxnet.device import context, counter_name
+from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.recording import Interval, unions_in
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import MetricKind
@@ -171,7 +171,7 @@ class MemoryMeter:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._counter = counter_name(device)
+        self._counter = f"Memory: {device.rstrip(')').replace('(', '/')}"
         self._events: list[Event] = []
         self._entered_us = self._left_us = 0
 

@@ -146,17 +146,17 @@ class Watched:
             np.copyto(self._array, contents)
 
 
-def write_numbers(array: Any, numbers: Any) -> Any:
+def write_numbers(call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
     """Gives an array other contents, and returns it. Raises `ValueError` for memory that cannot be
     written to."""
-    is_writeable = array.flags.writeable
-    array.flags.writeable = True
+    is_writeable = tensor.flags.writeable
+    tensor.flags.writeable = True
     # Dates and spans of time have their numbers.
     np.copyto(
-        array, numbers.view(array.dtype) if array.dtype.kind in numpy_arrays.SPANS else numbers
+        tensor, numbers.view(tensor.dtype) if tensor.dtype.kind in numpy_arrays.SPANS else numbers
     )
-    array.flags.writeable = is_writeable
-    return array
+    tensor.flags.writeable = is_writeable
+    return tensor
 
 
 def checksum(array: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,21 +33,13 @@ def function_at(path: str) -> Callable[..., Any]:
     return paths.find(f"bodies.{name}", "opperf", roots)
 
 
-def _block_mask(entries: Mapping[str, Any], device: torch.device) -> Any:
-    from torch.nn.attention.flex_attention import create_block_mask
-
-    return create_block_mask(B=None, H=None, device=device, **entries)
-
-
-BUILT: Mapping[str, Callable[[Mapping[str, Any], torch.device], Any]] = {"block_mask": _block_mask}
-"""Functions that make a parameter's value of a case's mapping, by the parameter's name."""
-
-
 def build(named: dict[str, Any], device: torch.device) -> None:
-    """Replaces, among arguments by name, the mappings that PyTorch has types of its own for."""
-    for name, value in named.items():
-        if name in BUILT and isinstance(value, dict):
-            named[name] = BUILT[name](value, device)
+    """Replaces, among arguments by name, the mapping that PyTorch has a type of its own for."""
+    mask = named.get("block_mask")
+    if isinstance(mask, dict):
+        from torch.nn.attention.flex_attention import create_block_mask
+
+        named["block_mask"] = create_block_mask(B=None, H=None, device=device, **mask)
 
 
 def source_of(value: Any) -> str | None:

@@ -174,25 +174,16 @@ def notes(
 ) -> list[Note]:
     """Returns the notes on an eager call, and on its backward pass, if a compiler removes most of
     the work of one; `fuses` and `merges` as of `DataFlow`."""
-    found = dead_code.notes((FORWARD, TOTAL), _of_forward(call, DataFlow(fuses, merges)))
-    if gradient is not None:
-        found += dead_code.notes((BACKWARD,), _of_backward(gradient(), DataFlow(fuses, merges)))
-    return found
-
-
-def _of_forward(call: Callable[[], Any], flow: DataFlow) -> dead_code.Removed:
-    with flow:
-        result = call()
-        share: dead_code.Removed = flow.removed()
-    del result
-    return share
-
-
-def _of_backward(gradient: Any, flow: DataFlow) -> dead_code.Removed:
-    with flow:
-        gradient.record()
-        flow.removed()
-        results = gradient.backward()
-        share: dead_code.Removed = flow.removed()
+    with DataFlow(fuses, merges) as flow:
+        results = call()
+        found = dead_code.notes((FORWARD, TOTAL), flow.removed())
     del results
-    return share
+    if gradient is not None:
+        made = gradient()
+        with DataFlow(fuses, merges) as flow:
+            made.record()
+            flow.removed()
+            results = made.backward()
+            found += dead_code.notes((BACKWARD,), flow.removed())
+        del results
+    return found

@@ -128,6 +128,7 @@ class PyTorch(Framework):
     threads = staticmethod(torch.get_num_threads)
     extents = staticmethod(tensors.extents)
     keep = staticmethod(restoring.keep)
+    write_numbers = staticmethod(restoring.write_numbers)
     contents = staticmethod(tensors.contents)
     write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)
@@ -135,7 +136,7 @@ class PyTorch(Framework):
     with_overload = staticmethod(overloads.with_overload)
     only_views = staticmethod(registry.only_views)
     refusal = staticmethod(messages.refusal)
-    unavailable = staticmethod(messages.unavailable)
+    unavailable = messages.UNAVAILABLE
 
     def __init__(self) -> None:
         # Read now: each fork of this process would otherwise read it again.
@@ -241,13 +242,12 @@ class PyTorch(Framework):
     ) -> Callable[[], Any]:
         if isinstance(case.target, SnippetTarget):
             return snippets.bind(case, arguments)
-        call = self._bind_eagerly(case, arguments, function)
+        call = self._bind_eagerly(case, arguments, function or self.function(case.target))
         return execution.prepare(case.settings, call, is_user_code=not self.is_own(case.target))
 
     def _bind_eagerly(
-        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
+        self, case: Case, arguments: CallArguments, called: Callable[..., Any]
     ) -> partial[Any]:
-        called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
             called.train(case.settings.phase == "train")
         return functions.bind(called, arguments, case.settings.device)
@@ -286,9 +286,9 @@ class PyTorch(Framework):
 
     def prepare_forks(self, rehearsed: bool) -> None:
         if rehearsed:
-            private.import_of_gradients()
+            private.import_early(private.OF_GRADIENTS)
             return
-        private.import_later_modules()
+        private.import_early(private.OF_TENSORS)
         # Its first inference of a shape takes longer than the others, too.
         torch.add(*[torch.empty(1, device=tensors.META)] * 2)
 
@@ -296,12 +296,7 @@ class PyTorch(Framework):
         return modes.count()
 
     def removed_work(
-        self,
-        case: Case,
-        arguments: CallArguments,
-        function: Callable[..., Any] | None,
-        call: Callable[[], Any],
-        gradient: Callable[[], Gradient] | None,
+        self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> list[Note]:
         # A version without dispatch modes has none of it.
         if not (private.MODE.find() and private.STORAGE.find()):
@@ -310,9 +305,9 @@ class PyTorch(Framework):
 
         mode = case.settings.mode
         if mode == execution.SCRIPT and not isinstance(call, models.TorchModel):
-            eager = self._bind_eagerly(case, arguments, function)
-            return dead_code.notes(eager, None, merges=True)
-        if not self.compiles(mode) or not execution.drops_dead_code(mode):
+            assert isinstance(call, execution.Traced)
+            return dead_code.notes(call.eager, None, merges=True)
+        if not self.compiles(mode) or execution.backend_of(mode) in execution.KEEPING:
             return []
         with execution.eagerly() as is_eager:
             fuses = execution.backend_of(mode) == execution.INDUCTOR
@@ -354,9 +349,6 @@ class PyTorch(Framework):
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
         is_layer = isinstance(target, ObjectTarget) and target.path.split(".")[0] in functions.ROOTS
         return restoring.watch(target, value, is_layer or self.is_own(target))
-
-    def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
-        return restoring.write_numbers(tensor, numbers)
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)

@@ -66,8 +66,12 @@ def output_shapes(case: Case) -> list[Shape] | None:
 
 def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
     """Returns the arguments with tensors for the results, inferred. Raises `UnsupportedError`."""
-    outs = written_only(operator)
-    if not outs or outs[0] in arguments:
+    if schemas.OUT not in operator.variants:
+        return dict(arguments)
+    registered = registry.at(operator.target)
+    assert registered is not None
+    outs = [argument.name for argument in registered.schema.arguments if argument.is_out]
+    if outs[0] in arguments:
         return dict(arguments)
     found = _functional_outputs(operator, arguments)
     accepted = {parameter.name for parameter in operator.parameters}
@@ -86,15 +90,6 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
     if kinds[outs[0]] is Kind.TENSORS:
         return {**arguments, outs[0]: tuple(specs)}
     return {**arguments, **dict(zip(outs, specs, strict=False))}
-
-
-def written_only(operator: Operator) -> list[str]:
-    """Returns the names of the arguments that an operator only writes its results to."""
-    if schemas.OUT not in operator.variants:
-        return []
-    found = registry.at(operator.target)
-    assert found is not None
-    return [argument.name for argument in found.schema.arguments if argument.is_out]
 
 
 def _functional_outputs(

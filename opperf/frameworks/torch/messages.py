@@ -48,8 +48,3 @@ def refusal(error: BaseException) -> str | None:
     # RuntimeError says nothing that the message does not.
     kind = "" if type(error) in (RuntimeError, torch.OutOfMemoryError) else type(error).__name__
     return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"
-
-
-def unavailable(refusal: str) -> bool:
-    """Whether a message says that this build or device lacks the operator."""
-    return bool(UNAVAILABLE.search(refusal))

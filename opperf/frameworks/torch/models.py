@@ -19,7 +19,7 @@ from opperf.frameworks.torch.devices import dtype_of, torch_device, type_of
 from opperf.frameworks.torch.flops import FlopCounter
 from opperf.frameworks.torch.gradient import by_place
 from opperf.frameworks.torch.tensors import tensors
-from opperf.model import Case, Settings
+from opperf.model import Case
 
 
 class TorchModel:
@@ -30,7 +30,10 @@ class TorchModel:
         self._model = model
         self._seed, self._trains = settings.seed, settings.phase == "train"
         self._is_xla = xla.is_mode(settings.mode)
-        self._device, self._dtype = device_of(settings), dtype_of(settings.dtype)
+        # XLA's device in the modes that compute by it.
+        place = settings.device
+        self._device = xla.device(type_of(place)) if self._is_xla else torch_device(place)
+        self._dtype = dtype_of(settings.dtype)
         self._module = model.call if isinstance(model.call, torch.nn.Module) else None
         if self._module is not None:
             self._module.to(self._device, self._floating_dtype)
@@ -219,13 +222,6 @@ def _named(name: str, outputs: Any) -> dict[str, Any]:
     return {
         f"{name}{place}": tensor.detach().clone() for place, tensor in by_place(outputs).items()
     }
-
-
-def device_of(settings: Settings) -> torch.device:
-    """Returns the device that a case's tensors are on: XLA's in the modes that compute by it."""
-    if xla.is_mode(settings.mode):
-        return xla.device(type_of(settings.device))
-    return torch_device(settings.device)
 
 
 class LossGradient:

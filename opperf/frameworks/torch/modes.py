@@ -46,11 +46,6 @@ KEEPING = frozenset({"eager", "eager_debug", "eager_noexcept", "pre_dispatch_eag
 """Back ends that run a graph as it was captured, with what reaches none of its results."""
 
 
-def drops_dead_code(mode: str) -> bool:
-    """Whether a mode that compiles drops work that reaches no result."""
-    return backend_of(mode) not in KEEPING
-
-
 @contextmanager
 def eagerly() -> Iterator[bool]:
     """Returns a context in which what was compiled runs in eager mode, and whether it does."""
@@ -241,7 +236,14 @@ class _OfTensors(torch.nn.Module):
         return self._function(*unnamed, **named)
 
 
-def _trace(call: partial[Any]) -> Callable[[], Any]:
+class Traced(partial[Any]):
+    """The call of a TorchScript program."""
+
+    eager: partial[Any]
+    """The call of which it was traced."""
+
+
+def _trace(call: partial[Any]) -> Traced:
     """Returns the call as a TorchScript program, by tracing it: a script of Python code would need
     the code of functions that have none."""
     traced = _OfTensors(call)
@@ -256,7 +258,9 @@ def _trace(call: partial[Any]) -> Callable[[], Any]:
         if reason is None:
             raise
         raise UnsupportedError(f"TorchScript does not trace it: {reason}") from error
-    return partial(program, *traced.tensors)
+    made = Traced(program, *traced.tensors)
+    made.eager = call
+    return made
 
 
 def _capture(call: partial[Any], name: str) -> Callable[[], Any]:

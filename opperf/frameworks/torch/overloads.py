@@ -16,7 +16,6 @@ from opperf.model import (
     Number,
     Operator,
     OperatorTarget,
-    Parameter,
     TensorSpec,
     split_positional,
 )
@@ -30,14 +29,10 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, TensorSpec)
-
-
 DEVICE = "Device"
 
 KINDS: Mapping[str, Callable[[Any], bool]] = {
-    "Tensor": _is_tensor,
+    "Tensor": lambda value: isinstance(value, TensorSpec),
     "number": _is_number,
     "int": _is_integer,
     "float": lambda value: _is_number(value) and not isinstance(value, bool),
@@ -117,9 +112,7 @@ def _named(operator: Operator, values: list[Argument]) -> dict[str, Argument]:
         if value is None and parameter.declared == DEVICE
         else as_declared(value, parameter.declared)
         for parameter, value in zip(operator.parameters, values, strict=True)
-        if value is not None or parameter.declared == DEVICE or _may_be_none(parameter)
+        if value is not None
+        or parameter.declared == DEVICE
+        or (parameter.declared.endswith("?") and parameter.required)
     }
-
-
-def _may_be_none(parameter: Parameter) -> bool:
-    return parameter.declared.endswith("?") and parameter.required

@@ -85,27 +85,19 @@ IS_ZERO = PrivateName("gradients without elements in memory", "torch:Tensor._is_
 INDICES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._indices")
 VALUES = PrivateName("sparse tensors that store a place twice", "torch:Tensor._values")
 
-IMPORTED_LATER = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
+OF_TENSORS = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
 """Modules, a second together, that PyTorch imports at the first shape or sparse tensor."""
+OF_GRADIENTS = ("torch.fx.experimental.symbolic_shapes",)
+"""That which it imports at the first backward pass, in half a second."""
+OF_MODES = ("torch._dynamo",)
+"""That which it imports at the first call in a dispatch mode, in a second."""
 
 
-def import_later_modules() -> None:
+def import_early(modules: tuple[str, ...]) -> None:
     """Imports those that this version has. One that it lacks would only have saved time."""
-    for name in IMPORTED_LATER:
+    for name in modules:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
-
-
-def import_of_gradients() -> None:
-    """Imports what the first backward pass would, in half a second."""
-    with contextlib.suppress(ModuleNotFoundError):
-        importlib.import_module("torch.fx.experimental.symbolic_shapes")
-
-
-def import_of_modes() -> None:
-    """Imports what the first call in a dispatch mode would, in a second."""
-    with contextlib.suppress(ModuleNotFoundError):
-        importlib.import_module("torch._dynamo")
 
 
 def is_overload(function: Any) -> TypeGuard[torch._ops.OpOverload[..., Any]]:

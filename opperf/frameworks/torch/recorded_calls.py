@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -165,7 +166,7 @@ def _argument(value: Any, device: str, storages: Mapping[int, str]) -> Argument:
         return _spec(value, device, storages)
     if isinstance(value, (list, tuple)):
         return tuple(_argument(element, device, storages) for element in value)  # type: ignore[misc]
-    if isinstance(value, complex) or (isinstance(value, float) and not _is_finite(value)):
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         return Number.of(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -181,10 +182,6 @@ def _argument(value: Any, device: str, storages: Mapping[int, str]) -> Argument:
         if value is format:
             return MemoryFormat(name)
     raise UnsupportedError(f"a {type(value).__name__} cannot be an argument of a case")
-
-
-def _is_finite(value: float) -> bool:
-    return value - value == 0
 
 
 def _spec(value: torch.Tensor, device: str, storages: Mapping[int, str]) -> TensorSpec:

@@ -63,7 +63,7 @@ class TorchRecorder(Recorder):
 
     def begin(self) -> None:
         # Here it is in no step of the program.
-        private.import_of_modes()
+        private.import_early(private.OF_MODES)
         # About the hooks that follow, which are not the program's.
         warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
         modules = torch.nn.modules.module

@@ -231,9 +231,12 @@ class Replay:
             spec = self.sequence.slots[slot].spec
             has_all = len(leaves) == len(step.outputs)
             own = leaves[position : position + 1] if has_all else leaves
-            path = next(
-                (path for path, tensor in own if path not in found and _is_like(tensor, spec)), None
+            alike = (
+                path
+                for path, tensor in own
+                if tuple(tensor.shape) == spec.shape and tensor.dtype == dtype_of(spec.dtype)
             )
+            path = next((path for path in alike if path not in found), None)
             if path is None:
                 self._fix(slot)
             else:
@@ -339,7 +342,3 @@ def _leaves(result: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int
     elif isinstance(result, (list, tuple)):
         for index, one in enumerate(result):
             yield from _leaves(one, (*path, index))
-
-
-def _is_like(tensor: torch.Tensor, spec: TensorSpec) -> bool:
-    return tuple(tensor.shape) == spec.shape and tensor.dtype == dtype_of(spec.dtype)

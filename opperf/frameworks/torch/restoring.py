@@ -195,7 +195,7 @@ def keep(value: Any) -> Kept | None:
     return KeptTensor(value)
 
 
-def write_numbers(tensor: torch.Tensor, numbers: Any) -> torch.Tensor:
+def write_numbers(call: Callable[[], Any], tensor: torch.Tensor, numbers: Any) -> torch.Tensor:
     """Gives a dense tensor the contents of an array of NumPy, and returns it."""
     with torch.no_grad():
         made = torch.from_numpy(np.ascontiguousarray(numbers).reshape(tensor.shape))
