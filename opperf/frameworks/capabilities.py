@@ -236,8 +236,8 @@ class Processes(Core):
     has_own_threads: bool = False
     """Whether kernels run on threads of the framework even with one compute thread."""
     process_parts: tuple[ProcessPart, ...] = ()
-    """What a call may change in the process for all later ones, as its default dtype, beside what
-    any process has."""
+    """Parts of the process that a call may change for all later ones, as its default dtype, beside
+    those of any process."""
 
     def versions(self) -> dict[str, str]:
         """Returns the versions of the framework and of the libraries that its results depend on."""
