@@ -187,7 +187,6 @@ TYPES: Mapping[type, str] = {
 
 
 def _argument(value: Any) -> Raw:
-    """Returns a value as an argument. Raises `UsageError` for one of another type."""
     if isinstance(value, Mapping):
         return dict(value)
     if value is None:

@@ -52,7 +52,6 @@ def _from_source(extra: str) -> str:
 
 
 def _recorded_source() -> dict[str, Any] | None:
-    """Returns what pip recorded of where it took opperf from (`direct_url.json`), if it did."""
     try:
         recorded = metadata.distribution(NAME).read_text("direct_url.json")
     except metadata.PackageNotFoundError:

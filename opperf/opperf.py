@@ -219,7 +219,6 @@ def _no_command(words: list[str], message: str) -> str:
 
 
 def _suggest_command_of(words: list[str], option: str) -> str:
-    """Returns the command with this option that the first word misspells; else an empty text."""
     # Imported for an error only.
     from opperf.commands.unknown_names import misspelt_command
 
@@ -241,7 +240,6 @@ def _options_of(command: click.Command) -> list[str]:
 
 
 def _unknown_option(error: click.NoSuchOption) -> UsageError:
-    """Returns the error for an unknown option, with near ones, and the commands that have it."""
     option = error.option_name
     command = error.ctx.command if error.ctx is not None else cli
     having = _commands_with(option)
@@ -253,7 +251,6 @@ def _unknown_option(error: click.NoSuchOption) -> UsageError:
 
 
 def _as_opperf_error(error: Exception) -> OpperfError:
-    """Returns an error that a user can act on."""
     if isinstance(error, OpperfError):
         return error
     missing = missing_extra(error) if isinstance(error, ImportError) else None
@@ -275,7 +272,6 @@ def _as_opperf_error(error: Exception) -> OpperfError:
 
 
 def _has_folder() -> bool:
-    """Returns whether the working directory exists."""
     try:
         Path.cwd()
     except FileNotFoundError:

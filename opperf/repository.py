@@ -99,7 +99,6 @@ def git(folder: Path, *words: str, given: str = "", wait_s: float | None = WAIT_
 
 
 def _sha(folder: Path, name: str) -> str:
-    """Returns the whole id of the commit that a name means. Raises `GitError`."""
     name = f"{name}^{{commit}}"
     return git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 
@@ -107,7 +106,6 @@ def _sha(folder: Path, name: str) -> str:
 def _commits(
     folder: Path, *words: str, given: str = "", wait_s: float | None = WAIT_S
 ) -> list[Commit]:
-    """Returns the commits that `git log` lists, without their positions."""
     lines = git(folder, "log", FORMAT, *words, given=given, wait_s=wait_s).split("\n")
     found = []
     for line in filter(None, lines):
@@ -138,7 +136,6 @@ def is_shallow(folder: Path) -> bool:
 
 
 def _count(folder: Path, sha: str) -> int:
-    """Returns the number of a commit's ancestors and itself."""
     return int(git(folder, "rev-list", "--count", sha))
 
 

@@ -118,7 +118,6 @@ def _compare_into(
 
 
 def _compare(request: AbRequest, path: Path, name: str) -> ArmComparison | FileComparison:
-    """Measures into a file, which commands read by `name`, if it stays, and compares."""
     given = request.given | {"report"}
     request = msgspec.structs.replace(request, report=path, given=given)
 
@@ -142,7 +141,6 @@ def _listed(value: Any) -> Iterable[Any]:
 
 
 def _operators(arm: Arm) -> Iterable[Any]:
-    """Returns what an arm measures in place of the operators."""
     return _listed(arm.get("ops", ())) if isinstance(arm, Mapping) else ()
 
 
@@ -151,7 +149,6 @@ def _text(value: Any) -> str:
 
 
 def _assignments(arm: Arm) -> Iterator[str]:
-    """Yields what an arm sets, as on the command line."""
     if isinstance(arm, str):
         yield arm
     elif isinstance(arm, Mapping):

@@ -114,21 +114,17 @@ def framework_of_call(
 
 
 def _owner(values: Iterable[Any], loaded: Mapping[str, tuple[str, ...]]) -> str:
-    """Returns the name of the framework that the first of these that is any's belongs to. `loaded`
-    has the frameworks' packages by name."""
     owners = (name for value in values for name, parts in loaded.items() if _is_of(value, parts))
     return next(owners, "")
 
 
 def _used_by(function: Any) -> list[Any]:
-    """Returns the values of the global names that a function written in Python uses."""
     code = getattr(function, "__code__", None)
     known = getattr(function, "__globals__", {})
     return [known[name] for name in getattr(code, "co_names", ()) if name in known]
 
 
 def _is_of(value: Any, packages: tuple[str, ...]) -> bool:
-    """Whether a function, array, device or module is from one of the packages."""
     kinds = type(value).__mro__ if not isinstance(value, type) else (value,)
     holder = getattr(value, "__self__", None)
     places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]
@@ -196,9 +192,6 @@ def _measure(
     settings: Settings,
     save: Path | None,
 ) -> list[dict[str, Record]]:
-    """Returns the records of each call's cases by id, which are written to a run file if one is
-    named. Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for
-    two functions of one name, which are one in the file."""
     frameworks = {framework.name: framework}
     if save is None:
         return [

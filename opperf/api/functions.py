@@ -188,7 +188,6 @@ class Source:
 
 
 def _source_of(value: Any) -> str:
-    """Returns the source of a function or class. Raises `OSError` and `TypeError` without one."""
     if not isinstance(value, type):
         return textwrap.dedent(inspect.getsource(value))
     # Python finds that of a class by its module's file, which a notebook has not.
@@ -207,7 +206,6 @@ def _source_of(value: Any) -> str:
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yields the names that a definition reads, in their order."""
     found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
     yield from dict.fromkeys(node.id for node in found)
 

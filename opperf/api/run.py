@@ -29,7 +29,7 @@ from opperf.recording.steps import StepRange, read_steps
 from opperf.requests.declaring import from_keywords, words_of
 from opperf.requests.record import RecordRequest
 from opperf.requests.run import RunRequest
-from opperf.requests.running import Watch
+from opperf.requests.running import Watch, perform
 from opperf.results.kept import display
 from opperf.results.run_files import locate
 from opperf.results.runfile import read_run
@@ -128,9 +128,10 @@ def _measured(request: RunRequest, path: Path) -> Run:
     progress = partial(make_progress, sys.stderr, quiet=request.resumption.quiet)
     command = shlex.join(["opperf", "run", *words_of(request)])
     request = msgspec.structs.replace(request, output_file=path)
-    ended = request.run(Watch(say, say, say, progress), command, keeps=False)
-    if ended is None:
+    resolved = request.resolve(say, command)
+    if resolved is None:
         raise UsageError(NOTHING_CHANGED)
+    ended = perform(resolved, Watch(say, say, say, progress), keeps=False)
     return ended.run or read_run(path)[0]
 
 

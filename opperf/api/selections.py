@@ -68,8 +68,6 @@ def workers() -> Workers:
 
 
 class _Warnings(Progress):
-    """Logs a warning for each case that could not be measured, with the reason."""
-
     def end(self, record: Record) -> None:
         if record.status is not Status.OK:
             LOG.warning("%s: %s: %s", record.case.label, record.status.value, record.reason)

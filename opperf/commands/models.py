@@ -13,8 +13,8 @@ def analyze(request: AnalyzeRequest) -> int:
     """Tabulate the results of models in DIR, ./output by default: the minimum, median, maximum,
     mean and standard deviation of each metric of each record in its files *.jsonl, which
     PyTorch/XLA's benchmarks write. The report is written to DIR, in place of the last one."""
-    made = request.run(tell)
-    tell(f"{pluralize(made.records, 'record')} written to {' and '.join(map(str, made.paths))}")
+    number, paths = request.run(tell)
+    tell(f"{pluralize(number, 'record')} written to {' and '.join(map(str, paths))}")
     return 0
 
 

@@ -77,10 +77,10 @@ def _param(request: ParamRequest) -> int:
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
     from opperf.commands.running import run_command
 
-    measured = request.run(tell, shlex.join(["opperf", *sys.argv[1:]]), run_command)
-    if measured.traces and not request.is_quiet:
-        print(f"traces written to {', '.join(measured.traces)}")
-    return measured.code
+    code, traces = request.run(tell, shlex.join(["opperf", *sys.argv[1:]]), run_command)
+    if traces and not request.is_quiet:
+        print(f"traces written to {', '.join(traces)}")
+    return code
 
 
 param = ParamCommand(ParamRequest, _param, name="param")

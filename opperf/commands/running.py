@@ -19,7 +19,7 @@ from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wra
 from opperf.reports.summary import nothing_measured, summarise
 from opperf.reports.text import write_text
 from opperf.reports.writing import write_reports
-from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.measuring import ResolvedRun
 from opperf.requests.running import EndedRun, InterruptedRun, Watch, perform
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, wrapped_profiles_of
@@ -67,12 +67,11 @@ def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
 
 
 def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
-    """Prints a plan that is not measured: its cases, or the commands of experiments."""
     work = ended.work
     if request.list_format == "jsonl" and not isinstance(work.begun, Run):
         for line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
             sys.stdout.write(encode_line(line).decode())
-    elif request.list_only:
+    elif request.asked.list_only:
         report = plan_report(work.plan.cases, work.plan.excluded)
         name = request.list_format if request.list_format in formats_of(REPORT) else TEXT
         write_reports(report, [Output(STDOUT, name)])
@@ -82,7 +81,6 @@ def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
 
 
 def _print_run(ended: EndedRun, run: Run, request: ResolvedRun, watch: Watch) -> int:
-    """Prints what was measured, and where it is written; the exit code."""
     records, name = run.records, ended.name
     if not request.quiet and request.source.is_forecast:
         for text in _tables(run, request, ended.elapsed_s):
@@ -105,15 +103,15 @@ def _print_run(ended: EndedRun, run: Run, request: ResolvedRun, watch: Watch) ->
     if not any(record.status is Status.OK for record in records):
         watch.warn(f"opperf: {nothing_measured(records)}")
         return FOUND
-    return FOUND if request.strict and any(record.is_failed for record in records) else 0
+    failed = any(record.is_failed for record in records)
+    return FOUND if failed and request.asked.resumption.strict else 0
 
 
 def _tables(run: Run, request: ResolvedRun, elapsed_s: float) -> Iterator[str]:
-    """Yields the tables of a run's results, and the summary."""
     records, width = run.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
-        table = run_text(records, width, request.columns)
-        explained = legend(records, select_columns(records, request.columns))
+        table = run_text(records, width, request.asked.columns)
+        explained = legend(records, select_columns(records, request.asked.columns))
         yield f"{table}\n\n{wrap_all(explained, width)}"
     if replayed(records):
         yield write_text(replays.report_of(records), width).strip()

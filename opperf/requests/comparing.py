@@ -253,8 +253,6 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         )
 
     def run(self, say: Say) -> Judged:
-        """Compares, or makes verdicts again. Raises `OpperfError`, also for an output that could
-        not be written."""
         from opperf.comparison.files.reading import doubts, read
         from opperf.results.kept_facts import is_session
 

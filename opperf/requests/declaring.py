@@ -141,7 +141,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """Base class of what can be asked for."""
+    """Base class of what can be asked for. The `run` of a subclass does it, and returns the result.
+    It raises `OpperfError`, for an output that could not be written before there is one."""
 
     section: ClassVar[str] = "Other options"
     """That of its fields which name none."""
@@ -277,7 +278,6 @@ PLAIN: Mapping[Any, tuple[Read, str]] = {
 
 
 def _plain(kind: Any) -> Read:
-    """Returns the parser of a type's texts."""
     parser, what = PLAIN[_inner(kind)]
 
     def read(text: str) -> Any:
@@ -327,7 +327,6 @@ def declared(kind: type[msgspec.Struct]) -> dict[str, Declared]:
 
 
 def _check_distinct(kind: type[msgspec.Struct], fields: Iterable[Declared]) -> None:
-    """Raises `UsageError` for an option that two fields have, one of another package's."""
     counts = Counter(name for field in fields for name in field.names)
     for name, count in counts.items():
         if count > 1:

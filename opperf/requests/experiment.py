@@ -16,12 +16,11 @@ from opperf.models.base import SIZES, find_suite
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, argument, declared
 from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
-from opperf.requests.measuring import MeasuringRequest
+from opperf.requests.measuring import MeasuringRequest, ResolvedRun
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.parsers import Words, split_commas, words_among
 from opperf.requests.replays import Dumps
-from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.selecting import split_sources
 from opperf.requests.settings import SettingFields, read_axes
 from opperf.requests.xla_runner import RunnerOptions
@@ -205,7 +204,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         return request._with_model()._with_flags()._with_output()
 
     def _with_model(self) -> ExperimentRequest:
-        """Returns the request with what the runner's objects name."""
         model, sizes = self.runner.model, self.runner.batch_sizes
         if model and (self.names or self.suites):
             raise UsageError("--model-config names the model; omit the others")
@@ -214,7 +212,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
 
     def _with_flags(self) -> ExperimentRequest:
-        """Returns the request with the settings and labels that the runner's options set."""
         runner, settings, labels = self.runner, {}, dict(self.labels)
         for alias, name in ALIASES.items():
             if alias not in self.given:
@@ -272,7 +269,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         return choice
 
     def _models(self) -> tuple[tuple[ModelWord, ...], tuple[str, ...]]:
-        """Returns what the words name: models, and what `opperf run` takes. Raises `UsageError`."""
         models: list[ModelWord] = []
         names: list[str] = []
         for suite in self.suites:
@@ -287,7 +283,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         return tuple(models), tuple(names)
 
     def _folders(self) -> dict[str, str]:
-        """Returns the folders of suites that have their files in one."""
         folder = self.torchbench
         if folder is None:
             return {}
@@ -298,8 +293,6 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         return {TORCHBENCH: str(folder.resolve())}
 
     def _words(self) -> dict[str, tuple[str | None, ...]]:
-        """Returns the axes of PyTorch/XLA. Raises `UsageError` for one beside the option that it
-        sets."""
         words = self.runner.words
         for name in words:
             axis, option = INSTEAD.get(name, ("", ""))
@@ -350,17 +343,21 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
         from opperf.execution.experiments import Models
 
-        resolved = request.resolved(Models(matrix), choice, selection, output, say)
-        for path, source in files:
-            check_own_settings(path, source, resolved.explicit)
-        return dataclasses.replace(
-            resolved,
+        resolved = request.resolved(
+            Models(matrix),
+            choice,
+            selection,
+            output,
+            say,
+            command,
             paths=paths,
             files=files,
-            command=command,
             dumps=request.dumps.names,
             traced_s=request.dumps.traced_s,
             bar=request.runner.progress_bar,
             echo=request.runner.print_subprocess,
-            quiet=resolved.quiet or request.runner.log_level in ERRORS,
+            quiet=request.resumption.quiet or request.runner.log_level in ERRORS,
         )
+        for path, source in files:
+            check_own_settings(path, source, resolved.explicit)
+        return resolved

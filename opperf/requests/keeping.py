@@ -20,7 +20,7 @@ from opperf.model.runs import REQUEST
 from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import check_folder
 from opperf.requests.declaring import Say, declared, fixed_values, told
-from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.measuring import ResolvedRun
 from opperf.results import output, run_files
 from opperf.results.kept import (
     BESIDE,
@@ -82,13 +82,13 @@ def _is_cut_short(path: Path) -> bool:
 def check_output(run_file: Path, request: ResolvedRun) -> None:
     """Raises `OutputError` for an output that could not be written after the run, or that would
     replace an unfinished run."""
-    if request.list_only or (request.resuming and request.output == run_file):
+    if request.asked.list_only or (request.resuming and request.output == run_file):
         return
     if format_named(request.output_format, RUN).folder is not None:
         check_folder(request.output)
-    may_overwrite = request.overwrite or may_replace(request)
+    may_overwrite = request.asked.overwrite or may_replace(request)
     output.check_output(request.output, may_overwrite, request.paths)
-    is_replaced = request.overwrite or run_file == request.output
+    is_replaced = request.asked.overwrite or run_file == request.output
     if not request.resuming and not is_replaced and run_file.exists():
         raise OutputError(
             f"an earlier run to {output.display_path(request.output)} was interrupted, and its "
@@ -229,5 +229,5 @@ def resume_advice(run_file: Path, request: ResolvedRun) -> str:
         words += ["-f", request.output_format]
     if request.output != run_file and not is_unnamed:
         words += ["-o", str(request.output)]
-    words += cpus_arguments(request.cpus)
+    words += cpus_arguments(request.asked.cpus)
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"

@@ -61,8 +61,8 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
     ] = False
 
     def run(self, say: Say) -> list[KeptFacts]:
-        """Returns the runs that are chosen, the latest first; with `delete` those that are deleted.
-        Raises `UsageError` for a run that is not there, and for a deletion of no chosen run."""
+        """Returns the runs that are chosen, the latest first; with `delete` those that are
+        deleted."""
         from opperf.plurals import pluralize
         from opperf.reports.kept_runs import read_kept
         from opperf.results.kept import remove
@@ -160,8 +160,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
     ] = ()
 
     def run(self, say: Say) -> None:
-        """Serves, and says the address. Raises `UsageError` for a wrong token or address, and
-        `OpperfError` for a history that cannot be read."""
         from opperf.extras import load_extra
         from opperf.history.store.opening import Store as Opened
         from opperf.history.store.opening import default_store
@@ -192,7 +190,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
                 uvicorn.Server(config).run(sockets=[listening])
 
     def _token(self) -> str:
-        """Returns the token, empty if there is none. Raises `UsageError` for a wrong one."""
         token = os.environ.get("OPPERF_TOKEN", "")
         if self.token_file is not None:
             token = _read_token(self.token_file)
@@ -209,7 +206,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
         return token
 
     def _listen(self) -> socket.socket:
-        """Returns the socket of the address. Raises `UsageError` if it cannot be had."""
         listening = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -223,8 +219,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
 
 
 def _read_token(file: Path) -> str:
-    """Returns the token of a file. Raises `UsageError` for one that cannot be read, or is no
-    text."""
     from opperf.reading import read_text
 
     try:

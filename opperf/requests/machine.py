@@ -45,7 +45,6 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
     framework: Framework = ""
 
     def run(self, say: Say) -> Health:
-        """Returns what the probes and the jitter test found. Raises `FrameworkError`."""
         from opperf.machine.kernel import this_machine
 
         self.check_outputs()
@@ -112,7 +111,6 @@ class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
     names: Annotated[tuple[str, ...], argument("[NAME]...")] = ()
 
     def run(self, say: Say) -> list[FrameworkRow]:
-        """Returns a row for each. Raises `UsageError` for an unknown name."""
         from opperf.reports.known_frameworks import describe_framework, known_frameworks
 
         self.check_outputs()
@@ -122,8 +120,6 @@ class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
 
 
 def _with_details(one: FrameworkRow) -> FrameworkRow:
-    """Returns the framework with what came of a sweep with each version, and with what it has, as a
-    worker says, where it can be used."""
     # Listing the frameworks starts no worker, and need not load what manages one.
     from opperf.frameworks.installed import tested_versions
     from opperf.worker.client import Worker

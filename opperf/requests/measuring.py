@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from opperf.declared import declared as entries_of
 from opperf.declared import load_declared
 from opperf.errors import UsageError
+from opperf.execution.fleet.nodes import FleetOptions
 from opperf.frameworks.mentioned import FrameworkChoice
-from opperf.model import Interpreter, Settings, Status
+from opperf.instruments.compilation import COMPILATION, FIRST_CALL
+from opperf.model import DECLARED, Interpreter, Settings, Status, Wrapping
 from opperf.model.declaring import integer_from
 from opperf.requests.declaring import Chosen, Declared, Group, Option, Request, Say, declared
 from opperf.requests.fields import Columns
 from opperf.requests.operators import Ids, Partition, Shuffle
 from opperf.requests.outputs import Labels, NamedOutput, Overwrite, Resumption
 from opperf.requests.places import Cluster, Environments
-from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.replays import WrittenTraces
 from opperf.requests.settings import Cpus, Interpreters
+from opperf.sources.base import SourceFile
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import check_combinations
+from opperf.sources.varying import Axes, check_combinations
 
 if TYPE_CHECKING:
     from opperf.execution.case_source import CaseSource
-    from opperf.requests.running import EndedRun, Watch
 
 
 GROUP = "opperf.options"
@@ -101,13 +103,6 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         file. None, also said, where nothing is to be measured."""
         raise NotImplementedError
 
-    def run(self, watch: Watch, command: str, keeps: bool = True) -> EndedRun | None:
-        """Measures, as `perform` says; None as `resolve` does."""
-        from opperf.requests.running import perform
-
-        resolved = self.resolve(watch.say, command)
-        return None if resolved is None else perform(resolved, watch, keeps)
-
     def installed(self, say: Say) -> tuple[Interpreter, ...]:
         """Returns the interpreters of the workers, whose environments are installed; none for
         opperf's own. Raises `UsageError` and `InstallationError`."""
@@ -120,44 +115,125 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
         selection: Selection,
         output: NamedOutput,
         say: Say,
-        given: Collection[str] = (),
+        command: str,
+        **more: Any,
     ) -> ResolvedRun:
-        """Returns the run of a source, without files, whose environments are installed; `given` are
-        further names of what the user set. Raises `UsageError` and `InstallationError`."""
+        """Returns the run of a source, whose environments are installed; `more` are further fields
+        of it. Raises `UsageError` and `InstallationError`."""
         interpreters = self.installed(say)
-        axes, explicit, resumption = dict(self.axes), {*self.given, *given}, self.resumption
+        axes, explicit, resumption = dict(self.axes), self.given, self.resumption
         if interpreters:
             axes["python"] = tuple(dict.fromkeys(each.label for each in interpreters))
-            explicit.add("python")
+            explicit |= {"python"}
         check_combinations(axes.values())
         resume = resumption.run_file()
-        return ResolvedRun(
-            asked=self,
-            source=source,
-            framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
-            selection=selection,
-            axes=axes,
-            paths=(),
-            files=(),
-            interpreters=interpreters,
-            explicit=frozenset(explicit),
-            labels=self.labels,
-            output=output.path,
-            output_format=output.format,
-            is_default_output=output.is_default,
-            overwrite=self.overwrite,
-            resume=Path(resume) if resume else None,
-            resuming=resume is not None,
-            retry=frozenset(map(Status, resumption.retry)),
-            list_only=self.list_only,
-            dry_run=self.dry_run,
-            strict=resumption.strict,
-            quiet=resumption.quiet,
-            cpus=self.cpus,
-            executor=self.executor,
-            cluster=self.cluster.options(self.executor, self.given),
-            every_node=self.cluster.every_node,
-            command="",
-            columns=self.columns,
-            added=self.added,
-        )
+        fields = {
+            "asked": self,
+            "source": source,
+            "framework": dataclasses.replace(choice, elsewhere=bool(interpreters)),
+            "selection": selection,
+            "axes": axes,
+            "interpreters": interpreters,
+            "explicit": explicit,
+            "output": output.path,
+            "output_format": output.format,
+            "is_default_output": output.is_default,
+            "resume": Path(resume) if resume else None,
+            "resuming": resume is not None,
+            "retry": frozenset(map(Status, resumption.retry)),
+            "quiet": resumption.quiet,
+            "executor": self.executor,
+            "cluster": self.cluster.options(self.executor, self.given),
+            "command": command,
+        }
+        return ResolvedRun(**{**fields, **more})
+
+
+@dataclass(frozen=True)
+class ResolvedRun:
+    """A run with its files, environments and output."""
+
+    asked: MeasuringRequest
+    """The request, with the values that others of its fields and files decide."""
+    source: CaseSource
+    framework: FrameworkChoice
+    selection: Selection
+    axes: Axes
+    interpreters: tuple[Interpreter, ...]
+    explicit: frozenset[str]
+    output: Path
+    output_format: str
+    is_default_output: bool
+    resume: Path | None
+    resuming: bool
+    retry: frozenset[Status]
+    quiet: bool
+    executor: str
+    cluster: FleetOptions
+    command: str
+    paths: tuple[Path, ...] = ()
+    """Files as the user named them, of which several may be one source."""
+    files: tuple[SourceFile, ...] = ()
+    quick: bool = False
+    list_format: str = ""
+    """That of a list of cases; empty for text."""
+    wrapping: Wrapping | None = None
+    """Programs that the cases are profiled under; None without one."""
+    traces: WrittenTraces | None = None
+    """Traces that are written of replays; None for none."""
+    dumps: tuple[str, ...] = ()
+    """Names of the dumps that are written of the cases."""
+    traced_s: float = 0.0
+    """Seconds that the calls in a dumped trace take at least; 0 for one call."""
+    bar: bool = False
+    """Whether progress is a bar where standard error is no terminal too."""
+    compile_ahead: bool = True
+    """Whether cases are compiled together before the first is measured, where that can be."""
+    echo: bool = False
+    """Whether the output of the cases' processes is printed."""
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether cases of the registry are measured, not those of files or models alone."""
+        from opperf.execution.planning import RegistrySource
+
+        is_all = isinstance(self.source, RegistrySource) and not self.files
+        return bool(self.selection.patterns) or is_all
+
+    @property
+    def may_compile_ahead(self) -> bool:
+        """Whether cases are compiled beside others: not if how long that takes is asked for."""
+        from opperf.execution.executor import LOCAL
+
+        asked = {FIRST_CALL.name, COMPILATION}.intersection(self.asked.columns)
+        is_local = self.executor == LOCAL and self.wrapping is None
+        return self.source.compiles_ahead and self.compile_ahead and is_local and not asked
+
+    def on_every_node(self) -> ResolvedRun:
+        """With an axis of the cluster's nodes, if it is for every one. A run that is resumed has it
+        already. Raises as `measuring_nodes` does."""
+        if not self.asked.cluster.every_node or self.resuming:
+            return self
+        from opperf.execution.fleet.connecting import measuring_nodes
+
+        axes = {**self.axes, "node": measuring_nodes(self.cluster)}
+        return dataclasses.replace(self, axes=axes, explicit=self.explicit | {"node"})
+
+    @property
+    def overriding(self) -> frozenset[str]:
+        """Names of the parameters that override a file's cases: counts of `--quick` do."""
+        return self.explicit | (quick_settings(self.explicit).keys() if self.quick else set())
+
+
+QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurations": 1}
+"""Values of `--quick`: a tenth of a second an operator, so that a registry takes minutes."""
+
+
+def quick_values(explicit: Collection[str]) -> dict[str, Any]:
+    """Returns the values that `--quick` sets, without those that the user set."""
+    return {name: value for name, value in QUICK.items() if name not in explicit}
+
+
+def quick_settings(explicit: Collection[str]) -> dict[str, Any]:
+    """Returns the settings among the values that `--quick` sets."""
+    return {name: value for name, value in quick_values(explicit).items() if name in DECLARED}

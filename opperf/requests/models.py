@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import RunFileError, UsageError
 from opperf.experiments.selection import (
@@ -46,13 +46,6 @@ REPORT = "metric_report"
 """Name of the report, without its extension."""
 
 
-class Tabulated(NamedTuple):
-    """How many records are in which files."""
-
-    records: int
-    paths: tuple[Path, ...]
-
-
 class AnalyzeRequest(Request, frozen=True, kw_only=True):
     """Tabulates the metrics of each record of a folder of results."""
 
@@ -83,8 +76,8 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
             )
         return next(iter(folders), FOLDER)
 
-    def run(self, say: Say) -> Tabulated:
-        """Writes the report. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[int, tuple[Path, ...]]:
+        """Returns how many records are in which files."""
         from opperf.experiments import analysis
         from opperf.formats.documents import read_bytes
         from opperf.formats.model_files import read_folder
@@ -113,7 +106,7 @@ class AnalyzeRequest(Request, frozen=True, kw_only=True):
             whole = analysis.extended(database, old, rows) if old.strip() else text
             written = {report: text.encode(), database: whole.encode(errors="surrogateescape")}
         replace_all(written)
-        return Tabulated(len(records), tuple(written))
+        return len(records), tuple(written)
 
 
 EXTENSIONS = {
@@ -255,7 +248,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> bytes:
         """Returns the content of the report; nothing if there is no speed-up to show in a report of
-        the latest ones. Raises `OpperfError`, also for an output that could not be written."""
+        the latest ones."""
         from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
         from opperf.formats.model_files import read_records
         from opperf.formats.pytorch_runner import runner_csv_text
@@ -276,7 +269,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         return "".join(f"{line_of(record)}\n" for record in selected).encode()
 
     def _format(self) -> str:
-        """Returns the format that is meant. Raises `UsageError` for one that the report lacks."""
         known, path = FORMATS_OF[self.report], self.output_file
         by_name = EXTENSIONS.get(path.suffix.lower())
         if path != STDOUT and path.suffix and by_name is None:
@@ -300,7 +292,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         return format
 
     def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
-        """Returns the records that are meant. Raises `NothingLeftError` without any."""
         from opperf.experiments.aggregation.speedups import NothingLeftError
 
         is_table = self.report in TABLES
@@ -321,7 +312,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         return found
 
     def _speedups(self, records: Sequence[ModelRecord], format: str, say: Say) -> bytes:
-        """Returns the table or chart."""
         from opperf.experiments.aggregation import speedups, tables
 
         times = speedups.collect(records, self.metric)
@@ -359,7 +349,6 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
 
 
 def _written(report: Report, format: str) -> bytes:
-    """Returns a report as text, Markdown, a page, CSV or JSON."""
     from opperf.results.text import terminal_width
 
     (writer,) = (known for known in BUILT_IN if known.name == format)

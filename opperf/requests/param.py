@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -20,8 +20,8 @@ from opperf.formats.param.lines import case_line
 from opperf.model import Case, Settings
 from opperf.reading import READ_WHOLE, read_bytes
 from opperf.requests.declaring import Option, Request, Say, build, declared
+from opperf.requests.measuring import ResolvedRun
 from opperf.requests.profiling import ProfilingPrograms
-from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.results.output import check_output
 from opperf.results.output import replace as replace_file
@@ -36,15 +36,6 @@ THREADS = 1
 """Compute threads, as PARAM sets them for steadier times."""
 
 MODES = {"pt2_model": "compile", "cuda_graph": "graph"}
-
-
-class Measured(NamedTuple):
-    """The end of a run of the cases."""
-
-    code: int
-    """The exit code of their run."""
-    traces: tuple[str, ...] = ()
-    """Files of traces that were written."""
 
 
 class ParamRequest(Request, frozen=True, kw_only=True):
@@ -113,10 +104,11 @@ class ParamRequest(Request, frozen=True, kw_only=True):
         ),
     ] = "info"
 
-    def run(self, say: Say, command: str, measure: Callable[[ResolvedRun], int]) -> Measured:
+    def run(
+        self, say: Say, command: str, measure: Callable[[ResolvedRun], int]
+    ) -> tuple[int, tuple[str, ...]]:
         """Has `measure` measure the cases, as a run of this command, and writes PARAM's lines.
-        Raises `UsageError` for fields that contradict each other, and for a file that is
-        no configuration."""
+        Returns the exit code, and the files of traces that were written."""
         config = self._checked()
         source = open_source(config)
         if not isinstance(source, Configuration):
@@ -125,7 +117,7 @@ class ParamRequest(Request, frozen=True, kw_only=True):
         path = output_path(self.output_prefix)
         if not (self.warmup or self.iteration):
             _write(path, self._expanded(cases).encode(), self.append)
-            return Measured(0)
+            return 0, ()
         # The folder of what profiling programs write has its name.
         target = path.with_name(f"{path.stem}_{os.getpid()}.json") if self.append else path
         resolved = self.run_request(target).resolve(say, command)
@@ -141,7 +133,7 @@ class ParamRequest(Request, frozen=True, kw_only=True):
         if self.append and target.exists():
             _write(path, _content(target), append=True)
             target.unlink()
-        return Measured(code, traces)
+        return code, traces
 
     @property
     def is_quiet(self) -> bool:
@@ -154,7 +146,6 @@ class ParamRequest(Request, frozen=True, kw_only=True):
         return [name for name, _ in self.programs.without_effect()]
 
     def _checked(self) -> Path:
-        """Returns the configuration. Raises `UsageError` for fields that contradict each other."""
         if self.config is None:
             raise UsageError("name the configuration: -c FILE")
         if not self.config.is_file():
@@ -203,7 +194,6 @@ class ParamRequest(Request, frozen=True, kw_only=True):
     def _trace(
         self, run: ResolvedRun, cases: Sequence[Case], path: Path, target: Path, say: Say
     ) -> tuple[str, ...]:
-        """Writes the traces beside the output file, names them in the results, and returns them."""
         traces = (("trace_file", "trace", self.profile), ("et_file", "et", self.et))
         files = {
             key: str(path.with_name(f"{path.stem}_{end}.json").resolve())
@@ -277,7 +267,6 @@ TRACED = "torch"
 
 
 def _write(path: Path, content: bytes, append: bool) -> None:
-    """Writes a text, after what the file has if it is to be appended. Raises `OutputError`."""
     check_output(path, overwrite=True)
     before = _content(path) if append and path.exists() else b""
     replace_file(path, before + content)

@@ -122,7 +122,6 @@ def parse_columns(values: Words) -> Words:
 
 
 def _split_pairs(values: Words, form: str) -> Iterator[tuple[str, str]]:
-    """Yields the names and texts of `NAME=TEXT` values. `form` is what to write."""
     for value in values:
         name, equals, text = value.partition("=")
         if not name or not equals:
@@ -131,7 +130,6 @@ def _split_pairs(values: Words, form: str) -> Iterator[tuple[str, str]]:
 
 
 def _split_distinct_pairs(values: Words, form: str) -> dict[str, str]:
-    """Splits `NAME=TEXT` values into distinct names and their texts."""
     pairs: dict[str, str] = {}
     for name, text in _split_pairs(values, form):
         if name in pairs:
@@ -205,8 +203,6 @@ class _WithNumbers(ast.NodeTransformer):
 
 
 def _read_value(text: str) -> Argument:
-    """Returns the value of a Python literal, else the text itself. Raises `ValueError` for an empty
-    text, for one that only begins as a literal, and for a literal that is no argument's value."""
     text = text.strip()
     try:
         value = ast.literal_eval(_WithNumbers().visit(parse_python(text, mode="eval")))
@@ -218,7 +214,6 @@ def _read_value(text: str) -> Argument:
 
 
 def _as_argument(value: object, depth: int) -> Argument:
-    """Returns a literal as an argument. Raises `ValueError` for one that cases do not have."""
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         return Number.of(value)
     if isinstance(value, (bool, int, float, str)) or value is None:

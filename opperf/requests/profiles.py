@@ -58,8 +58,7 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = None
 
     def run(self, say: Say) -> Report:
-        """Returns the report, and writes the flame graph if one is named. Raises `OpperfError` for
-        files that cannot be compared, and for an output that cannot be written."""
+        """Returns the report, and writes the flame graph if one is named."""
         from opperf.comparison.explaining.callgrind import read_dump
         from opperf.comparison.explaining.difference import compare_dumps
         from opperf.comparison.explaining.paths import make_graph
@@ -82,7 +81,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         return report_of(difference, chosen.title, self.top, chosen.results)
 
     def _choose(self) -> Chosen:
-        """Returns the profiles to compare. Raises `UsageError` for a single run."""
         from opperf.comparison.ab.gate import as_counted, why_not_counted
         from opperf.comparison.ab.session_file import find_pair, session_of
         from opperf.comparison.explaining.choosing import choose, choose_dumps
@@ -118,8 +116,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         return chosen._replace(results=results)
 
     def _check_flame(self, inputs: tuple[Path, ...]) -> None:
-        """Raises `UsageError` for an unknown extension of the flame graph, and `OutputError` if it
-        cannot be written."""
         from opperf.comparison.explaining.reports.flame import WRITERS
 
         if self.flame is None:
@@ -186,11 +182,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return tuple(sorted(self.files, key=lambda path: ranks[path] or 0))
 
     def run(self, say: Say) -> Report | None:
-        """Returns the report that is asked for; None if the calls are written instead.
-
-        Raises `OpperfError` for a file that is no trace, for a node, tensor or rank that is not
-        there, for options that contradict each other, and for an output that cannot be written.
-        """
+        """Returns the report that is asked for; None if the calls are written instead."""
         part = self._part()
         if self.written is not None:
             check_output(self.written, self.overwrite, self.files)
@@ -204,8 +196,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return self._overview() if part is None else self._report_of(part)
 
     def _part(self) -> str | None:
-        """Returns the option of what is shown of one trace, if any. Raises `UsageError` for options
-        that contradict each other."""
         for path in self.files:
             if self.files.count(path) > 1:
                 raise UsageError(f"{path} is named twice; name each trace once")
@@ -225,7 +215,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return next(iter(parts), None)
 
     def _check_written(self, file: Path) -> None:
-        """Raises `UsageError` for a file of no form of calls, and for the output of a report."""
         from opperf.execution.written_traces import WRITERS
 
         if file.suffix not in WRITERS:
@@ -241,7 +230,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return of_rank(read_traces(self.paths), self.rank)
 
     def _overview(self) -> Report:
-        """Returns the report on all traces."""
         from opperf.reports.traces import overview_report, rank_report
         from opperf.traces.overview import overview_of
         from opperf.traces.rank_comparison import compare_ranks
@@ -253,8 +241,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return rank_report.report_of(compare_ranks(overviews))
 
     def _report_of(self, part: str) -> Report:
-        """Returns the report on a part of the only trace. Raises `UsageError` if there are
-        several."""
         from opperf.reports.traces import outline_report
         from opperf.reports.traces.node_report import node_report, tensor_report
         from opperf.traces.outline import outline_of
@@ -267,7 +253,6 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return outline_report.report_of(trace, outline_of(trace, self.depth))
 
     def _only(self, option: str) -> Trace:
-        """Returns the only trace. Raises `UsageError` if there are several."""
         found: list[Trace] = []
         names: list[str] = []
         for trace in self._traces():

@@ -168,7 +168,6 @@ class ProfilingPrograms(Group, frozen=True, kw_only=True):
 
 
 def _split(text: str, option: str) -> tuple[str, ...]:
-    """Returns words as a shell reads them. Raises `UsageError` for an open quotation."""
     try:
         return tuple(shlex.split(text, comments=True))
     except ValueError as error:

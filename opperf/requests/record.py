@@ -79,9 +79,8 @@ class RecordRequest(Request, frozen=True, kw_only=True):
     framework: Framework = ""
 
     def run(self, say: Say) -> int:
-        """Runs the program, writes the recording and says what is in it; the program's exit code.
-        Raises `OpperfError` before it begins, if it cannot be recorded or the recording not be
-        written, and after it, if there was nothing to record."""
+        """Runs the program, writes the recording and says what is in it; the program's exit
+        code."""
         from opperf.recording.programs import Inputs
 
         program = self._program()
@@ -118,7 +117,6 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         return Session(command, self.timed, wanted, trace)
 
     def _program(self) -> Script | Inputs:
-        """Returns the program. Raises `UsageError` for fields that do not go together."""
         from opperf.recording.programs import Script
 
         if not self.names:
@@ -165,7 +163,6 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         return Inputs(choice.name, selection, self.runs)
 
     def _run(self, script: Script, session: Session, say: Say) -> Outcome:
-        """Runs a script, and returns how it ended."""
         from opperf.recording.programs import Outcome
 
         script.check()
@@ -183,8 +180,6 @@ class RecordRequest(Request, frozen=True, kw_only=True):
             session.stop()
 
     def _finish(self, session: Session, outcome: Outcome, say: Say) -> int:
-        """Writes the recording, says what is in it, and returns the exit code. Raises `UsageError`
-        if there is nothing in it."""
         from opperf.recording.session import written
 
         session.stop()
@@ -225,7 +220,6 @@ class RecordRequest(Request, frozen=True, kw_only=True):
 
 
 def _call(inputs: Inputs, session: Session) -> Outcome:
-    """Calls a function or model, and returns how that ended."""
     from opperf.recording.programs import FAILED, Outcome, call, cases_of
 
     framework, cases = cases_of(inputs)

@@ -54,8 +54,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return ()
 
     def _choose(self, words: Iterable[str], say: Say) -> str:
-        """Returns the framework, which words may mention, and says which it is. Raises `UsageError`
-        for several interpreters, and `FrameworkError` without any framework."""
         if len({interpreter.label for interpreter in self.interpreters}) > 1:
             raise UsageError("--python: name one interpreter; only opperf run takes several")
         choice = choose_framework(self.framework, words, interpreters=self.interpreters)
@@ -63,7 +61,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return choice.name
 
     def _worker(self, framework: str, settings: Settings | None = None) -> Worker:
-        """Returns a worker of the framework; with cases' settings one that measures these."""
         from opperf.execution.planning import making_process
         from opperf.execution.workers import interpreter_of
         from opperf.worker.client import Worker
@@ -75,7 +72,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return Worker(framework, process, python=found.path if found else "")
 
     def _listing(self, framework: str, say: Say) -> Listing:
-        """Returns the registry, from the cache if it is without modules of the user's."""
         from opperf.execution.paces import load_listing
 
         def ask() -> Listing:
@@ -87,8 +83,6 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return told(load_listing(framework, ask), say)
 
     def _find(self, framework: str, listing: Listing, selection: Selection) -> list[ListedOperator]:
-        """Returns the selected operators of the registry, then the callables at dotted paths.
-        Raises the errors of `select` and of paths that lead to no callable."""
         from opperf.sources.selecting import select, split_paths
 
         operators = [listed.operator for listed in listing.operators]
@@ -124,7 +118,6 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         return self.imports
 
     def run(self, say: Say) -> Report:
-        """Returns the list. Raises `OpperfError`, also for an output that could not be written."""
         from opperf.reports.listing import categories_report, operators_report
         from opperf.requests.selecting import select_groups
 
@@ -183,8 +176,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         )
 
     def run(self, say: Say) -> Report:
-        """Returns the report. Raises `UsageError` unless the name matches one operator, or is that
-        of a run file, and `OpperfError` for an output that could not be written."""
         from opperf.requests.selecting import check_shape_options, split_sources
 
         check_shape_options(self.given)
@@ -218,7 +209,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         return report_of(listed, cases, scripts)
 
     def _only(self, framework: str, listing: Listing) -> ListedOperator:
-        """Returns the operator that the name matches. Raises `UsageError` for several."""
         from opperf.sources.selecting import Selection, find_matching, group_options
 
         operators = [listed.operator for listed in listing.operators]
@@ -239,8 +229,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         return found[0]
 
     def _of_file(self, path: Path, say: Say) -> Report:
-        """Returns the report on the cases of a run file. Raises `UsageError` for an id that none
-        has, and for fields that do not apply."""
         from opperf.execution.workers import scripts_of
         from opperf.reports.showing import report_of_run
         from opperf.results.kept import display
@@ -296,8 +284,7 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Coverage | None:
         """Returns the coverage by the records of the run file, or of a run of every operator; None
-        if that was interrupted. Raises `OpperfError`, also for an output that could not be
-        written."""
+        if that was interrupted."""
         from opperf.reports.coverage import coverage
 
         progress = (lambda text: None) if self.quiet else say
@@ -311,7 +298,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         return None if records is None else coverage(listing, records)
 
     def _records_of(self, path: Path, listing: Listing, say: Say) -> Sequence[Record]:
-        """Returns the records of a run file. Raises `RunFileError` if its framework is another."""
         from opperf.results.runfile import read_run
 
         run = told(read_run(path), say)
@@ -328,7 +314,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         return run.records
 
     def _run_everything(self, framework: str, say: Say, progress: Say) -> Sequence[Record] | None:
-        """Runs every operator once at a small size; None if interrupted."""
         from opperf.execution.execute import execute_to_file
         from opperf.execution.planning import plan_cases
         from opperf.execution.progress import make_progress

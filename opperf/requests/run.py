@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, declared
 from opperf.requests.fields import Framework
-from opperf.requests.measuring import MeasuringRequest
+from opperf.requests.measuring import MeasuringRequest, ResolvedRun, quick_values
 from opperf.requests.operators import (
     Changed,
     Inputs,
@@ -27,7 +26,6 @@ from opperf.requests.operators import (
 from opperf.requests.outputs import file_option, format_option, named_output, output_of
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
-from opperf.requests.resolved_run import ResolvedRun, quick_values
 from opperf.requests.selecting import (
     check_rule_options,
     check_shape_options,
@@ -177,7 +175,6 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         return choose_framework(self.framework, words, self.settings, self.interpreters, required)
 
     def _with_changed(self, framework: str, say: Say) -> Operators | None:
-        """Returns the operators, with those that changed; None where nothing is left."""
         from opperf.requests.selecting import add_changed
 
         pythons = list(dict.fromkeys(each.path for each in self.interpreters)) or [""]
@@ -210,22 +207,20 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         selection = settled.selection
         patterns = selection.patterns
         both = msgspec.structs.replace(operators, names=patterns, ops=patterns)
-        resumption = self.resumption
-        output = named_output(
-            self.output_file,
-            self.output_format,
-            resumption,
-            output_framework(choice.name, operators, files),
-        )
+        named_after = output_framework(choice.name, operators, files)
+        output = named_output(self.output_file, self.output_format, self.resumption, named_after)
         check_sweeps(selection)
-        resolved = settled.resolved(RegistrySource(choice.name), choice, selection, output, say)
-        resolved = dataclasses.replace(
-            resolved,
+        resolved = settled.resolved(
+            RegistrySource(choice.name),
+            choice,
+            selection,
+            output,
+            say,
+            command,
             # Names are operators, whichever option has them.
             asked=msgspec.structs.replace(settled, operators=both),
             paths=paths,
             files=files,
-            command=command,
             quick=self.quick,
             # A table, if only the output file's name says another.
             list_format=self.output_format if self.list_only else "",

@@ -43,8 +43,7 @@ class MergeRequest(Request, frozen=True, kw_only=True):
     overwrite: Overwrite = False
 
     def run(self, say: Say) -> Run:
-        """Writes the file and returns its content. Raises `OpperfError` for files that cannot be
-        joined, and for an output that cannot be written."""
+        """Writes the file and returns its content."""
         from opperf.reports.writing import runfile_text
         from opperf.results.merging import Part, copy_streams, merge_parts
         from opperf.results.runfile import read_visits
@@ -114,8 +113,6 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = False
 
     def run(self, say: Say) -> Report:
-        """Returns the ranking. Raises `OpperfError`, also for an output that could not be
-        written."""
         from opperf.execution.workers import scripts_of
         from opperf.reports.hotspots.data import find_hotspots
         from opperf.reports.hotspots.ranking_report import recording_of, report_of
@@ -189,8 +186,7 @@ class PlotRequest(Request, frozen=True, kw_only=True):
     ] = None
 
     def run(self, say: Say) -> Plot | BarPlot:
-        """Returns the chart, and writes it if there is an output. Raises `OpperfError` for files
-        that cannot be drawn, and for an output that cannot be written."""
+        """Returns the chart, and writes it if there is an output."""
         from opperf.extras import check_extras
         from opperf.results.plots.bars import MOST_ROWS, make_bars
         from opperf.results.plots.data import has_sizes, make_plot
@@ -249,7 +245,6 @@ class ExportRequest(Request, frozen=True, kw_only=True):
         return Output(path, self.tool)
 
     def run(self, say: Say) -> None:
-        """Writes the file. Raises `OpperfError`."""
         from opperf.reports.writing import check_exported, write
         from opperf.results.kept import streams_of
         from opperf.results.runfile import read_run
@@ -295,8 +290,6 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = False
 
     def run(self, say: Say) -> Judged:
-        """Returns the comparison. Raises `OpperfError`, also for an output that could not be
-        written."""
         from opperf.comparison.nodes import CHANGED, compare_nodes, telling_of
         from opperf.comparison.report import report_of
         from opperf.results.kept import display

@@ -47,9 +47,9 @@ from opperf.requests.keeping import (
     read_unfinished,
     resume_advice,
 )
+from opperf.requests.measuring import ResolvedRun, quick_settings
 from opperf.requests.places import write_lock
 from opperf.requests.replays import WrittenTraces
-from opperf.requests.resolved_run import ResolvedRun, quick_settings
 from opperf.results import output
 from opperf.results.kept import KeptRun, display, profile_folder, streams_of, wrapped_profiles_of
 from opperf.results.lines import check_free
@@ -117,25 +117,25 @@ def perform(request: ResolvedRun, watch: Watch, keeps: bool = True) -> EndedRun:
     check_executor(request.executor)
     request = request.on_every_node()
     run_file = choose_run_file(request)
-    if not request.list_only and run_file.is_file():
+    if not request.asked.list_only and run_file.is_file():
         check_free(run_file)
     unfinished = read_unfinished(run_file, request, watch.warn) if request.resuming else None
     own = unfinished.header.interpreters if unfinished else ()
     interpreters = request.interpreters or restore(own, watch.say)
-    with Pinning(request.cpus) as pinning, Workers(interpreters, pinning) as workers:
+    with Pinning(request.asked.cpus) as pinning, Workers(interpreters, pinning) as workers:
         work = _plan(workers, run_file, unfinished, request, watch)
         planned = EndedRun(work, workers.interpreters)
-        if request.list_only:
+        if request.asked.list_only:
             return planned
         if not work.plan.cases:
             _write_empty(work, run_file, request, watch.announce)
             return planned
-        if not request.dry_run:
+        if not request.asked.dry_run:
             check_programs(work.remaining, work.wrapping, request.executor == LOCAL)
         paces = Paces(work, request, pinning)
         for text in filter(None, (_announcement(work, request, pinning), paces.text(request))):
             watch.announce(text)
-        if request.dry_run:
+        if request.asked.dry_run:
             return planned
         for text in keep_replaced(run_file, request):
             watch.announce(text)
@@ -174,7 +174,6 @@ def _plan(
     request: ResolvedRun,
     watch: Watch,
 ) -> Work:
-    """Returns the work of a run, of which an earlier one may have done a part."""
     try:
         check_output(run_file, request)
     except OutputError:
@@ -202,7 +201,7 @@ def plan_work(workers: Workers, request: ResolvedRun, say: Say) -> Work:
         selection,
         request.command,
         found.axes,
-        request.labels,
+        request.asked.labels,
         workers.interpreters,
         request.wrapping,
         {**found.options, REQUEST: {n: own for n, (own, usual) in values.items() if own != usual}},
@@ -226,7 +225,7 @@ def resumed_work(run: Run, workers: Workers, request: ResolvedRun) -> Work:
 def _write_empty(work: Work, run_file: Path, request: ResolvedRun, say: Say) -> None:
     """Writes the run file of a part without cases, which is joined with the others'."""
     written = ""
-    if request.output_format == "jsonl" and not request.dry_run:
+    if request.output_format == "jsonl" and not request.asked.dry_run:
         assert isinstance(work.begun, Header)
         closing = Closing(finished=work.begun.started, elapsed_s=0.0, counts={})
         content = writing.runfile_text(Run(work.begun, records=(), closing=closing))
@@ -319,10 +318,10 @@ def measure_work(
         profile_folder(run_file, is_new=not request.resuming),
         watch.warn if request.echo else None,
         request.cluster,
-        request.cpus,
+        request.asked.cpus,
         work.begun.records if isinstance(work.begun, Run) else (),
         watch.say,
-        PackageOptions(request.added),
+        PackageOptions(request.asked.added),
     )
     progress = watch.progress(len(work.remaining), pace=pace_of(work.remaining))
     folder = wrapped_profiles_of(run_file)
@@ -365,10 +364,9 @@ def write_traces(workers: Workers, run: Run, files: WrittenTraces) -> Iterator[s
 
 
 def _write_output(run: Run, run_file: Path, request: ResolvedRun, say: Say) -> None:
-    """Writes the output, unless it is the run file. Raises `OutputError`, with what to do."""
     if request.output == run_file:
         return
-    form, columns, streams = request.output_format, request.columns, streams_of(run_file)
+    form, columns, streams = request.output_format, request.asked.columns, streams_of(run_file)
     try:
         missing = writing.write(run, request.output, form, columns, streams)
     except OutputError as error:

@@ -191,8 +191,6 @@ def add_changed(
 def _known(
     mapped: Iterable[Mapped], framework: str, has_inputs: bool, pythons: Iterable[str]
 ) -> list[Mapped]:
-    """Returns the files without the operators that no rule makes inputs for, or that an
-    interpreter's framework does not have."""
     from opperf.worker.client import Worker
 
     listed = list(mapped)
@@ -209,7 +207,6 @@ def _known(
 
 
 def _lacking(worker: Worker, names: Iterable[str], has_inputs: bool) -> dict[str, str]:
-    """Returns why operators and functions cannot be measured, by name."""
     registry: dict[str, ListedOperator] = {}
     found: dict[str, str] = {}
     for name in names:

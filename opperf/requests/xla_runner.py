@@ -21,7 +21,6 @@ RUNNERS_AXES = ("accelerator", "xla", "dynamo", "test", "xla_flags", "torch_xla2
 
 
 def _axis(axis: str, help: str, section: str = "Axes") -> Option:
-    """Returns the declaration of an axis of PyTorch/XLA."""
     known = "|".join(NONE if word is None else word for word in CHOICES[axis])
 
     def parse(values: Words) -> tuple[str | None, ...]:

@@ -40,7 +40,7 @@ def config(tmp_path, monkeypatch):
 
 def called(*given):
     """Runs the command without measuring."""
-    return parsed(*given).run(lambda line: None, "opperf param", lambda run: 0).code
+    return parsed(*given).run(lambda line: None, "opperf param", lambda run: 0)[0]
 
 
 def test_the_defaults_are_those_of_param():

@@ -20,7 +20,7 @@ from opperf.execution.forecast import (
 )
 from opperf.execution.paces import COUNTED, FEWEST_RECORDS, TIMED, Learnt, Paces
 from opperf.model import Record, Status
-from opperf.requests.resolved_run import QUICK, quick_settings
+from opperf.requests.measuring import QUICK, quick_settings
 
 BOTH = ("forward", "backward")
 MILLION = (1000, 1000)

@@ -86,14 +86,14 @@ def import_results(request: ImportRequest) -> int:
     """Add results of other tools to a history: each FILE is a file or a folder. All are added, or
     none; what is there already changes nothing. Commits are looked up in the repository, which
     knows their order; those that it does not have are in the order of their times."""
-    found = request.run(tell)
-    for path, intake, added in found.files:
+    project, store, files = request.run(tell)
+    for path, intake, added in files:
         failures = sum(run.failures for run in added)
         failed = f" and {pluralize(failures, 'new failure')}" if failures else ""
         print(
             f"{path}: {pluralize(len(added), 'run')} of {intake.submissions[0].source}, "
             f"{pluralize(sum(run.figures for run in added), 'new figure')}{failed} in "
-            f"{found.project}, {sum(run.series for run in added)} new series"
+            f"{project}, {sum(run.series for run in added)} new series"
         )
-    tell(f"store: {found.store}")
+    tell(f"store: {store}")
     return 0

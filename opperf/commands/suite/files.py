@@ -15,7 +15,6 @@ from opperf.errors import FOUND
 from opperf.plurals import pluralize
 from opperf.requests.suites.environments import (
     PREPARE,
-    BenchShell,
     BenchShellRequest,
     CheckSuiteRequest,
     InstallSuiteRequest,
@@ -110,23 +109,23 @@ def prepare(request: PrepareSuiteRequest) -> int:
 @command(BenchShellRequest)
 def shell(request: BenchShellRequest) -> int:
     """Start a shell in the folder of a bench, with its environment and variables."""
-    made = request.run(tell)
+    folder, variables = request.run(tell)
     if not request.prints:
-        _become_shell(made)
-    for variable, value in made.variables.items():
+        _become_shell(folder, variables)
+    for variable, value in variables.items():
         print(f"export {variable}={shlex.quote(value)}")
-    print(f"cd {shlex.quote(str(made.folder))}")
+    print(f"cd {shlex.quote(str(folder))}")
     return 0
 
 
-def _become_shell(made: BenchShell) -> NoReturn:
+def _become_shell(folder: Path, variables: Mapping[str, str]) -> NoReturn:
     program = os.environ.get("SHELL") or "/bin/sh"
-    tell(f"a shell in {made.folder}; exit ends it")
-    os.chdir(made.folder)
+    tell(f"a shell in {folder}; exit ends it")
+    os.chdir(folder)
     words = [program]
     if Path(program).name == "bash" and sys.stdin.isatty():
-        words += ["--rcfile", startup_file(made.variables)]
-    os.execvpe(program, words, {**os.environ, **made.variables})
+        words += ["--rcfile", startup_file(variables)]
+    os.execvpe(program, words, {**os.environ, **variables})
 
 
 def startup_file(variables: Mapping[str, str]) -> str:
@@ -175,13 +174,13 @@ def cluster(request: ClusterRequest) -> int:
 
     Exit codes: 0 it is written, 1 a node does not answer, which is named, and nothing is written,
     2 a file that is wrong."""
-    made = request.run(tell)
-    for line in made.unreachable:
+    system, by_hand, unreachable = request.run(tell)
+    for line in unreachable:
         tell(line)
-    if made.unreachable:
+    if unreachable:
         return FOUND
-    output, nodes = request.output, pluralize(len(made.system.nodes), "node")
+    output, nodes = request.output, pluralize(len(system.nodes), "node")
     print(f"{output}: {nodes}; start them with: ray up {output}")
-    for line in made.by_hand:
+    for line in by_hand:
         print(f"and this one of another user by: {line}")
     return 0

@@ -140,8 +140,6 @@ def begin(request: ResolvedAb) -> SessionWriter | Planned:
 
 
 class _Beginning:
-    """A session that begins, with a worker of each arm, and the cases that these have."""
-
     def __init__(
         self, request: ResolvedAb, workers: Mapping[str, Worker], threads: ThreadPlan, kind: str
     ) -> None:
@@ -181,7 +179,6 @@ class _Beginning:
         return self._create(session)
 
     def _expected(self, forecast: Forecast) -> str:
-        """Returns the end of the sentence on the cases."""
         if self.kind == "counts":
             return ", counted once in each arm"
         # After each case was called once, the forecast is of what was measured here.
@@ -213,7 +210,6 @@ class _Beginning:
         check_budget(forecast, self.thresholds, asked.case_time_s, asked.budget_s)
 
     def _rehearsed(self, forecast: Forecast) -> Session:
-        """Returns the session of the cases that run in all arms. Raises `UsageError` for none."""
         request, pairs, every = self.request, self.pairing.pairs, every_arm(self.request)
         if pairs:
             request.say(f"calling each case once in {every}")
@@ -294,7 +290,6 @@ class _Beginning:
         )
 
     def _say_runs(self, session: Session) -> None:
-        """Says how many cases run and how long that takes. Raises `UsageError` for too long."""
         forecast = forecast_of(session)
         runs, planned = len(session.plan.groups), len(self.pairing.pairs)
         of_all = "" if runs == planned else f" of {planned}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import filecmp
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,17 +18,9 @@ from opperf.results.lines import check_free
 from opperf.results.run_files import locate_session
 
 
-class Located(NamedTuple):
-    """A request with the file of its session."""
-
-    request: AbRequest
-    report: Path
-    resumes: bool
-    given: frozenset[str]
-
-
-def locate_report(request: AbRequest) -> Located:
-    """Finds the file of the session that `resume` or `report` names. Raises `UsageError` for a name
+def locate_report(request: AbRequest) -> tuple[AbRequest, Path, bool, frozenset[str]]:
+    """Returns a request with the file of its session, whether it is resumed, and the fields that
+    were set: `resume` or `report` names the file. Raises `UsageError` for a name
     that no session has, for two files, and for a new session under the name of a kept one."""
     resumed, named, given = request.resume, str(request.report), request.given
     if resumed and not (is_name(resumed) or Path(resumed).exists()):
@@ -46,8 +37,8 @@ def locate_report(request: AbRequest) -> Located:
     elif resumed is None and is_name(named):
         raise UsageError(f"--report {named} names a kept session; --resume {named} goes on with it")
     if not resumed and not is_name(named):
-        return Located(request, request.report, resumed is not None, given)
-    return Located(request, locate_session(named), True, given | {"report"})
+        return request, request.report, resumed is not None, given
+    return request, locate_session(named), True, given | {"report"}
 
 
 def can_make_room(path: Path) -> bool:

@@ -181,8 +181,6 @@ def _keep(path: Path, say: Say) -> None:
 
 
 def _keep_lock(path: Path) -> Session:
-    """Writes the lock file of the environments that the node installed, if it did. Returns the
-    session."""
     session, _ = read_session(path)
     write_lock(path, session.header.interpreters)
     return session
@@ -202,8 +200,6 @@ def _advice(request: AbRequest, path: Path, has_ended: bool = False) -> str:
 
 @dataclass
 class _Measuring:
-    """A session that a node measures."""
-
     copy: SessionCopy
     request: AbRequest
     command: str
@@ -257,8 +253,6 @@ class _Measuring:
         return max(found, key=lambda node: (node.name in known, node.gpus, node.cpus))
 
     def _start(self, ray: Any, node: Node) -> Any:
-        """Returns the actor of the command, which has the whole node. Raises `WorkerError` if the
-        node ends first, or has another version of opperf."""
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         remote = ray.remote(NodeCommand).options(
             num_cpus=node.cpus,
@@ -283,8 +277,6 @@ class _Measuring:
         return actor
 
     def _follow(self, ray: Any, actor: Any, node: Node, say: Say) -> int:
-        """Appends what the node writes to the session's file until it ends; its exit code. `say` is
-        called with the node's messages."""
         said = 0
         while True:
             found = self._ask(ray, actor, node, said)
@@ -297,7 +289,6 @@ class _Measuring:
             time.sleep(POLL_S)
 
     def _ask(self, ray: Any, actor: Any, node: Node, said: int) -> Written:
-        """Returns what is new. Raises `WorkerError` if the node ends first."""
         while True:
             try:
                 return Written(*ray.get(actor.written.remote(said, self.copy.size)))

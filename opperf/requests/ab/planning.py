@@ -210,7 +210,6 @@ def describe(
 
 
 def _why_nothing(pairing: Pairing, arms: Sequence[str], plans: Sequence[Plan]) -> str:
-    """Returns why no case is compared; `plans` are those of the first arm."""
     if pairing.alone:
         first, *others = pairing.alone
         elsewhere = next((other.case for other in others if arms[0] in other.reasons), "")

@@ -143,8 +143,7 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
     """Opens files, installs environments and reads the arms. `command` is kept in the session;
     `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure. Raises
     `UsageError` for contradictory fields, the errors of files of cases, and `InstallationError`."""
-    located = locate_report(request)
-    request, given, resumes = located.request, located.given, located.resumes
+    request, report, resumes, given = locate_report(request)
     choice = choose_framework(request)
     operators = _with_changed(request, choice.name, say)
     if operators is None:
@@ -155,7 +154,7 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
         control_blocks=request.control_blocks,
         block_cap=_block_cap(request),
     )
-    _check(request, located.report, resumes, thresholds)
+    _check(request, report, resumes, thresholds)
     names, files = _split(operators, choice.name, given)
     selection = select(request, msgspec.structs.replace(operators, names=names))
     check_sweeps(selection)
@@ -167,7 +166,7 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
     return ResolvedAb(
         request,
         replace(choice, elsewhere=elsewhere),
-        located.report,
+        report,
         resumes,
         command,
         say,
@@ -203,7 +202,6 @@ def _named_arms(request: AbRequest) -> dict[str, tuple[str, list[str]]]:
 
 
 def _with_changed(request: AbRequest, framework: str, say: Say) -> Operators | None:
-    """Returns the operators, with those that changed; None where nothing is left."""
     pythons: dict[str, None] = {}
     if request.changed.changed_since is not None:
         locked = read_locked(request.locked)
@@ -228,7 +226,6 @@ def _block_cap(request: AbRequest) -> int:
 
 
 def _check(request: AbRequest, report: Path, resumes: bool, thresholds: Thresholds) -> None:
-    """Raises `UsageError` for fields that contradict each other."""
     check_shape_options(request.given)
     if not resumes:
         # Before anything is said or started; a session that is resumed has its own.
@@ -286,8 +283,6 @@ def _check_thresholds(thresholds: Thresholds, blocks: int) -> None:
 def _split(
     operators: Operators, framework: str, given: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[SourceFile, ...]]:
-    """Returns the operators among the names, and the files and suites, opened. Raises `UsageError`
-    for both, and for options that do not apply to cases of files."""
     suites = {name: word for name in operators.names if (word := read_suite(name)) is not None}
     names, paths = split_sources(operators.names)
     files = (
@@ -311,8 +306,6 @@ def _arms_of(
     files: Sequence[SourceFile],
     say: Say,
 ) -> dict[str, ArmSpec]:
-    """Returns the arms with their environments installed. Raises `InstallationError`, and
-    `UsageError` for a lock file that does not have them, and for what takes two arms."""
     named = bool(operators.names or operators.ops)
     arms = read_arms(_named_arms(request), named, request.settings.imports)
     counting = {
@@ -338,7 +331,6 @@ def _arms_of(
 
 
 def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> ArmSpec:
-    """Returns an arm whose processes can have all of its dtypes."""
     own = arm.settings.get("dtype")
     needed: dict[str, str] = {}
     for dtype in dtypes if own is None else (own,):
@@ -347,7 +339,6 @@ def _with_dtype_options(arm: ArmSpec, framework: str, dtypes: Iterable[str]) -> 
 
 
 def _axes_of(request: AbRequest, arms: Mapping[str, ArmSpec]) -> Axes:
-    """Returns the settings with several values. Raises `UsageError` for one that an arm sets."""
     found: Axes = {name: values for name, values in request.axes.items() if len(values) > 1}
     check_combinations(found.values())
     for name, arm in arms.items():

@@ -100,8 +100,6 @@ def restore_environments(session: Session, say: Callable[[str], None]) -> None:
 
 
 def _environments(session: Session, request: ResolvedAb) -> dict[str, Environment]:
-    """Returns the environments of the arms here. Raises `RunFileError` for others than the
-    session's."""
     plan = session.plan
     say_cores(plan.by_name, request, session.threads)
     start = starter(plan.by_name, plan.framework, request, session.threads.number)
@@ -120,8 +118,6 @@ OF_COUNTS = frozenset({"profiler", "threshold"})
 
 
 def _check_same(session: Session, request: ResolvedAb) -> None:
-    """Raises `RunFileError` for a field that contradicts the arms, cases or results of a
-    session."""
     plan = session.plan
     if request.arms and tuple(request.arms) != session.arms:
         raise RunFileError(
@@ -206,7 +202,6 @@ def measured(
 
 
 def _done(session: Session) -> str:
-    """Returns what a session of times has; empty of one of counts."""
     if session.plan.kind == COUNTS:
         return ""
     counts = f"{pluralize(len(session.counts), 'case')} counted, " if session.plan.gate else ""
@@ -262,7 +257,6 @@ def _stages(session: Session) -> Iterator[Stage | None]:
 
 
 def _closing(session: Session, elapsed_s: float) -> Closing:
-    """Returns the closing line, with the numbers of verdicts, or of what else was compared."""
     judged = []
     if session.plan.kind == "times":
         judged = session.judge()
@@ -279,8 +273,6 @@ def _closing(session: Session, elapsed_s: float) -> Closing:
 
 
 class _Visits(NamedTuple):
-    """A stage's schedule, with what runs it and shows it."""
-
     schedule: Schedule
     executor: Executor
     shown: Progress
@@ -325,7 +317,6 @@ class _Executors(ExitStack):
         return _Visits(blocks, arms, shown)
 
     def _processes(self, stage: Stage) -> ArmProcesses:
-        """Returns the arms' processes."""
         # New imports after each look; the control has those of the blocks up to the first.
         needed = "coarse" if stage.phase == "coarse" else f"{stage.first_block}"
         if self._arms is None or needed != self._running:

@@ -84,7 +84,6 @@ def _bisect(
 
 
 def _begun(request: BisectRequest) -> State:
-    """Returns the state of a new bisection. Raises `UsageError` for commits that are none."""
     if not (request.good and request.bad):
         raise UsageError("name two commits, GOOD and BAD: opperf bisect GOOD BAD -- BUILD")
     if read_threads(request.threads).coarse:
@@ -103,8 +102,6 @@ def _begun(request: BisectRequest) -> State:
 
 
 def _resumed(request: BisectRequest) -> tuple[State, BisectRequest]:
-    """Returns the state in the folder, and what it was begun with. Raises `UsageError` for other
-    fields, and `RunFileError` for a folder without a bisection."""
     for name, field in declared(BisectRequest).items():
         if name in request.given - OF_THIS_CALL:
             raise UsageError(
@@ -196,8 +193,6 @@ TOO_LONG = "a call takes {}, and under Valgrind many times as long"
 def _confirmed(
     found: Bisection, bisecting: Bisecting, judge: Sessions, say: Callable[[str], None]
 ) -> Bisection:
-    """Returns the result with the answer measured against the commit before it, by time and by
-    instructions."""
     end = found.end
     assert end is not None, "a bisection with an answer has a figure"
     before, after = bisecting.before(found.first), found.last

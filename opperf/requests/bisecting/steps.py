@@ -116,7 +116,6 @@ class Sessions:
         return replace(resolved, selection=selection, deadline=Deadline(limit_s))
 
     def _step(self, a: Build, b: Build, ask: Ask, name: str, kind: Kind) -> AbRequest:
-        """Returns the request of a step's session."""
         asked = self._asked
         shared = {field: getattr(asked, field) for field in SessionRequest.__struct_fields__}
         in_files = bool(split_sources(asked.operators.ops)[1])
@@ -192,7 +191,6 @@ def _thresholds(request: ResolvedAb, ask: Ask) -> Thresholds:
 
 
 def _timed(session: Session) -> Step:
-    """Returns the figures of a session of times."""
     analysis = analyse(session.replicates, session.plan.thresholds)
     verdicts = (*analysis.verdicts, *decided_verdicts(session))
     pairs = {pair.id: pair for pair in session.pairs}
@@ -222,7 +220,6 @@ def _timed(session: Session) -> Step:
 
 
 def _absent(session: Session) -> tuple[Failure, ...]:
-    """Returns the cases that the second commit does not have, or failed at when it was tried."""
     return tuple(
         Failure(absence.id, absence.operator, absence.inputs, absence.reasons["B"])
         for absence in session.plan.absences
@@ -231,7 +228,6 @@ def _absent(session: Session) -> tuple[Failure, ...]:
 
 
 def _without_passes(session: Session) -> Iterator[Failure]:
-    """Yields the cases of which the second commit lacks a pass that the first one has."""
     second = session.arms[1]
     for pair in session.pairs:
         check = session.checks.get(pair.id)
@@ -248,7 +244,6 @@ def _failure(pair: Pair, reason: str) -> Failure:
 
 
 def _counted(session: Session, request: ResolvedAb) -> Step:
-    """Returns the figures of a session of counts."""
     group_of = {case: group.id for group in session.plan.groups for case in group.cases}
     pairs = {pair.id: pair for pair in session.pairs}
     compared = judge_counts(request.report, (), request.limits, None).comparison

@@ -102,7 +102,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
     commits_of: AskedOf = None
 
     def run(self, say: Say) -> AddedFiles:
-        """Adds all files, or none, and returns what is new. Raises `OpperfError`."""
+        """Adds all files, or none, and returns what is new."""
         from opperf.history.run_files import read_submission
         from opperf.results.kept_facts import is_session
 
@@ -162,7 +162,6 @@ class AddRequest(Request, frozen=True, kw_only=True):
     def _destination(
         self, store: Store, project: str, commits_of: CommitsOf, added: Collection[str]
     ) -> Destination:
-        """Returns that of sessions; `added` are the cases of runs that are added with them."""
         from opperf.history.judged_sessions import Destination
         from opperf.history.store.reading import find_project, read_projects
 
@@ -198,14 +197,6 @@ DETACHED = "HEAD"
 
 DEFAULT_BRANCH = "main"
 """Branch of runs of which neither their file nor a repository says one."""
-
-
-class Imported(NamedTuple):
-    """The additions of `history import` to a history."""
-
-    project: str
-    store: str
-    files: list[tuple[Path, Intake, list[Added]]]
 
 
 class ImportRequest(Request, frozen=True, kw_only=True):
@@ -245,8 +236,8 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         ),
     ] = ""
 
-    def run(self, say: Say) -> Imported:
-        """Adds the results of all files, or of none. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[str, str, list[tuple[Path, Intake, list[Added]]]]:
+        """Adds all files, or none. Returns the project, the store and the files."""
         from opperf.formats.figures import Given
         from opperf.formats.forms import read_results
 
@@ -267,10 +258,9 @@ class ImportRequest(Request, frozen=True, kw_only=True):
                 (path, intake, [next(added) for _ in intake.submissions])
                 for path, intake in read.items()
             ]
-            return Imported(project, display(store.name), files)
+            return project, display(store.name), files
 
     def _named_commit(self) -> Commit | None:
-        """Returns the commit that the user names: one that the repository has, or an id."""
         if not self.revision:
             return None
         try:
@@ -282,8 +272,6 @@ class ImportRequest(Request, frozen=True, kw_only=True):
             raise UsageError(f"{error}; or name the commit by its whole id") from error
 
     def _placed(self, submissions: Sequence[Submission]) -> list[Submission]:
-        """Returns runs at the commits that the repository has of theirs. Raises `UsageError` if
-        neither the repository nor an option says the project's name."""
         folder = self.of.repository
         commits: dict[str, Commit] = {}
         if is_repository(folder):
@@ -307,7 +295,6 @@ class ImportRequest(Request, frozen=True, kw_only=True):
 
 
 def _without_place(submissions: Iterable[Submission]) -> list[str]:
-    """Returns a sentence on the commits whose order is not known."""
     lost = {run.commit.sha: run.commit for run in submissions if run.commit.position is None}
     if not lost:
         return []

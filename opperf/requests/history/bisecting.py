@@ -49,7 +49,7 @@ class ChangeBisectRequest(Request, frozen=True, kw_only=True):
         bisect: Callable[[BisectRequest], Bisection | None],
     ) -> Decided:
         """Has `bisect` do what `opperf bisect` does, with a request that `read` makes of words, and
-        returns the state that the change has then. Raises `OpperfError`."""
+        returns the state that the change has then."""
         with self.of.opened() as (store, project):
             from opperf.history.events import Kind
             from opperf.history.store.events import find_event, set_state
@@ -75,8 +75,6 @@ PRINTED = ("-o", "-")
 
 
 def _case_words(store: Store, project: Project, event: Change) -> list[str]:
-    """Returns the words by which `opperf bisect` measures the case of an event. Raises `UsageError`
-    for one that no words name, and for one without a figure and a failure to look for."""
     from opperf.history.events import Kind
     from opperf.history.stopped import Stop
     from opperf.history.store.reading import read_series
@@ -120,7 +118,6 @@ def _add_verdicts(
 
 
 def _decide(answer: Bisection) -> tuple[State | None, str]:
-    """Returns the state of an event after a bisection, and why; None where nothing was decided."""
     from opperf.history.events import State
 
     if answer.outcome == "same" and not answer.is_open:

@@ -104,7 +104,7 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
     )
 
     def run(self, say: Say) -> Checked:
-        """Returns what changed, and keeps it unless `dry_run`. Raises `OpperfError`."""
+        """Returns what changed, and keeps it unless `dry_run`."""
         self.check_outputs()
         with self.of.opened() as (store, project):
             from opperf.comparison.project_file import find_project_file
@@ -180,8 +180,6 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
             say(f"warning: --notify: {self.notify!r} {done.problem}")
 
     def _branch(self, store: Store, project: Project) -> str:
-        """Returns the branch that is named, else that of all runs, else the usual one. Raises
-        `UsageError` for one that has no runs, and if there are several others."""
         from opperf.history.store.reading import read_branches
 
         found = read_branches(store, project)
@@ -200,7 +198,6 @@ class CheckRequest(ReportedRequest, frozen=True, kw_only=True):
 
 
 def _after(events: list[Change], updates: Iterable[Update]) -> list[Change]:
-    """Returns the events with those that changed in place of themselves, and new ones behind."""
     changed = [update.event for update in updates]
     by_id = {event.id: event for event in changed if event.id}
     new = [event for event in changed if not event.id]
@@ -224,7 +221,7 @@ class BlessRequest(Request, frozen=True, kw_only=True):
     of: Stored = Stored()
 
     def run(self, say: Say) -> Path | None:
-        """Returns the file that has it then; None for the store. Raises `OpperfError`."""
+        """Returns the file that has it then; None for the store."""
         if not self.why.strip():
             raise UsageError("--why: write a reason")
         with self.of.opened() as (store, project):
@@ -265,7 +262,6 @@ class ConfirmRequest(Request, frozen=True, kw_only=True):
     of: Stored = Stored()
 
     def run(self, say: Say) -> State:
-        """Returns the state that the change has then. Raises `OpperfError`."""
         with self.of.opened() as (store, project):
             from opperf.history.events import State
             from opperf.history.store.events import find_event, set_state
@@ -284,7 +280,6 @@ class AliasRequest(Request, frozen=True, kw_only=True):
     of: Stored = Stored()
 
     def run(self, say: Say) -> tuple[str, str]:
-        """Returns the ids of both cases. Raises `OpperfError`."""
         with self.of.opened() as (store, project):
             from opperf.history.store.events import add_alias
             from opperf.history.store.reading import read_series
@@ -325,8 +320,7 @@ class CleanRequest(Request, frozen=True, kw_only=True):
     of: Stored = Stored()
 
     def run(self, say: Say) -> tuple[Project, list[StoredRun]]:
-        """Returns the project, and the runs of it that are deleted or would be. Raises
-        `OpperfError`."""
+        """Returns the project, and the runs of it that are deleted or would be."""
         if not (self.dirty or self.branch or self.until or self.identities):
             raise UsageError("say which runs: --dirty, --branch, --until or --run")
         with self.of.opened() as (store, project):

@@ -44,8 +44,8 @@ from opperf.repository import (
 from opperf.requests.bisecting.request import CommitBuilds
 from opperf.requests.declaring import Option, Say, argument, declared
 from opperf.requests.history.fields import AskedOf, OfCommits, read_commits_of
+from opperf.requests.measuring import ResolvedRun
 from opperf.requests.outputs import ReportedRequest
-from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.sources.replays import digest_of
 from opperf.suites import SUFFIXES
@@ -147,9 +147,8 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(
         self, say: Say, asked: RunRequest, watch_of: Callable[[ResolvedRun], Watch]
     ) -> MeasuredCommits:
-        """Measures what is asked of each commit, and adds that; `watch_of` returns how that
-        is shown. Raises `OpperfError` for a wrong request, and for what is wrong whichever commit
-        is measured."""
+        """Measures what is asked of each commit, and adds that; `watch_of` returns how that is
+        shown."""
         from opperf.history.reports.listing import attempts_report
         from opperf.requests.history.one_commit import OneCommit, Place
 
@@ -181,7 +180,6 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
             return MeasuredCommits(report, attempts, is_interrupted, display(store.name))
 
     def _commits(self, repository: Repository) -> list[Commit]:
-        """Returns the commits to measure, the oldest first. Raises `UsageError`."""
         if self.range_.startswith("-"):
             raise UsageError(
                 f"RANGE is the first word, and {self.range_} is none: opperf history run RANGE "
@@ -193,8 +191,6 @@ class CommitsRequest(ReportedRequest, frozen=True, kw_only=True):
         return [facts[commit.sha] for commit in chosen]
 
     def _resolve(self, asked: RunRequest, say: Say) -> ResolvedRun:
-        """Returns what is measured of each commit. Raises `UsageError` for a field that has no
-        meaning here."""
         from opperf.execution.executor import LOCAL
 
         for name in REFUSED:
@@ -218,8 +214,6 @@ def _measure_each(
     attempts: dict[str, Attempt],
     say: Callable[[str], None],
 ) -> bool:
-    """Measures commits in their order, and adds what became of each to the attempts; whether that
-    was interrupted."""
     left = iter(order)
     for number, commit in enumerate(left, 1):
         say(f"commit {number} of {len(order)}: {commit.short} ({commit.subject})")
@@ -233,7 +227,6 @@ def _measure_each(
 
 
 def _branch(repository: Repository, text: str) -> str:
-    """Returns the branch that a range ends at, else that of the repository."""
     end = "HEAD" if text == ALL else text.rpartition("..")[2] or "HEAD"
     try:
         repository.git("rev-parse", "--verify", "--quiet", f"refs/heads/{end}")
@@ -260,7 +253,6 @@ def keys_of(words: Sequence[str], recipe: Recipe) -> Keys:
 
 
 def _contents(words: Sequence[str]) -> dict[str, str]:
-    """Returns the hashes of the files that are named in words."""
     table = str.maketrans(dict.fromkeys(SPLIT, "\n"))
     parts = [part for word in words for part in word.translate(table).split("\n") if part]
     found = {}

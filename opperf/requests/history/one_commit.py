@@ -47,7 +47,7 @@ from opperf.plurals import pluralize
 from opperf.reports.summary import nothing_measured
 from opperf.repository import Checkout, Commit
 from opperf.requests.declaring import told
-from opperf.requests.resolved_run import ResolvedRun
+from opperf.requests.measuring import ResolvedRun
 from opperf.requests.running import Watch, Work, compile_work, measure_work, plan_work
 from opperf.results.kept import remove
 from opperf.results.lines import check_free
@@ -146,7 +146,7 @@ class OneCommit:
         python = (Interpreter(built.python),) if built.python else ()
         request = replace(self._what, interpreters=python)
         started = time.monotonic()
-        with Pinning(request.cpus) as pinning, Workers(python, pinning) as workers:
+        with Pinning(request.asked.cpus) as pinning, Workers(python, pinning) as workers:
             try:
                 planned = plan(workers, request, self._watch.say)
             except OutputError:
@@ -197,7 +197,6 @@ class OneCommit:
         return Attempt(Outcome.LACKING, why="; ".join(planned.lacks.values()))
 
     def _keep_empty(self, commit: Commit, labels: Mapping[str, str]) -> None:
-        """Adds a run without points, in place of an earlier one of the same commit."""
         from opperf.history.store.adding import add_runs
 
         place = self._place
@@ -235,8 +234,6 @@ class OneCommit:
         remove(run_file)
 
     def _add_cut_short(self, commit: Commit, built: Build, run_file: Path) -> int:
-        """Adds what a run that was cut short has, now or when a process was killed, and returns the
-        number of its records."""
         if not run_file.is_file():
             return 0
         records = read_run(run_file)[0].records
@@ -297,14 +294,11 @@ def plan(workers: Workers, request: ResolvedRun, say: Callable[[str], None]) -> 
 
 
 def _failed_before(there: Mapping[str, bool]) -> str:
-    """Returns how many cases of a history have no figure; empty if none."""
     number = sum(not has_figure for has_figure in there.values())
     return f"{pluralize(number, 'case')} failed before" if number else ""
 
 
 def _all_there(planned: Planned, there: Mapping[str, bool]) -> Attempt:
-    """Returns the attempt at a commit of which the history has all cases, each with whether it has
-    a figure."""
     before = _failed_before(there)
     why = "; ".join(filter(None, (before, planned.why)))
     outcome = Outcome.THERE if any(there.values()) else Outcome.FAILED_BEFORE
@@ -336,8 +330,6 @@ def _processes_of(built: Build) -> Iterator[None]:
 
 
 def _check_loaded(records: Iterable[Record], built: Build, run_file: Path) -> None:
-    """Raises `UsageError` if a function was measured that is not of the commit's build, and removes
-    the run file then."""
     roots = [Path(built.folder).resolve()]
     if built.python:
         # Not resolved, as it links to the interpreter that the environment was made with.

@@ -35,7 +35,6 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
     branch: Branch = ""
 
     def run(self, say: Say) -> Report:
-        """Returns the list. Raises `OpperfError`."""
         self.check_outputs()
         with self.of.opened_store() as store:
             from opperf.history.reports.listing import projects_report
@@ -113,7 +112,6 @@ class HistoryShowRequest(ReportedRequest, frozen=True, kw_only=True):
     branch: Branch = ""
 
     def run(self, say: Say) -> Report:
-        """Returns the series, in the order of their commits. Raises `OpperfError`."""
         if self.event is not None and self.chosen.names:
             raise UsageError("--event shows the series of the event; name no other")
         if self.event is None and not self.chosen.names:
@@ -177,8 +175,7 @@ class HistoryPlotRequest(Request, frozen=True, kw_only=True):
     branch: Branch = ""
 
     def run(self, say: Say) -> Plot:
-        """Returns the chart for a terminal, and writes the file if one is named. Raises
-        `OpperfError`."""
+        """Returns the chart for a terminal, and writes the file if one is named."""
         from opperf.extras import check_extras
         from opperf.results.plots.drawing import check_image
         from opperf.results.plots.images import WRITERS
@@ -227,7 +224,6 @@ class PublishRequest(Request, frozen=True, kw_only=True):
     ] = ()
 
     def run(self, say: Say) -> list[Project]:
-        """Returns the projects that are written. Raises `OpperfError`."""
         with Stored(store=self.store).opened_store() as store:
             from opperf.history.store.reading import find_project, read_projects
             from opperf.serving.publishing import check_target, publish
@@ -271,7 +267,7 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
     run_id: Annotated[str, Option("Only this run.", metavar="ID", spellings="--run")] = ""
 
     def run(self, say: Say) -> Path | None:
-        """Writes the file, and returns the folder if it is one. Raises `OpperfError`."""
+        """Writes the file, and returns the folder if it is one."""
         from opperf.formats.forms import FORMS, WRITTEN
         from opperf.reports.formats import json_of
         from opperf.reports.writing import write_folder

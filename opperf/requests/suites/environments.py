@@ -96,7 +96,6 @@ class CheckSuiteRequest(Request, frozen=True, kw_only=True):
     suite: SuiteFiles
 
     def run(self, say: Say) -> Suite:
-        """Returns the suite. Raises `UsageError`."""
         return self.suite.resolved()
 
 
@@ -106,18 +105,8 @@ class ListSuiteRequest(JsonRequest, frozen=True, kw_only=True):
     suite: SuiteFiles
 
     def run(self, say: Say) -> Suite:
-        """Returns the suite. Raises `UsageError`."""
         self.check_outputs(self.suite.files)
         return self.suite.resolved()
-
-
-class ShownBench(NamedTuple):
-    """A bench, and what runs it."""
-
-    suite: Suite
-    bench: Bench
-    environment: EnvironmentSpec
-    commands: list[str]
 
 
 class ShowBenchRequest(JsonRequest, frozen=True, kw_only=True):
@@ -126,8 +115,8 @@ class ShowBenchRequest(JsonRequest, frozen=True, kw_only=True):
     suite: SuiteFiles
     name: Annotated[str, argument("NAME")]
 
-    def run(self, say: Say) -> ShownBench:
-        """Returns the bench. Raises `UsageError` if there is none of this name."""
+    def run(self, say: Say) -> tuple[Suite, Bench, EnvironmentSpec, list[str]]:
+        """Returns the suite, the bench, its environment and the commands that run it."""
         from opperf.suites.environments import suite_environments
         from opperf.suites.job_script import commands_of
 
@@ -135,7 +124,7 @@ class ShowBenchRequest(JsonRequest, frozen=True, kw_only=True):
         suite = self.suite.resolved()
         bench = find_bench(suite, self.name)
         environment = suite_environments(suite, [self.name])[self.name]
-        return ShownBench(suite, bench, environment, commands_of(bench, suite.system, environment))
+        return suite, bench, environment, commands_of(bench, suite.system, environment)
 
 
 def find_bench(suite: Suite, name: str) -> Bench:
@@ -153,15 +142,6 @@ PREPARE, PREPARE_SCRIPT = "prepare.py", "prepare_script"
 """Name of the script, and the constant of a benchfile with another one."""
 
 
-class InstalledSuite(NamedTuple):
-    """A suite with the environments of its enabled benches."""
-
-    enabled: int
-    """Number of these benches."""
-    environments: Mapping[str, Installed | str]
-    """By the name of each bench whose environment is not opperf's own, or why there is none."""
-
-
 class InstallSuiteRequest(Request, frozen=True, kw_only=True):
     """Installs the environments of the enabled benches of suite files."""
 
@@ -173,8 +153,9 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
         Option("Write every installed version to this file, for --locked.", section="Output"),
     ] = None
 
-    def run(self, say: Say) -> InstalledSuite:
-        """Returns the environments, installed, and writes the lock file. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[int, Mapping[str, Installed | str]]:
+        """Returns the number of enabled benches, and the environment of each whose own is not
+        opperf's, or why there is none; writes the lock file."""
         from opperf.environments.specification import Installed, lock_text
         from opperf.results.output import replace
 
@@ -184,7 +165,7 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
         if self.lock is not None:
             made = [each.interpreter() for each in found.values() if isinstance(each, Installed)]
             replace(self.lock, lock_text(made))
-        return InstalledSuite(len(enabled), found)
+        return len(enabled), found
 
 
 def _installed(
@@ -212,8 +193,7 @@ class PrepareSuiteRequest(Request, frozen=True, kw_only=True):
     locked: LockFile = None
 
     def run(self, say: Say) -> Iterator[Preparation]:
-        """Yields each step as it begins; its output is the terminal's. Raises `OpperfError` for
-        what does not resolve."""
+        """Yields each step as it begins; its output is the terminal's."""
         from opperf.suites.environments import bench_variables
 
         suite = self.suite.resolved()
@@ -262,7 +242,6 @@ def _command(script: Path, bench: Bench, environment: Installed | None) -> list[
 
 
 def _run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """Runs a command, and returns why it did not end well; empty if it did."""
     from opperf.suites.placeholders import FOLDERS
 
     for name in FOLDERS:
@@ -271,13 +250,6 @@ def _run(command: list[str], folder: Path, variables: Mapping[str, str]) -> str:
     if not done.started:
         return f"{command[0]} {done.problem}"
     return f"not prepared: its script ended with exit code {done.code}" if done.problem else ""
-
-
-class BenchShell(NamedTuple):
-    """Folder and environment of a shell."""
-
-    folder: Path
-    variables: Mapping[str, str]
 
 
 class BenchShellRequest(Request, frozen=True, kw_only=True):
@@ -295,8 +267,8 @@ class BenchShellRequest(Request, frozen=True, kw_only=True):
         ),
     ] = False
 
-    def run(self, say: Say) -> BenchShell:
-        """Returns them. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[Path, Mapping[str, str]]:
+        """Returns the folder and the variables of a shell."""
         from opperf.suites.environments import bench_variables, folder_of
 
         suite = self.suite.resolved()
@@ -304,4 +276,4 @@ class BenchShellRequest(Request, frozen=True, kw_only=True):
         environment = _installed(suite, [self.name], self.locked, say).get(self.name)
         if isinstance(environment, str):
             raise InstallationError(environment)
-        return BenchShell(folder_of(bench), bench_variables(bench, suite, environment))
+        return folder_of(bench), bench_variables(bench, suite, environment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
@@ -18,16 +18,6 @@ from opperf.results.output import check_output, replace, unwritable
 if TYPE_CHECKING:
     from opperf.suites.job_script import Job
     from opperf.suites.system import System
-
-
-class ScheduledSuite(NamedTuple):
-    """An array job whose script is written."""
-
-    job: Job
-    benches: int
-    """Number of those that are enabled."""
-    id: str
-    """That of the job where it was submitted; else empty."""
 
 
 class SlurmRequest(Request, frozen=True, kw_only=True):
@@ -76,8 +66,8 @@ class SlurmRequest(Request, frozen=True, kw_only=True):
     overwrite: Overwrite = False
     submit: Annotated[bool, Option("Submit it too, by submitit.", section="Other options")] = False
 
-    def run(self, say: Say) -> ScheduledSuite:
-        """Writes the script, and submits it. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[Job, int, str]:
+        """Returns the job, the number of its benches, and its id if it was submitted."""
         from opperf.suites.job_script import (
             Job,
             job_script,
@@ -119,17 +109,7 @@ class SlurmRequest(Request, frozen=True, kw_only=True):
             raise unwritable(folder, error) from error
         replace(self.output, job_script(job).encode())
         id = submit(job, self.output) if self.submit else ""
-        return ScheduledSuite(job, len(benches), id)
-
-
-class LaunchedNodes(NamedTuple):
-    """The nodes of a system as a cluster."""
-
-    system: System
-    by_hand: tuple[str, ...]
-    """Commands that start the nodes which Ray's launcher does not."""
-    unreachable: tuple[str, ...]
-    """A line for each node that does not answer; with any, nothing is written."""
+        return job, len(benches), id
 
 
 class ClusterRequest(Request, frozen=True, kw_only=True):
@@ -148,8 +128,9 @@ class ClusterRequest(Request, frozen=True, kw_only=True):
     output: Annotated[Path, file_option("The configuration, for `ray up FILE`.")]
     overwrite: Overwrite = False
 
-    def run(self, say: Say) -> LaunchedNodes:
-        """Writes the configuration, unless a node does not answer. Raises `OpperfError`."""
+    def run(self, say: Say) -> tuple[System, tuple[str, ...], tuple[str, ...]]:
+        """Returns the system, the commands that start nodes which Ray's launcher does not, and a
+        line for each node that does not answer: with any, nothing is written."""
         from opperf.suites.job_script import find_unreachable, make_cluster
         from opperf.suites.system import read_system
 
@@ -161,4 +142,4 @@ class ClusterRequest(Request, frozen=True, kw_only=True):
             # JSON is YAML.
             text = msgspec.json.format(msgspec.json.encode(made.config), indent=2)
             replace(self.output, text + b"\n")
-        return LaunchedNodes(system, made.by_hand, unreachable)
+        return system, made.by_hand, unreachable

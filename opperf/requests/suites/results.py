@@ -102,8 +102,6 @@ class ValidateSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     strict: Annotated[bool, Option("Warnings are failures.")] = False
 
     def run(self, say: Say) -> Validation:
-        """Returns what is wrong. Raises `OpperfError`, as the other requests of this module, for
-        files that cannot be read or are of no suite, and for an output that cannot be written."""
         from opperf.suites.results.layers import choose_layers, validate
         from opperf.suites.results.run import load
 
@@ -133,7 +131,6 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     scatter: Scatter = ASSUMED_SCATTER
 
     def run(self, say: Say) -> Report:
-        """Returns the report."""
         from opperf.comparison.suites import score_report
         from opperf.suites.results.run import load
         from opperf.suites.results.scores import scores_of
@@ -212,7 +209,6 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
     ] = None
 
     def run(self, say: Say) -> Judged:
-        """Returns the comparison."""
         from opperf.comparison.report import report_of
         from opperf.comparison.suites.comparing import compare, outcome, telling_of
 

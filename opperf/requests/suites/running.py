@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
@@ -16,10 +16,9 @@ from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.model import Interpreter, Settings
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, build, declared, value_of
-from opperf.requests.measuring import MeasuringRequest
+from opperf.requests.measuring import MeasuringRequest, ResolvedRun
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.places import read_locked
-from opperf.requests.resolved_run import ResolvedRun
 from opperf.requests.run import RunRequest
 from opperf.requests.settings import SettingFields
 from opperf.requests.suites.environments import SuiteFiles
@@ -48,14 +47,6 @@ STEM = "suite"
 """Of the default output."""
 
 DISABLED = "it is not enabled; --select NAME runs it"
-
-
-class EndedSuite(NamedTuple):
-    """A run of a suite that has ended."""
-
-    results: SuiteRun
-    saved: str
-    """A line on the table of sizes; empty if none is written."""
 
 
 class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
@@ -159,32 +150,26 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
             settings=self.settings,
         )
         choice = FrameworkChoice("", False, False, None)
-        return dataclasses.replace(
-            self.resolved(source, choice, selection, output, say),
-            paths=tuple(map(Path, suite.files)),
-            command=command,
-        )
+        paths = tuple(map(Path, suite.files))
+        return self.resolved(source, choice, selection, output, say, command, paths=paths)
 
-    def ended(self, run_file: Path, resolved: ResolvedRun) -> EndedSuite:
-        """Returns the results of a run that has ended, and adds what was sized to the table of
-        sizes. Raises `OpperfError`."""
+    def ended(self, run_file: Path, resolved: ResolvedRun) -> tuple[SuiteRun, str]:
+        """Returns the results of a run that has ended, and a line on the table of sizes, to which
+        is added what was sized; empty if none is written. Raises `OpperfError`."""
         from opperf.execution.benches import Benches
         from opperf.suites.results.run import load
         from opperf.suites.results.saving_sizes import save_sizes
 
         run = dataclasses.replace(load((run_file,)), name=display(resolved.output))
         table = resolved.source.table if isinstance(resolved.source, Benches) else ""
-        return EndedSuite(run, save_sizes(Path(table), run) if table else "")
+        return run, save_sizes(Path(table), run) if table else ""
 
     def _obstacle(self, bench: Bench, system: System) -> str:
-        """Returns why a bench is not run; empty if it is. One that is named is run in any case."""
         if not bench.enabled and bench.name not in self.suite.select:
             return DISABLED
         return "; ".join(obstacles(bench, system))
 
     def _environments(self, suite: Suite, benches: Sequence[Bench], say: Say) -> Environments:
-        """Returns the environments of benches, installed: the own one of each, or one for each of
-        `requirements`, which has what the own one has besides."""
         from opperf.execution.benches import BenchEnvironment
 
         asked = self.environments.requirements
@@ -329,7 +314,6 @@ def benches_at(nodes: Sequence[NodeCounts], suite: SuiteFiles) -> dict[str, Mapp
 
 
 def _on_cluster(system: System, nodes: Sequence[NodeCounts]) -> System:
-    """Returns a system with the nodes of a cluster; one whose file lists nodes stays as it is."""
     if system.nodes != System().nodes:
         return system
     return msgspec.structs.replace(system, nodes=tuple(SystemNode(node.name) for node in nodes))
@@ -338,8 +322,6 @@ def _on_cluster(system: System, nodes: Sequence[NodeCounts]) -> System:
 def _of_bench(
     bench: Bench, suite: Suite, own: EnvironmentSpec, made: Mapping[str, Installed | str | None]
 ) -> Sequence[BenchEnvironment] | str:
-    """Returns the environments of a bench by what `--with` adds to its own one, or why one of them
-    cannot be installed."""
     from opperf.execution.benches import BenchEnvironment
     from opperf.suites.results.run import WITH
 
@@ -355,5 +337,4 @@ def _of_bench(
 
 
 def _variables(bench: Bench, suite: Suite, environment: Installed | None) -> dict[str, str]:
-    """Returns the environment variables of a script; none of another bench."""
     return bench_variables(bench, suite, environment) if bench.workload == "script" else {}

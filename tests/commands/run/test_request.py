@@ -88,12 +88,6 @@ def test_what_is_tried_again(options):
     assert found == {Status.FAILED, Status.CRASHED, Status.TIMEOUT}
 
 
-@pytest.mark.parametrize("flag", ["--list", "--dry-run", "--strict", "--quiet", "--overwrite"])
-def test_flags(options, flag):
-    field = {"--list": "list_only"}.get(flag, flag[2:].replace("-", "_"))
-    assert getattr(options(flag), field) is True and getattr(options(), field) is False
-
-
 @pytest.mark.parametrize(
     "arguments, words",
     [

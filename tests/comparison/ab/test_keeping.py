@@ -91,15 +91,15 @@ def locate(**fields):
 )
 def test_a_session_is_resumed_by_its_name_or_path(session, fields, path):
     kept = keep(session)
-    found = locate(**fields)
-    assert found.resumes and str(found.report) == str(path or kept.path)
-    assert ("report" in found.given) is (path != "opperf_ab.jsonl")
+    _, report, resumes, given = locate(**fields)
+    assert resumes and str(report) == str(path or kept.path)
+    assert ("report" in given) is (path != "opperf_ab.jsonl")
 
 
 def test_a_session_is_begun_and_the_flag_alone_takes_no_operator():
     assert locate() == (AbRequest(), Path("opperf_ab.jsonl"), False, frozenset())
-    found = locate(resume="relu")
-    assert (found.request.operators.names, found.resumes) == (("relu",), True)
+    request, _, resumes, _ = locate(resume="relu")
+    assert (request.operators.names, resumes) == (("relu",), True)
 
 
 @pytest.mark.parametrize(
