@@ -63,7 +63,6 @@ def _recorded_source() -> dict[str, Any] | None:
 
 
 EXTRAS = {
-    "alembic": "history",
     "altair": "plot",
     "plotext": "plot",
     "psycopg": "postgresql",

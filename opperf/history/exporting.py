@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from opperf.errors import UsageError, unknown
 from opperf.formats.exporting import Export, Remark, name_of
-from opperf.formats.figures import number_or_null
 from opperf.formats.model import Entry, SeriesKey, Submission
 from opperf.history.model import Project, StoredRun, StoredSeries
 from opperf.history.store.opening import Store, StoreError
@@ -49,7 +48,7 @@ def collect(
     verdicts = by_figure(
         verdict
         for verdict in read_verdicts(store, project)
-        if (verdict.key.case, verdict.key.metric) in figures
+        if (verdict.id, verdict.metric) in figures
     )
     return Export(
         project.name,
@@ -111,9 +110,9 @@ def _remarks(
             verdict.sentence,
             {
                 "verdict": verdict.verdict.value,
-                "ratio": number_or_null(verdict.ratio),
-                "low": number_or_null(verdict.low),
-                "high": number_or_null(verdict.high),
+                "ratio": verdict.ratio,
+                "low": verdict.low,
+                "high": verdict.high,
                 "against": verdict.a.sha,
             },
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +12,11 @@ from opperf.comparison.ab.judging import comparison_of
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_arms, session_of
+from opperf.comparison.compared import ComparedRow
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.exporting import seconds_of
-from opperf.formats.model import SeriesKey
 from opperf.history.model import CommitsOf
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
@@ -79,18 +78,25 @@ def read_judged(
     judged = _counted(path, session) if session.plan.kind == "counts" else _timed(path, session)
     verdicts = tuple(
         SessionVerdict(
+            id=cases[row.id],
+            operator=pairs[row.id].label,
+            inputs=pairs[row.id].inputs,
+            metric=row.metric,
+            verdict=row.verdict,
+            ratio=row.ratio,
+            low=row.low,
+            high=row.high,
+            blocks=row.blocks or 0,
             session=id,
+            environment=key,
             a=a,
             b=b,
             started=started,
-            **figures,
-            key=SeriesKey(cases[pair], metric, key),
-            name=pairs[pair].label,
-            inputs=pairs[pair].inputs,
+            all_threads=all_threads,
         )
-        for pair, metric, figures in judged
+        for row, all_threads in judged
         # A case that B cannot measure is in no pair.
-        if pair in pairs
+        if row.id in pairs
     )
     if not verdicts:
         raise RunFileError(f"{path}: {NO_VERDICT}")
@@ -158,8 +164,8 @@ def _with_own_threads(case: Case, session: Session) -> str:
     return with_settings(case, {**own, "threads": session.selection.settings.threads}).id
 
 
-Judged = Iterator[tuple[str, str, dict[str, Any]]]
-"""Of each verdict the pair, the metric, and the figures."""
+Judged = Iterator[tuple[ComparedRow, str]]
+"""Rows, by the ids of pairs, each with what it is of all threads."""
 
 
 ALL_THREADS = {Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster"}
@@ -180,18 +186,7 @@ def _timed(path: Path, session: Session) -> Judged:
         for row in (look.rows if look else ())
     }
     for row in found.rows:
-        yield (
-            row.id,
-            row.metric,
-            {
-                "verdict": row.verdict,
-                "ratio": _number(row.ratio),
-                "low": _number(row.low),
-                "high": _number(row.high),
-                "blocks": row.blocks or 0,
-                "all_threads": coarse.get((row.id, row.metric), ""),
-            },
-        )
+        yield row, coarse.get((row.id, row.metric), "")
 
 
 def _counted(path: Path, session: Session) -> Judged:
@@ -202,9 +197,5 @@ def _counted(path: Path, session: Session) -> Judged:
     compared = compare(*read_arms(path), Question(in_order=True, tolerances=tolerances))
     for row in compared.rows:
         if row.allowed is not None and row.ratio is not None:
-            exact = {"ratio": row.ratio, "low": row.ratio, "high": row.ratio}
-            yield group_of[row.id], row.metric, {"verdict": row.verdict, **exact, "blocks": 1}
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+            exact = {"id": group_of[row.id], "low": row.ratio, "high": row.ratio, "blocks": 1}
+            yield msgspec.structs.replace(row, **exact), ""

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.comparison.compared import interval_text, ratio_text, tone_of
+from opperf.comparison.compared import ComparedRow, interval_text, ratio_text
 from opperf.formats.model import SeriesKey
 from opperf.history.events import Event, Kind, State, Update
 from opperf.model import Struct
 from opperf.plurals import pluralize
-from opperf.reports.model import Tone
 from opperf.repository import Commit
 from opperf.statistics.data import Verdict
 
@@ -27,23 +26,16 @@ NO_CHANGE = "no change"
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
-class SessionVerdict(Struct, frozen=True):
-    """The verdict of a session on one figure of B against A."""
+class SessionVerdict(ComparedRow, frozen=True, kw_only=True):
+    """The verdict of a session on one figure of B against A, with the 90 % interval of its ratio;
+    its id is that of the case in the project."""
 
     session: str
     """Identity of the session."""
-    key: SeriesKey
-    name: str
-    inputs: str
+    environment: str
+    """Comparability key."""
     a: Commit
     b: Commit
-    verdict: Verdict
-    ratio: float
-    """B over A; NaN without one, as are the bounds."""
-    low: float
-    high: float
-    """Its 90 % interval; of an exact metric the ratio itself."""
-    blocks: int
     started: float
     """Seconds since 1970."""
     all_threads: str = ""
@@ -51,30 +43,21 @@ class SessionVerdict(Struct, frozen=True):
     too; empty where it did not."""
 
     @property
-    def tone(self) -> Tone:
-        return tone_of(self.verdict)
-
-    @property
-    def interval(self) -> str:
-        """The interval as text; empty without one."""
-        return interval_text(self.low, self.high)
-
-    @property
-    def ratio_text(self) -> str:
-        """The ratio as text; empty without one."""
-        return ratio_text(self.ratio, self.low == self.high)
+    def is_exact(self) -> bool:
+        return self.low == self.high
 
     @property
     def text(self) -> str:
         """The verdict with its ratio and interval: `regressed 1.052 (1.041 to 1.063)`."""
-        interval = f" ({self.interval})" if self.interval else ""
-        return f"{self.verdict.value} {self.ratio_text}{interval}".strip()
+        interval = interval_text(self.low, self.high)
+        ratio = ratio_text(self.ratio, self.is_exact)
+        return f"{self.verdict.value} {ratio}{f' ({interval})' if interval else ''}".strip()
 
     @property
     def sentence(self) -> str:
         """The verdict as the reason of a state."""
-        of = "" if self.low == self.high else f", {pluralize(self.blocks, 'block')}"
-        return f"{self.text}{of}: {self.b.sha[:10]} against {self.a.sha[:10]}, measured in turn"
+        of = "" if self.is_exact else f", {pluralize(self.blocks or 0, 'block')}"
+        return f"{self.text}{of}: {self.b.short} against {self.a.short}, measured in turn"
 
 
 class JudgedSession(Struct, frozen=True):
@@ -157,7 +140,7 @@ def by_figure(
     """Returns verdicts by case and metric, the latest first."""
     found: dict[tuple[str, str], list[SessionVerdict]] = {}
     for verdict in latest_first(verdicts):
-        found.setdefault((verdict.key.case, verdict.key.metric), []).append(verdict)
+        found.setdefault((verdict.id, verdict.metric), []).append(verdict)
     return found
 
 
@@ -206,7 +189,7 @@ def _state(
         return None
     a, *_, b = evidence.places(event, verdict) or (0.0, 0.0)
     in_order = a < b
-    if verdict.verdict in CHANGED:
+    if verdict.verdict in CHANGED and verdict.ratio is not None:
         is_rise = (verdict.ratio > 1) == in_order
         return State.CONFIRMED if is_rise == event.is_rise else None
     is_noise = (
@@ -220,6 +203,8 @@ def _state(
 def _excludes(event: Event, verdict: SessionVerdict, in_order: bool) -> bool:
     """Returns whether the interval of a ratio is short of an event's change. A change of 3 % may be
     there where figures are the same within 4 %."""
+    if verdict.low is None or verdict.high is None:
+        return False
     low, high = (verdict.low, verdict.high) if in_order else (1 / verdict.high, 1 / verdict.low)
     # Of a change from zero, which has no ratio, every figure that is the same is short.
     return not (event.ratio <= high if event.is_rise else event.ratio >= low)
@@ -228,11 +213,9 @@ def _excludes(event: Event, verdict: SessionVerdict, in_order: bool) -> bool:
 def _is_of_environment(event: Event, verdict: SessionVerdict, evidence: Evidence) -> bool:
     """Returns whether figures that are the same say so of an event's environment: a change may be
     of one kind of machine alone, or of many threads alone."""
-    if event.environment == verdict.key.environment:
+    if event.environment == verdict.environment:
         return True
-    ours, theirs = (
-        evidence.facts.get(key, {}) for key in (event.environment, verdict.key.environment)
-    )
+    ours, theirs = (evidence.facts.get(key, {}) for key in (event.environment, verdict.environment))
     if _machine(ours) != _machine(theirs):
         return False
     return ours.get("threads") == theirs.get("threads") or verdict.all_threads == NO_CHANGE

@@ -7,7 +7,6 @@ import numpy as np
 
 from opperf.comparison.ab.pairs import usual_id
 from opperf.comparison.ab.session_file import SessionWriter
-from opperf.formats.model import SeriesKey
 from opperf.history.model import CommitsOf
 from opperf.history.store.adding import add_all
 from opperf.history.verdicts import JudgedSession, SessionVerdict
@@ -88,18 +87,20 @@ def write_counts(path, counts):
 
 def verdict(verdict, ratio=1.08, a=40, b=41, environment="e0", session="session1", **more):
     """A verdict on the series of `submissions.entry`, of the commits with these numbers."""
-    fields = {"name": "relu", "inputs": "", "blocks": 8, "started": DAY * 100, **more}
+    fields = {"operator": "relu", "inputs": "", "blocks": 8, "started": DAY * 100, **more}
     commits = {
         name: Commit(sha(number), position=number, time=DAY * number)
         for name, number in (("a", a), ("b", b))
     }
     return SessionVerdict(
         session=session,
-        key=SeriesKey("c0", "forward", environment),
+        id="c0",
+        metric="forward",
+        environment=environment,
         verdict=verdict,
         ratio=ratio,
-        low=ratio - 0.01,
-        high=ratio + 0.01,
+        low=None if ratio is None else ratio - 0.01,
+        high=None if ratio is None else ratio + 0.01,
         **commits,
         **fields,
     )
@@ -108,7 +109,7 @@ def verdict(verdict, ratio=1.08, a=40, b=41, environment="e0", session="session1
 def judge(store, *verdicts, id="session1", project="p"):
     """Adds a session of these verdicts, and returns how many were new."""
     a, b = verdicts[0].a, verdicts[0].b
-    facts = {found.key.environment: {"hostname": "x"} for found in verdicts}
+    facts = {found.environment: {"hostname": "x"} for found in verdicts}
     session = JudgedSession(id, a, b, verdicts, facts)
     _, (new,) = add_all(store, project, (), [session], CommitsOf.CODE)
     return new

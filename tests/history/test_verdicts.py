@@ -155,5 +155,5 @@ def test_a_verdict_in_words():
     assert said.text == "regressed 1.052 (1.042 to 1.062)"
     exact = msgspec.structs.replace(said, low=1.052, high=1.052)
     assert exact.text == "regressed 1.0520 (exact)"
-    none = msgspec.structs.replace(said, ratio=float("nan"), low=float("nan"), high=float("nan"))
+    none = msgspec.structs.replace(said, ratio=None, low=None, high=None)
     assert none.text == "regressed"

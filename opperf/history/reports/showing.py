@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, NamedTuple, TypeVar
 
+from opperf.comparison.compared import interval_text, ratio_text
 from opperf.formats.figures import number_or_null
 from opperf.history.events import Event, Kind, StateOf
 from opperf.history.model import Project, StoredEnvironment, StoredFailure, StoredRun
@@ -91,13 +92,9 @@ def alike(keys: Iterable[str], key: str) -> set[str]:
     return {key} if len({*keys} - {""}) <= 1 else set()
 
 
-def _measured(verdict: SessionVerdict) -> str:
-    return date_text(verdict.started)
-
-
 VERDICTS: tuple[Field[SessionVerdict], ...] = (
-    Field("operator", "Operator", NAME, lambda one: one.name),
-    Field("metric", "Metric", LABEL, lambda one: one.key.metric),
+    Field("operator", "Operator", NAME, lambda one: one.operator),
+    Field("metric", "Metric", LABEL, lambda one: one.metric),
     Field(
         "verdict",
         "Verdict",
@@ -106,11 +103,15 @@ VERDICTS: tuple[Field[SessionVerdict], ...] = (
         lambda one: Cell(one.verdict.value, one.tone),
     ),
     Field(
-        "ratio", "B/A", NUMBER, lambda one: number_or_null(one.ratio), lambda one: one.ratio_text
+        "ratio",
+        "B/A",
+        NUMBER,
+        lambda one: one.ratio,
+        lambda one: ratio_text(one.ratio, one.is_exact),
     ),
-    Field("low", None, NUMBER, lambda one: number_or_null(one.low)),
-    Field("high", None, NUMBER, lambda one: number_or_null(one.high)),
-    Field("", "90 % interval", NUMBER, lambda one: one.interval),
+    Field("low", None, NUMBER, lambda one: one.low),
+    Field("high", None, NUMBER, lambda one: one.high),
+    Field("", "90 % interval", NUMBER, lambda one: interval_text(one.low, one.high)),
     Field("blocks", "Blocks", NUMBER, lambda one: one.blocks),
     commit_field("a", "A", lambda one: one.a.sha),
     commit_field("b", "B", lambda one: one.b.sha),
@@ -118,9 +119,9 @@ VERDICTS: tuple[Field[SessionVerdict], ...] = (
         "started", "Measured", LABEL, lambda one: one.started, lambda one: date_text(one.started)
     ),
     Field("session", "Session", LABEL, lambda one: one.session),
-    Field("environment", "Environment", WORD, lambda one: one.key.environment),
+    Field("environment", "Environment", WORD, lambda one: one.environment),
     Field("all_threads", None, LABEL, lambda one: one.all_threads),
-    Field("id", None, LABEL, lambda one: one.key.case),
+    Field("id", None, LABEL, lambda one: one.id),
     Field("inputs", "Inputs", TEXT, lambda one: one.inputs),
 )
 
@@ -130,7 +131,7 @@ def latest_verdict(read: Any) -> tuple[Field[Any], ...]:
     one."""
 
     def of(name: str) -> Any:
-        return lambda row: number_or_null(getattr(read(row), name)) if read(row) else None
+        return lambda row: getattr(read(row), name) if read(row) else None
 
     return (
         Field(
@@ -151,9 +152,7 @@ def verdicts_section(
     """Returns a table of verdicts, empty without one. Those of one series need no names."""
     if not verdicts:
         return Section()
-    fields = untitled(
-        VERDICTS, alike((verdict.key.environment for verdict in verdicts), "environment")
-    )
+    fields = untitled(VERDICTS, alike((verdict.environment for verdict in verdicts), "environment"))
     if not with_names:
         fields = [field for field in fields if field.title not in ("Operator", "Metric", "Inputs")]
     return Section(title=title, table=table_of(fields, verdicts))

@@ -207,7 +207,13 @@ def _add_session(connection: Connection, project: int, session: JudgedSession) -
     a, b = (_commit_number(connection, project, commit) for commit in (session.a, session.b))
     more = {"project": project, "a_id": a, "b_id": b, "added": time.time()}
     rows = [
-        {**_row(verdict, "key", "a", "b"), **_row(verdict.key), **more}
+        {
+            **{name: getattr(verdict, name) for name in schema.VERDICT},
+            "case": verdict.id,
+            "metric": verdict.metric,
+            "environment": verdict.environment,
+            **more,
+        }
         for verdict in session.verdicts
     ]
     count = select(func.count()).select_from(table).filter_by(project=project, session=session.id)

@@ -1,4 +1,4 @@
-"""Opens a store, and brings its tables to this version."""
+"""Opens a store, and makes its tables."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ CONNECT_S = 10
 """Seconds within which a server has to answer."""
 
 LOCK = 0x6F707065
-"""Number of PostgreSQL's advisory lock under which tables are migrated: `oppe`."""
+"""Number of PostgreSQL's advisory lock under which tables are made: `oppe`."""
 
-MIGRATIONS = "opperf.history.store:migrations"
+VERSIONS = "alembic_version"
+"""Table of the version of the tables, by the name that tools for migrations know."""
+
+VERSION = "0001"
+"""That of the tables of `schema`."""
 
 
 class StoreError(OpperfError):
@@ -125,7 +129,7 @@ class Store:
     def __init__(self, name: str, must_exist: bool = False) -> None:
         self.name = name
         self.engine = make_engine(name, must_exist)
-        migrate(self.engine, name, must_exist)
+        make_tables(self.engine, name, must_exist)
 
     def __enter__(self) -> Store:
         return self
@@ -192,35 +196,32 @@ def _advice(message: str) -> str:
     return next((advice for part, advice in ADVICE.items() if part in lower), "")
 
 
-def migrate(engine: Any, store: str, must_exist: bool = False) -> None:
-    """Makes the tables, or brings them to this version, under a lock. Raises `StoreError` for the
-    tables of a newer opperf, which it leaves, and `UsageError` without tables that have to be."""
-    from opperf.history.store.schema import VERSION
+def make_tables(engine: Any, store: str, must_exist: bool) -> None:
+    """Makes the tables, if there are none, under a lock. Raises `StoreError` for those of another
+    opperf, which it leaves, and `UsageError` without tables that have to be."""
+    from opperf.history.store.schema import METADATA, version
 
     # A URL may have a host that no name server takes.
     with said_of(store, UnicodeError):
         # One that needs nothing does not wait for writers.
         with engine.connect() as connection:
-            version = _version(connection)
-        if version == VERSION:
+            found = _version(connection)
+        _check_version(store, found)
+        if found is not None:
             return
-        if version is None and must_exist:
+        if must_exist:
             raise _missing(display(store))
-        _check_version(store, version)
         locking = engine.execution_options(sqlite_begin="IMMEDIATE")
         with locking.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-            version = _version(connection)
-            _check_version(store, version)
-            if version != VERSION:
-                _upgrade(connection)
+            if _version(connection) is None:
+                METADATA.create_all(connection)
+                connection.execute(version.insert().values(version_num=VERSION))
 
 
 def _check_version(store: str, version: str | None) -> None:
     """Raises `StoreError` for the version of a newer opperf's tables, and for none of any."""
-    from opperf.history.store.schema import VERSION
-
     if version is None:
         return
     if not re.fullmatch("[0-9]{4}", version) or version == "0000":
@@ -237,19 +238,7 @@ def _check_version(store: str, version: str | None) -> None:
 
 def _version(connection: Any) -> str | None:
     """Returns the version of the tables; None without tables."""
-    sqlalchemy = load_extra("sqlalchemy")
-    if not sqlalchemy.inspect(connection).has_table("alembic_version"):
+    if not load_extra("sqlalchemy").inspect(connection).has_table(VERSIONS):
         return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS}").scalar()
     return None if found is None else str(found)
-
-
-def _upgrade(connection: Any) -> None:
-    load_extra("alembic")
-    from alembic.command import upgrade
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", MIGRATIONS)
-    config.attributes["connection"] = connection
-    upgrade(config, "head")

@@ -252,7 +252,11 @@ def read_verdicts(store: Store, project: Project) -> list[SessionVerdict]:
             raise DamagedError("a verdict is of a commit that is not there")
         return [
             value_of(
-                SessionVerdict, row, key=_key(row, names), a=known[row.a_id], b=known[row.b_id]
+                SessionVerdict,
+                row,
+                id=names.get(row.case, row.case),
+                a=known[row.a_id],
+                b=known[row.b_id],
             )
             for row in rows
         ]

@@ -1,14 +1,16 @@
 """The tables of a store: their columns are the fields of the types that they have. A change of them
-is a migration beside it."""
+is a version of its own."""
 
 from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import (
+    DDL,
     Boolean,
     Column,
     Float,
@@ -20,6 +22,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    event,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -29,12 +32,10 @@ from opperf.formats.figures import number_or_null
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.events import Event, StateOf
 from opperf.history.model import DamagedError, Project, StoredEnvironment, StoredFailure, StoredRun
+from opperf.history.store.opening import VERSIONS
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct
 from opperf.repository import Commit
-
-VERSION = "0001"
-"""The newest migration: that of these tables."""
 
 METADATA = MetaData()
 
@@ -63,13 +64,19 @@ class Text(Checked):
         return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
-class Number(Checked):
-    """A number; null stands for NaN, which not every database has."""
+class OptionalNumber(Checked):
+    """A number; null stands for none, and for NaN, which not every database has."""
 
     impl, kinds, cache_ok = Float, (float, int), True
 
     def process_bind_param(self, value: Any, dialect: Any) -> Any:
         return None if value is None else number_or_null(value)
+
+
+class Number(OptionalNumber):
+    """A number, NaN for null."""
+
+    cache_ok = True
 
     def process_result_value(self, value: Any, dialect: Any) -> Any:
         return math.nan if value is None else super().process_result_value(value, dialect)
@@ -118,21 +125,25 @@ class Json(TypeDecorator[Any]):
 TYPES: dict[Any, type[Any]] = {
     str: Text,
     float: Number,
+    float | None: OptionalNumber,
     int: Whole,
     bool: Boolean,
     int | None: Whole,
 }
 
 
-def _columns(kind: type[Struct], *without: str) -> list[Column[Any]]:
-    """Returns a column for each field of a type, but for some."""
+NULLABLE = (float, float | None, int | None)
+
+
+def _columns(kind: type[Struct], *without: str, only: Sequence[str] = ()) -> list[Column[Any]]:
+    """Returns a column for each field of a type, but for some, or for some alone."""
     columns = []
     for field in msgspec.structs.fields(kind):
         of = field.type
         is_word = isinstance(of, type) and issubclass(of, enum.Enum)
         column = Word(of) if is_word else TYPES.get(of, Json)()
-        if field.name not in without:
-            columns.append(Column(field.name, column, nullable=of in (float, int | None)))
+        if field.name not in without and field.name in (only or [field.name]):
+            columns.append(Column(field.name, column, nullable=of in NULLABLE))
     return columns
 
 
@@ -149,6 +160,8 @@ def _of(name: str, table: str, is_key: bool = False, is_owned: bool = True) -> C
 def _environment() -> Column[Any]:
     return Column("environment", Text, ForeignKey("environments.key"), nullable=False)
 
+
+version = Table(VERSIONS, METADATA, Column("version_num", String(32), primary_key=True))
 
 projects = Table(
     "projects",
@@ -206,6 +219,15 @@ figures = Table(
 )
 """The figures of a run, some series in a value: see `opperf.history.store.figures`."""
 
+# Doubles hardly become smaller by compression, which takes longer than the rest.
+event.listen(
+    figures,
+    "after_create",
+    DDL("ALTER TABLE figures ALTER COLUMN content SET STORAGE EXTERNAL").execute_if(
+        dialect="postgresql"
+    ),
+)
+
 failures = Table(
     "failures",
     METADATA,
@@ -258,6 +280,12 @@ states = Table(
 )
 """Every state that an event had, by whom, and why."""
 
+VERDICT = (
+    *("session", "operator", "inputs", "verdict", "ratio", "low", "high", "blocks", "started"),
+    "all_threads",
+)
+"""Fields of a verdict that are columns as they are."""
+
 verdicts = Table(
     "verdicts",
     METADATA,
@@ -267,7 +295,7 @@ verdicts = Table(
     *_columns(SeriesKey, "environment"),
     _of("a_id", "commits", is_owned=False),
     _of("b_id", "commits", is_owned=False),
-    *_columns(SessionVerdict, "key", "a", "b"),
+    *_columns(SessionVerdict, only=VERDICT),
     Column("added", Number, nullable=False),
     UniqueConstraint("project", "session", "case", "metric"),
 )

@@ -83,8 +83,8 @@ class HistoryListRequest(ReportedRequest, frozen=True, kw_only=True):
         verdicts = [
             verdict
             for verdict in latest_first(read_verdicts(store, project))
-            if (is_any or (verdict.key.case, verdict.key.metric) in keys)
-            and verdict.key.environment.startswith(self.chosen.environment)
+            if (is_any or (verdict.id, verdict.metric) in keys)
+            and verdict.environment.startswith(self.chosen.environment)
         ]
         return verdicts_report(verdicts, project)
 

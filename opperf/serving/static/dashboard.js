@@ -108,12 +108,12 @@ const VERDICT_TONES = { regressed: "worse", improved: "better" };
 
 /** Returns the interval of a verdict's ratio. */
 function verdictInterval(verdict) {
-  if (verdict.low === null) return "";
+  if (verdict.low === undefined) return "";
   return verdict.low === verdict.high ? "exact" : `${verdict.low.toFixed(3)} to ${verdict.high.toFixed(3)}`;
 }
 
 const verdictWord = (verdict) => make("span", { class: VERDICT_TONES[verdict.verdict] || "" }, verdict.verdict);
-const verdictRatio = (verdict) => (verdict.ratio === null ? "" : verdict.ratio.toFixed(verdict.low === verdict.high ? 4 : 3));
+const verdictRatio = (verdict) => (verdict.ratio === undefined ? "" : verdict.ratio.toFixed(verdict.low === verdict.high ? 4 : 3));
 
 function verdictText(verdict) {
   const interval = verdictInterval(verdict);

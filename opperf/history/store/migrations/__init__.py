@@ -1,1 +1,0 @@
-"""Migrations of a store's tables, in order, as Alembic runs them."""
