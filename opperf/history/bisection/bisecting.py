@@ -10,13 +10,13 @@ from typing import Protocol
 
 import msgspec
 
+from opperf.comparison.compared import Change, ChangeKind
 from opperf.errors import OpperfError, OutputError, UsageError
 from opperf.history.bisection.posterior import BUILD_SCATTER, CONFIDENCE, Search
 from opperf.history.bisection.results import (
     BUILDS,
     RUNS,
     Bisection,
-    Failure,
     Figure,
     Kind,
     OnError,
@@ -104,7 +104,8 @@ class Bisecting:
         ends = self._broken_end() or self._ends()
         failing = [of_failure(failure) for failure in ends.failures]
         if ends.broken:
-            failing = [of_failure(Failure("", "the build", "", ends.broken), BUILDS)]
+            broken = Change(ChangeKind.BROKEN, "", "the build", "", reason=ends.broken)
+            failing = [of_failure(broken, BUILDS)]
         figures = (*failing, *ends.figures)
         changed = [figure for figure in ends.figures if figure.verdict in CHANGED]
         if self._options.on_error != "skip":
@@ -116,7 +117,7 @@ class Bisecting:
             f"BAD against GOOD: {figure.operator} {figure.metric} {figure.shown}; "
             f"{pluralize(last, 'commit')} to choose from"
         )
-        self._search(figure, sorted({change.case for change in changed if change.case}))
+        self._search(figure, sorted({change.id for change in changed if change.id}))
         return self._found(figure, figures, changed)
 
     def _broken_end(self) -> Step | None:
@@ -215,7 +216,7 @@ class Bisecting:
         seen = step.seen(figure)
         shares = self.search(figure).probabilities()
         place = max(shares, key=lambda place: shares[place])
-        why = step.reason or step.why_not(figure.case) or "no figure"
+        why = step.reason or step.why_not(figure.id) or "no figure"
         found = why if seen is None else seen.shown
         self._say(
             f"{self.state.commits[step.place].short}: {found}; now most probable: "
@@ -231,7 +232,7 @@ class Bisecting:
         )
         for step in state.steps:
             seen = step.seen(figure)
-            if seen is None and self._options.on_error == "bad" and step.why_not(figure.case):
+            if seen is None and self._options.on_error == "bad" and step.why_not(figure.id):
                 # As BAD is, as far as that can be said.
                 seen = figure
             if seen is not None and (not step.reason or seen.fails):
@@ -253,19 +254,19 @@ class Bisecting:
             outcome=_outcome(answer.is_one, settled),
             state=self.state,
             ends=ends,
-            figure=figure.id,
+            end=figure,
             first=answer.first,
             last=answer.last,
             probability=answer.probability,
             loss=None if figure.fails else (math.exp(sign * effect), math.exp(low), math.exp(high)),
             misfits=tuple(search.misfits(answer.last)),
-            others=tuple(self._others(changed, figure.id)),
+            others=tuple(self._others(changed, figure)),
         )
 
-    def _others(self, changed: Sequence[Figure], decided: str) -> Iterator[Other]:
+    def _others(self, changed: Sequence[Figure], decided: Figure) -> Iterator[Other]:
         commits = self.state.commits
         for figure in changed:
-            if figure.id != decided:
+            if figure is not decided:
                 answer = self.search(figure).answer()
                 first, last = commits[answer.first], commits[answer.last]
                 yield Other(figure, first.sha, last.sha, answer.probability)
@@ -303,22 +304,17 @@ def _broken(place: int, error: OpperfError) -> Step:
     return Step(place, (), broken=f"{what}{error}")
 
 
-def of_failure(failure: Failure, metric: str = RUNS) -> Figure:
+def of_failure(failure: Change, metric: str = RUNS) -> Figure:
     """Returns what BAD fails at as a figure, which is known exactly."""
     return Figure(
-        id=f"{failure.case} {metric}",
-        case=failure.case,
+        id=failure.id,
         operator=failure.operator,
         inputs=failure.inputs,
         metric=metric,
         verdict=Verdict.MISSING,
-        effect=1.0,
+        note=failure.reason,
         error=COUNT_SCATTER,
         freedom=COUNT_FREEDOM,
-        low=1.0,
-        high=1.0,
-        pattern=failure.pattern,
-        reason=failure.reason,
     )
 
 
@@ -335,10 +331,9 @@ def _why_same(ends: Step) -> tuple[str, ...]:
     largest = max(figures, key=lambda figure: abs(figure.effect), default=None)
     if largest is None:
         return ("no figure was measured of both",)
-    low, high = largest.interval
     return (
         *filter(None, [ends.same_files]),
-        f"the largest change is {largest.ratio:.3f} ({low:.3f} to {high:.3f}), of "
+        f"the largest change is {largest.ratio:.3f} ({largest.low:.3f} to {largest.high:.3f}), of "
         f"{largest.operator} {largest.metric}, {largest.verdict.value}",
     )
 

@@ -76,10 +76,10 @@ def _prose(found: Bisection) -> Iterator[str]:
 
 def _change(end: Figure, loss: tuple[float, float, float] | None) -> str:
     if end.metric == BUILDS:
-        return f"From there on a commit {end.reason}."
+        return f"From there on a commit {end.note}."
     if loss is None:
         case = f"{end.operator} ({end.inputs})"
-        return f"GOOD runs {case}, and from there on it does not run: {end.reason}."
+        return f"GOOD runs {case}, and from there on it does not run: {end.note}."
     ratio, low, high = loss
     return (
         f"From there on {end.operator} {end.metric} takes {ratio:.3f} times as much (90 % interval "
@@ -146,11 +146,11 @@ def _confirmed(found: Bisection) -> Iterator[Section]:
 
 
 def _ratio(figure: Figure | None) -> str:
-    return "" if figure is None or figure.fails else ratio_text(figure.ratio)
+    return "" if figure is None else ratio_text(figure.ratio)
 
 
 def _interval(figure: Figure | None) -> str:
-    return "" if figure is None or figure.fails else interval_text(*figure.interval)
+    return "" if figure is None else interval_text(figure.low, figure.high)
 
 
 def _verdict(figure: Figure) -> Cell:
@@ -224,11 +224,10 @@ def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
     yield from (number, commit.sha)
     if figure is None:
         yield from (None, None, None, "invalid" if step.reason else "", 0)
-    elif figure.fails:
-        yield from (None, None, None, figure.verdict.value, 0)
     else:
-        yield from (figure.ratio, *figure.interval, figure.verdict.value, figure.blocks)
-    why = step.reason or step.why_not(found.end.case if found.end else "")
+        blocks = 0 if figure.fails else figure.blocks
+        yield from (figure.ratio, figure.low, figure.high, figure.verdict.value, blocks)
+    why = step.reason or step.why_not(found.end.id if found.end else "")
     yield from (step.seconds, commit.subject, why)
 
 
@@ -239,7 +238,7 @@ def _steps(found: Bisection) -> Iterator[Section]:
         yield Section(title="BAD against GOOD", table=table_of(FIGURES, found.ends))
         return
     commits = [found.state.commits[step.place] for step in steps]
-    whys = [step.why_not(found.end.case) for step in steps]
+    whys = [step.why_not(found.end.id) for step in steps]
     yield Section(
         title="Steps, each against GOOD",
         table=table_of(STEPS, map(ShownStep, steps, commits, figures, whys)),
@@ -343,15 +342,5 @@ def _commit(commit: Commit) -> dict[str, str]:
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
-    low, high = figure.interval
-    return {
-        "id": figure.case,
-        "operator": figure.operator,
-        "inputs": figure.inputs,
-        "metric": figure.metric,
-        "verdict": figure.verdict.value,
-        "ratio": None if figure.fails else figure.ratio,
-        "low": None if figure.fails else low,
-        "high": None if figure.fails else high,
-        "reason": figure.reason,
-    }
+    names = ("id", "operator", "inputs", "metric", "verdict", "ratio", "low", "high")
+    return {**{name: getattr(figure, name) for name in names}, "reason": figure.note}

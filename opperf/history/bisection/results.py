@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from opperf.comparison.compared import Change, ComparedRow
 from opperf.decoding import read_as
 from opperf.errors import RunFileError
 from opperf.history.bisection.posterior import Estimate
@@ -26,34 +27,28 @@ Kind = Literal["times", "counts"]
 OnError = Literal["bad", "skip"]
 """How a commit counts that does not build, or does not run a case that GOOD runs."""
 
+MISSING = Verdict.MISSING
+
 RUNS, BUILDS = "runs", "builds"
-"""Metrics of what BAD fails at: its effect is 1 where a commit fails, and 0 where it does not."""
+"""Metrics of what BAD fails at."""
 
 
-class Figure(Struct, frozen=True, omit_defaults=False):
-    """The change of one metric of one case, of a commit against another."""
+class Figure(ComparedRow, frozen=True, kw_only=True):
+    """The change of one metric of one case, of a commit against another. Bounds of the ratio are
+    each wrong with a probability of 5 %; no blocks where single calls have decided; the note is why
+    the commit fails."""
 
-    id: str
-    """Case and metric, the same in all steps."""
-    case: str
-    operator: str
-    inputs: str
-    metric: str
-    verdict: Verdict
-    effect: float
-    """Logarithm of the ratio."""
     error: float
     freedom: float
     """Standard error of the effect, and its degrees of freedom."""
-    low: float
-    high: float
-    """Bounds of the effect, each wrong with a probability of 5 %; of a count the effect itself."""
     blocks: int = 1
-    """0 where single calls have decided."""
     pattern: str = ""
     """The operator as `--ops` takes it."""
-    reason: str = ""
-    """Why the commit fails; empty where it does not."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Case and metric, the same in all steps."""
+        return self.id, self.metric
 
     @property
     def fails(self) -> bool:
@@ -61,34 +56,20 @@ class Figure(Struct, frozen=True, omit_defaults=False):
         return self.metric in (RUNS, BUILDS)
 
     @property
+    def effect(self) -> float:
+        """Logarithm of the ratio; of what fails 1, and 0 where the commit does not."""
+        return float(self.verdict is MISSING) if self.ratio is None else math.log(self.ratio)
+
+    @property
     def shown(self) -> str:
         """The change in words."""
         if self.fails:
-            return self.reason or self.metric
+            return self.note or self.metric
         return f"{self.ratio:.3f}, {self.verdict.value}"
-
-    @property
-    def ratio(self) -> float:
-        return math.exp(self.effect)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Bounds of the ratio."""
-        return math.exp(self.low), math.exp(self.high)
 
     def estimate(self, sign: float) -> Estimate:
         """Returns what the search takes of it; `sign` is that of BAD's effect."""
         return Estimate(sign * self.effect, self.error, self.freedom, max(1, self.blocks))
-
-
-class Failure(Struct, frozen=True):
-    """A case that GOOD runs and a commit does not."""
-
-    case: str
-    operator: str
-    inputs: str
-    reason: str
-    pattern: str = ""
 
 
 class Step(Struct, frozen=True):
@@ -106,7 +87,8 @@ class Step(Struct, frozen=True):
     """That both commits have loaded the same files; empty where some differ."""
     ran: tuple[str, ...] = ()
     """Cases that both commits run."""
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Change, ...] = ()
+    """Cases that GOOD runs and this commit does not."""
     broken: str = ""
     """Why the commit runs nothing at all; empty where it does."""
     call_s: float = 0.0
@@ -114,25 +96,18 @@ class Step(Struct, frozen=True):
 
     def why_not(self, case: str) -> str:
         """Returns why the commit does not run a case that GOOD runs; empty if it does."""
-        own = (failure.reason for failure in self.failures if failure.case == case)
+        own = (failure.reason for failure in self.failures if failure.id == case)
         return self.broken or next(own, "")
 
     def seen(self, figure: Figure) -> Figure | None:
         """Returns a figure of BAD as this commit has it; None where it has none."""
         if not figure.fails:
-            return next((own for own in self.figures if own.id == figure.id), None)
-        reason = self.why_not(figure.case)
-        if not reason and figure.metric == RUNS and figure.case not in self.ran:
+            return next((own for own in self.figures if own.key == figure.key), None)
+        reason = self.why_not(figure.id)
+        if not reason and figure.metric == RUNS and figure.id not in self.ran:
             return None
-        effect = float(bool(reason))
-        return msgspec.structs.replace(
-            figure,
-            verdict=Verdict.MISSING if reason else Verdict.SAME,
-            effect=effect,
-            low=effect,
-            high=effect,
-            reason=reason,
-        )
+        verdict = MISSING if reason else Verdict.SAME
+        return msgspec.structs.replace(figure, verdict=verdict, note=reason)
 
 
 class State(Struct, frozen=True):
@@ -196,7 +171,7 @@ Outcome = Literal["found", "range", "inconclusive", "same"]
 `inconclusive`: several, and no further step would tell; `same`: GOOD and BAD do not differ."""
 
 
-class Other(Struct, frozen=True, omit_defaults=False):
+class Other(Struct, frozen=True):
     """Where the change of another figure began, by the same steps."""
 
     figure: Figure
@@ -207,15 +182,15 @@ class Other(Struct, frozen=True, omit_defaults=False):
     probability: float
 
 
-class Bisection(Struct, frozen=True, omit_defaults=False):
+class Bisection(Struct, frozen=True):
     """The result of a bisection."""
 
     outcome: Outcome
     state: State
     ends: tuple[Figure, ...]
     """BAD against GOOD: all figures."""
-    figure: str = ""
-    """Id of the figure that decided: that of which the change is the surest."""
+    end: Figure | None = None
+    """The one that decided: that of which the change is the surest."""
     first: int = 0
     last: int = 0
     """Positions between which the first bad commit is, both included."""
@@ -247,11 +222,6 @@ class Bisection(Struct, frozen=True, omit_defaults=False):
         decided = all(figure.verdict is Verdict.SAME for figure in self.ends)
         shared = any(step.same_files for step in ends[-1:])
         return self.outcome == "same" and (shared or not self.ends or not decided)
-
-    @property
-    def end(self) -> Figure | None:
-        """The figure that decided, of BAD against GOOD."""
-        return next((figure for figure in self.ends if figure.id == self.figure), None)
 
     @property
     def sessions(self) -> Iterator[tuple[str, str, str]]:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import (
-    DDL,
     Boolean,
     Column,
+    Connection,
     Float,
     ForeignKey,
     Index,
@@ -219,14 +219,13 @@ figures = Table(
 )
 """The figures of a run, some series in a value: see `opperf.history.store.figures`."""
 
-# Doubles hardly become smaller by compression, which takes longer than the rest.
-event.listen(
-    figures,
-    "after_create",
-    DDL("ALTER TABLE figures ALTER COLUMN content SET STORAGE EXTERNAL").execute_if(
-        dialect="postgresql"
-    ),
-)
+
+@event.listens_for(figures, "after_create")
+def _leave_uncompressed(table: Table, connection: Connection, **options: Any) -> None:
+    """Doubles hardly become smaller by compression, which takes longer than the rest."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("ALTER TABLE figures ALTER COLUMN content SET STORAGE EXTERNAL")
+
 
 failures = Table(
     "failures",

@@ -227,7 +227,7 @@ def _confirmed(
             figures += own
             notes += [f"{what}: {step.reason}"] if step.reason else []
             if kind == "counts" and own:
-                functions = judge.functions(step, own[0].id).data
+                functions = judge.functions(step, own[0]).data
         except OutputError:
             raise
         except OpperfError as error:

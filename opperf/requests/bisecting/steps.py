@@ -17,7 +17,7 @@ from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import session_of
 from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
-from opperf.comparison.compared import MISSING
+from opperf.comparison.compared import MISSING, Change, ChangeKind
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
@@ -25,7 +25,7 @@ from opperf.comparison.explaining.reports.difference_report import report_of
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask
-from opperf.history.bisection.results import Failure, Figure, Kind, Step
+from opperf.history.bisection.results import Figure, Kind, Step
 from opperf.history.builds import Build
 from opperf.instruments.instructions import CALLGRIND
 from opperf.metrics import counts, expected_metrics
@@ -77,7 +77,7 @@ class Sessions:
         if not failures and not found.figures and not session.pairs:
             absence = session.plan.absences[0]
             raise UsageError(f"no case runs in both commits, e.g. {absence.case}: {absence.reason}")
-        failed = {failure.case for failure in failures}
+        failed = {failure.id for failure in failures}
         ran = tuple(sorted({usual_id(pair.a) for pair in session.pairs} - failed))
         seconds = time.monotonic() - begun
         return msgspec.structs.replace(
@@ -143,14 +143,14 @@ class Sessions:
             report=self._folder / name,
         )
 
-    def functions(self, step: Step, figure: str) -> Report:
+    def functions(self, step: Step, figure: Figure) -> Report:
         """Returns what `opperf explain` says of a figure that was counted. Raises `CallgrindError`
         where no profile was kept."""
         path = self._folder / step.file
         run, warnings = read_run(path)
         session = session_of(path, run)
-        pair = next(pair for pair in session.pairs if usual_id(pair.a) == pair_of(figure))
-        measured_pass = "backward" if "backward" in metric_of(figure) else "forward"
+        pair = next(pair for pair in session.pairs if usual_id(pair.a) == figure.id)
+        measured_pass = "backward" if "backward" in figure.metric else "forward"
         chosen = choose_dumps((path, path), (run, run), (pair.a, pair.b), measured_pass, warnings)
         difference = compare_dumps(read_dump(chosen.base), read_dump(chosen.new))
         return report_of(difference, chosen.title, SHOWN)
@@ -196,15 +196,14 @@ def _timed(session: Session) -> Step:
     pairs = {pair.id: pair for pair in session.pairs}
     figures = tuple(
         Figure(
-            id=f"{usual_id(pairs[pair_of(found.case)].a)} {metric_of(found.case)}",
             **_of_pair(pairs[pair_of(found.case)]),
             metric=metric_of(found.case),
             verdict=found.verdict,
-            effect=found.effect,
+            ratio=math.exp(found.effect),
+            low=math.exp(found.low),
+            high=math.exp(found.high),
             error=found.error,
             freedom=min(found.freedom, COUNT_FREEDOM),
-            low=found.low,
-            high=found.high,
             blocks=found.n_blocks,
         )
         for found in verdicts
@@ -219,15 +218,13 @@ def _timed(session: Session) -> Step:
     return Step(0, figures, analysis.reason, failures=failures)
 
 
-def _absent(session: Session) -> tuple[Failure, ...]:
-    return tuple(
-        Failure(absence.id, absence.operator, absence.inputs, absence.reasons["B"])
-        for absence in session.plan.absences
-        if absence.is_missing
-    )
+def _absent(session: Session) -> Iterator[Change]:
+    for absence in session.plan.absences:
+        if absence.is_missing:
+            yield _broken(absence.id, absence.operator, absence.inputs, absence.reasons["B"])
 
 
-def _without_passes(session: Session) -> Iterator[Failure]:
+def _without_passes(session: Session) -> Iterator[Change]:
     second = session.arms[1]
     for pair in session.pairs:
         check = session.checks.get(pair.id)
@@ -237,10 +234,13 @@ def _without_passes(session: Session) -> Iterator[Failure]:
             yield _failure(pair, "; ".join(lost))
 
 
-def _failure(pair: Pair, reason: str) -> Failure:
+def _failure(pair: Pair, reason: str) -> Change:
     # That it is of B goes without saying.
-    reason = reason.removeprefix("B: ")
-    return Failure(usual_id(pair.a), pair.label, pair.inputs, reason, pair.a.pattern)
+    return _broken(usual_id(pair.a), pair.label, pair.inputs, reason.removeprefix("B: "))
+
+
+def _broken(case: str, operator: str, inputs: str, reason: str) -> Change:
+    return Change(ChangeKind.BROKEN, case, operator, inputs, reason=reason)
 
 
 def _counted(session: Session, request: ResolvedAb) -> Step:
@@ -252,17 +252,15 @@ def _counted(session: Session, request: ResolvedAb) -> Step:
     def figures() -> Iterator[Figure]:
         for row in compared.rows:
             if row.ratio is not None and row.metric in metrics:
-                pair, effect = group_of[row.id], math.log(row.ratio)
                 yield Figure(
-                    id=f"{usual_id(pairs[pair].a)} {row.metric}",
-                    **_of_pair(pairs[pair]),
+                    **_of_pair(pairs[group_of[row.id]]),
                     metric=row.metric,
                     verdict=row.verdict,
-                    effect=effect,
+                    ratio=row.ratio,
+                    low=row.ratio,
+                    high=row.ratio,
                     error=COUNT_SCATTER,
                     freedom=COUNT_FREEDOM,
-                    low=effect,
-                    high=effect,
                 )
 
     found = tuple(figures())
@@ -279,7 +277,7 @@ def _counted(session: Session, request: ResolvedAb) -> Step:
 def _of_pair(pair: Pair) -> dict[str, Any]:
     # Not the id in the session, which depends on the folders of both builds.
     return {
-        "case": usual_id(pair.a),
+        "id": usual_id(pair.a),
         "pattern": pair.a.pattern,
         "operator": pair.label,
         "inputs": pair.inputs,

@@ -13,9 +13,16 @@ from opperf.requests.bisecting import running
 from opperf.statistics.data import Verdict
 
 COMMITS = tuple(Commit(f"{number}" * 40) for number in range(4))
-END = Figure("c forward", "c", "total", "x", "forward", Verdict.REGRESSED, 0.1, 0.01, 6, 0.08, 0.12)
-END = msgspec.structs.replace(END, pattern="built:total")
-FOUND = Bisection("found", State(VERSION, "/r", COMMITS, Recipe()), (END,), END.id, first=3, last=3)
+END = Figure(
+    *("c", "total", "x", "forward", Verdict.REGRESSED),
+    ratio=1.1,
+    low=1.08,
+    high=1.13,
+    error=0.01,
+    freedom=6,
+    pattern="built:total",
+)
+FOUND = Bisection("found", State(VERSION, "/r", COMMITS, Recipe()), (END,), END, first=3, last=3)
 
 
 class Judge:
@@ -26,7 +33,7 @@ class Judge:
         self.asked.append((a, b, ask.operators, kind))
         if kind in self.fails:
             raise self.fails[kind]
-        other = msgspec.structs.replace(END, inputs="y", id="d forward")
+        other = msgspec.structs.replace(END, inputs="y", id="d")
         return Step(0, (other, END), file=name)
 
     def functions(self, step, figure):
@@ -62,7 +69,7 @@ def test_both_kinds_measure_the_case_that_decided():
     found = confirm(judge, bisecting)
     assert judge.asked == [(1, 3, ("built:total",), kind) for kind in ("times", "counts")]
     assert (found.before, found.confirmed) == (1, (END, END))
-    assert found.functions == {"functions": [], "of": END.id}
+    assert found.functions == {"functions": [], "of": END}
     assert found.state.confirmed == bisecting.state.confirmed
     confirm(judge, bisecting)
     assert len(judge.asked) == 2, "what is in the state is not measured again"

@@ -62,5 +62,5 @@ def test_what_single_calls_decided_is_a_figure_without_blocks():
     (figure,) = step.figures
     assert (figure.operator, figure.metric, figure.blocks) == ("x", "forward", 0)
     assert figure.verdict is Verdict.REGRESSED and figure.ratio == pytest.approx(200)
-    assert figure.interval[0] == pytest.approx(10)
+    assert figure.low == pytest.approx(10)
     assert figure.estimate(1.0).variance == pytest.approx(figure.error**2)

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from opperf.comparison.compared import Change, ChangeKind
 from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
 from opperf.history.bisection.report import report_for
 from opperf.history.bisection.results import (
     VERSION,
-    Failure,
     Figure,
     State,
     Step,
@@ -29,19 +29,21 @@ COMMITS = tuple(
 )
 
 
+WHY = "failed: ValueError: no"
+
+
 def figure(effect, verdict, operator="total", error=0.004):
     return Figure(
-        id=f"{operator} forward",
-        case=operator,
+        id=operator,
         operator=operator,
         inputs="x: (8,)",
         metric="forward",
         verdict=verdict,
-        effect=effect,
+        ratio=math.exp(effect),
+        low=math.exp(effect - 2 * error),
+        high=math.exp(effect + 2 * error),
         error=error,
         freedom=6,
-        low=effect - 2 * error,
-        high=effect + 2 * error,
         blocks=4,
     )
 
@@ -77,9 +79,9 @@ class Fake:
         figures = tuple(self.figures(number))
         raised = ()
         if number in self.raising:
-            figures = tuple(own for own in figures if own.case != "total")
-            raised = (Failure("total", "total", "x: (8,)", "failed: ValueError: no"),)
-        ran = tuple(own.case for own in figures)
+            figures = tuple(own for own in figures if own.id != "total")
+            raised = (Change(ChangeKind.BROKEN, "total", "total", "x: (8,)", reason=WHY),)
+        ran = tuple(own.id for own in figures)
         file = f"{number}.jsonl"
         return Step(0, figures, seconds=1.0, file=file, ran=ran, failures=raised)
 
@@ -284,8 +286,8 @@ def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
     for name, format in formats_of(REPORT).items():
         text = " ".join(format.write_report(report).split())
         assert COMMITS[9].short[:8] in text, name
-        assert "failed: ValueError: no" in text, name
-    assert "and from there on it does not run: failed: ValueError: no" in str(report.sections)
+        assert WHY in text, name
+    assert f"and from there on it does not run: {WHY}" in str(report.sections)
     data = report.data
     assert (data["figure"]["metric"], data["figure"]["ratio"], data["ratio"]) == (
         "runs",
@@ -294,7 +296,7 @@ def test_the_commit_at_which_a_case_begins_to_fail_is_found(on_error, tmp_path):
     )
     assert {(row["verdict"], row["reason"]) for row in data["steps"]} == {
         ("same", ""),
-        ("missing", "failed: ValueError: no"),
+        ("missing", WHY),
     }
 
 
