@@ -78,18 +78,19 @@ class History:
         self, chosen: Sequence[int] | None = None, commits: int | None = None
     ) -> list[Series]:
         rows = range(len(self.logs)) if chosen is None else chosen
-        upto = slice(0, commits)
-        positions = np.arange(self.times.size)[upto]
+        names = self.environments[:commits]
         return [
             series_of(
                 f"{row:05d}",
                 TIME,
                 positions,
-                np.exp(self.logs[row, upto]),
-                environments=self.environments[upto],
-                runs=self.runs[upto],
-                times=self.times[upto],
+                np.exp(self.logs[row, positions]),
+                environment=name,
+                runs=self.runs[positions],
+                times=self.times[positions],
             )
+            for name in dict.fromkeys(names.tolist())
+            for positions in [np.flatnonzero(names == name)]
             for row in rows
         ]
 

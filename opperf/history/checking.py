@@ -101,49 +101,33 @@ def check_history(
     the points take them back."""
     order = commit_order(history)
     shas = list(order)
-    groups: dict[tuple[str, str], list[Timeline]] = {}
-    for line in history.timelines:
-        groups.setdefault((line.key.case, line.key.metric), []).append(line)
+    lines = history.timelines
     rank = np.array([order[run.commit.sha] for run in history.runs])
     times = np.array([run.commit.time for run in history.runs])
     names = np.arange(len(history.runs)).astype(np.str_)
-    series = [_series(lines, rank, times, names) for lines in groups.values()]
+    series = [_series(line, rank, times, names) for line in lines]
     settings = settings_text(rate, method, smallest)
-    keys = {
-        line.id: one.key
-        for one, lines in zip(series, groups.values(), strict=True)
-        for line in lines
-    }
+    keys = {line.id: one.key for line, one in zip(lines, series, strict=True)}
     found_before = _known(known, keys, order, settings)
     findings = detect(series, rate, method, smallest, found_before)
-    ids = {(key, line.key.environment): line.id for key, lines in groups.items() for line in lines}
-    events: list[Update] = []
+    stopped = find_stopped(history, outcomes, branch)
+    events = list(stopped.standing)
     over_budget: list[Update] = []
     pending: list[Event] = []
-    for key, changes in zip(groups, findings.changes, strict=True):
-        for change in changes:
-            number = ids[(key, change.environment)]
-            event = _event(change, number, branch, shas, settings)
-            if change.state is ChangeState.PENDING:
-                pending.append(event)
-            elif change.state is ChangeState.DETECTED and not change.of_machine:
-                kept = over_budget if change.over_budget else events
-                kept.append(_found(event, change.taken_back, shas))
-    for change in findings.machine_events:
-        event = _event(change, None, branch, shas, settings)
-        events.append(_found(event, change.taken_back, shas))
-    stopped = find_stopped(history, outcomes, branch)
-    events += stopped.standing
-    gone = _gone(groups.values(), rank)
-    numbers = {
-        (one.key, line.key.environment): line.id
-        for one, lines in zip(series, groups.values(), strict=True)
-        for line in lines
-    }
+    own = [(line.id, one) for line, of in zip(lines, findings.changes, strict=True) for one in of]
+    for number, change in (*own, *((None, one) for one in findings.machine_events)):
+        event = _event(change, number, branch, shas, settings)
+        if change.state is ChangeState.PENDING:
+            pending.append(event)
+        elif change.state is ChangeState.DETECTED and not change.of_machine:
+            kept = over_budget if change.over_budget else events
+            kept.append(_found(event, change.taken_back, shas))
+    numbers = {(one.key, one.environment): line.id for line, one in zip(lines, series, strict=True)}
     notes = [
         Noted(numbers.get((note.key, note.environment)), note, shas[note.position])
-        for note in (*findings.notes, *_not_compared(history.timelines, rank))
+        for note in (*findings.notes, *_not_compared(lines, rank))
     ]
+    gone = _gone(lines, rank)
     return Checked(events, over_budget, stopped.ended, pending, notes, order, gone, settings)
 
 
@@ -154,7 +138,7 @@ def _not_compared(lines: Iterable[Timeline], rank: Array) -> Iterator[SeriesNote
         count = int((usable & (line.median <= 0)).sum())
         if count and not _metric(line).is_steady:
             yield SeriesNote(
-                f"{line.key.case} {line.key.metric}",
+                _name(line),
                 NoteKind.OMITTED,
                 line.key.environment,
                 int(rank[line.run[0]]),
@@ -175,12 +159,15 @@ GONE_AFTER = 5
 replaced: by fewer it may be switched off for once."""
 
 
-def _gone(groups: Iterable[Sequence[Timeline]], rank: Array) -> set[tuple[int | None, str]]:
+def _gone(timelines: Iterable[Timeline], rank: Array) -> set[tuple[int | None, str]]:
     """Returns the series and environments in whose place others go on: those that begin after their
     last run. A machine is gone if most of its series are."""
     gone: set[tuple[int | None, str]] = set()
     of_machine: dict[str, list[bool]] = {}
-    for lines in groups:
+    groups: dict[str, list[Timeline]] = {}
+    for line in timelines:
+        groups.setdefault(_name(line), []).append(line)
+    for lines in groups.values():
         ranks = [np.unique(rank[line.run]) for line in lines]
         for line, own in zip(lines, ranks, strict=True):
             is_gone = any(
@@ -234,6 +221,11 @@ def commit_order(history: History) -> dict[str, int]:
     return {sha: index for index, sha in enumerate(shas)}
 
 
+def _name(line: Timeline) -> str:
+    """Returns the case and metric, which go on from machine to machine."""
+    return f"{line.key.case} {line.key.metric}"
+
+
 def _metric(line: Timeline) -> Metric:
     facts, name = line.facts, line.key.metric
     return Metric(
@@ -247,23 +239,16 @@ def _metric(line: Timeline) -> Metric:
     )
 
 
-def _series(lines: Sequence[Timeline], rank: Array, times: Array, names: Array) -> Series:
-    key = lines[0].key
-    run = np.concatenate([line.run for line in lines])
-    widths = [np.maximum(line.high - line.median, line.median - line.low) for line in lines]
+def _series(line: Timeline, rank: Array, times: Array, names: Array) -> Series:
     return series_of(
-        f"{key.case} {key.metric}",
-        _metric(lines[0]),
-        rank[run],
-        np.concatenate(
-            [np.where(possible(line.facts, line.median), line.median, np.nan) for line in lines]
-        ),
-        half_widths=np.concatenate(widths),
-        environments=key.environment
-        if len(lines) == 1
-        else np.concatenate([np.full(len(line.run), line.key.environment) for line in lines]),
-        runs=names[run],
-        times=times[run],
+        _name(line),
+        _metric(line),
+        rank[line.run],
+        np.where(possible(line.facts, line.median), line.median, np.nan),
+        environment=line.key.environment,
+        half_widths=np.maximum(line.high - line.median, line.median - line.low),
+        runs=names[line.run],
+        times=times[line.run],
     )
 
 
@@ -346,7 +331,7 @@ def bless_events(
     shas = list(order)
     updates = []
     for event in events:
-        line = lines.get(event.series) if event.series is not None else None
+        line = lines.get(event.series or 0)
         if not event.is_open or line is None:
             continue
         begin, end = order.get(event.last_good), order.get(event.first_bad)

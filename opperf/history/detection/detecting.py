@@ -15,7 +15,6 @@ from opperf.history.detection.findings import (
     Findings,
     Known,
     LevelChange,
-    Move,
     NoteKind,
     Rate,
     SeriesNote,
@@ -26,13 +25,7 @@ from opperf.history.detection.looks import Alarm
 from opperf.history.detection.machines import make_strands
 from opperf.history.detection.piecewise import fit_pieces, regressions
 from opperf.history.detection.replacements import carried_changes
-from opperf.history.detection.series import (
-    Floats,
-    Series,
-    Strand,
-    by_environment,
-    one_per_commit,
-)
+from opperf.history.detection.series import Floats, Series, Strand, one_per_commit
 from opperf.history.detection.strand_changes import Judged, StrandChange, judge
 from opperf.history.detection.trends import DAY, DRIFT_ERRORS, find_drift
 from opperf.history.detection.windows import AFTER
@@ -57,51 +50,44 @@ def detect(
 ) -> Findings:
     """Returns the changes of each series, events of machines, and notes. The points alone decide,
     and not the order in which they came; a change that is known stands until they take it back, and
-    need not be clear enough to be found once more. Noisy series with fewer than twelve points in an
-    environment have no changes yet. Raises `ValueError` for an unknown method, a rate that is not
-    above 0, and for two series of one key."""
+    need not be clear enough to be found once more. Noisy series with fewer than twelve points have
+    no changes yet. Raises `ValueError` for an unknown method, a rate that is not above 0, and for
+    two series of one key in one environment."""
     rate = rate or Rate()
     if method not in METHODS:
         raise ValueError(f"method {method!r} is none of {', '.join(METHODS)}")
     if not (rate.false_alarms > 0 and rate.days > 0):
         raise ValueError("the rate of false alarms and its days have to be above 0")
-    if len({given.key for given in series}) < len(series):
+    if len({(one.key, one.environment) for one in series}) < len(series):
         raise ValueError("two series have the same key")
-    found: list[list[LevelChange]] = [list(_exact_changes(given)) for given in series]
-    notes = [note for given in series for note in _breaks(given)]
+    found = [list(_exact_changes(one)) for one in series]
+    notes = list(_breaks(series))
     if method == ASV:
-        for index, one in enumerate(series):
-            found[index] += _asv_changes(one)
+        for changes, one in zip(found, series, strict=True):
+            changes += _asv_changes(one)
         return Findings(tuple(map(_in_order, found)), notes=tuple(notes))
     strands = make_strands(series)
-    known_alarms = _known_alarms(series, strands, known)
+    known_alarms = _known_alarms(strands, known)
     judged = judge(strands, rate, smallest, known_alarms)
-    changes = [(index, change) for index, own in judged.changes.items() for change in own]
-    for index, change in (*changes, *carried_changes(judged, smallest, known_alarms)):
-        strand = strands[index]
-        if strand.series >= 0:
-            found[strand.series].append(_noisy_change(series[strand.series], strand, change))
-    notes += _trend_notes(series, judged, smallest)
-    of_machines = machine_events.shifts(judged, series) + machine_events.excursions(
-        judged, smallest
-    )
-    ordered = [list(_in_order(changes)) for changes in found]
-    grouped, many = machine_events.group(ordered, judged)
+    own = [(index, change) for index, changes in judged.changes.items() for change in changes]
+    for index, change in (*own, *carried_changes(judged, smallest, known_alarms)):
+        number = strands[index].series
+        if number >= 0:
+            found[number].append(_noisy_change(series[number], change))
+    notes += _trend_notes(judged, smallest)
+    moves = list(machine_events.moves(judged))
+    grouped = machine_events.mark_behind(list(map(_in_order, found)), moves, judged)
     limited = limit_alerts(grouped, series, rate)
-    events = sorted(of_machines + many, key=attrgetter("first_bad", "environment", "method"))
+    events = sorted(
+        (*moves, *machine_events.excursions(judged, smallest)),
+        key=attrgetter("first_bad", "environment", "method"),
+    )
     return Findings(tuple(map(tuple, limited)), tuple(events), tuple(notes), level=judged.level)
 
 
-def _known_alarms(
-    series: Sequence[Series], strands: Sequence[Strand], known: Sequence[Known]
-) -> dict[int, list[Alarm]]:
+def _known_alarms(strands: Sequence[Strand], known: Sequence[Known]) -> dict[int, list[Alarm]]:
     """Returns the alarms that are known of each strand."""
-    if not known:
-        return {}
-    indices = {
-        (series[strand.series].key if strand.series >= 0 else "", strand.environment): index
-        for index, strand in enumerate(strands)
-    }
+    indices = {(strand.key, strand.environment): index for index, strand in enumerate(strands)}
     alarms: dict[int, list[Alarm]] = {}
     for change in known:
         index = indices.get((change.key, change.environment))
@@ -114,44 +100,36 @@ def _known_alarms(
 
 def _in_order(changes: list[LevelChange]) -> tuple[LevelChange, ...]:
     """Returns the changes of a series by commit, those marked that later ones took back."""
-    ordered = sorted(changes, key=lambda change: (change.first_bad, change.environment))
-    for environment in {change.environment for change in changes}:
-        chosen = [
-            index
-            for index, change in enumerate(ordered)
-            if change.environment == environment and change.state is ChangeState.DETECTED
-        ]
-        levels = [ordered[index] for index in chosen]
-        moves = [Move(level.first_bad, level.before, level.after) for level in levels]
-        for index, position in zip(chosen, taken_back(moves), strict=True):
-            ordered[index] = msgspec.structs.replace(ordered[index], taken_back=position)
+    ordered = sorted(changes, key=attrgetter("first_bad"))
+    chosen = [index for index, change in enumerate(ordered) if change.state is ChangeState.DETECTED]
+    moves = [(ordered[i].first_bad, ordered[i].before, ordered[i].after) for i in chosen]
+    for index, position in zip(chosen, taken_back(moves), strict=True):
+        ordered[index] = msgspec.structs.replace(ordered[index], taken_back=position)
     return tuple(ordered)
 
 
 def _exact_changes(series: Series) -> Iterator[LevelChange]:
-    if not series.metric.is_steady:
+    if not series.metric.is_steady or not series.values.size:
         return
-    for environment, chosen in by_environment(series):
-        first, values = one_per_commit(series.positions[chosen], series.values[chosen])
-        positions = series.positions[chosen][first]
-        for before, at in _exact_steps(values, series.metric):
-            old, new = float(values[before]), float(values[at])
-            ratio = new / old if old else math.inf
-            yield LevelChange(
-                series.key,
-                environment,
-                last_good=int(positions[at - 1]),
-                first_bad=int(positions[at]),
-                before=old,
-                after=new,
-                ratio=ratio,
-                low=ratio,
-                high=ratio,
-                is_worse=(new > old) == series.metric.lower_is_better,
-                p=0.0,
-                method=EXACT,
-                seen_at=int(positions[at]),
-            )
+    positions, values = one_per_commit(series)
+    for before, at in _exact_steps(values, series.metric):
+        old, new = float(values[before]), float(values[at])
+        ratio = new / old if old else math.inf
+        yield LevelChange(
+            series.key,
+            series.environment,
+            last_good=int(positions[at - 1]),
+            first_bad=int(positions[at]),
+            before=old,
+            after=new,
+            ratio=ratio,
+            low=ratio,
+            high=ratio,
+            is_worse=(new > old) == series.metric.lower_is_better,
+            p=0.0,
+            method=EXACT,
+            seen_at=int(positions[at]),
+        )
 
 
 def _exact_steps(values: Floats, metric: Metric) -> Iterator[tuple[int, int]]:
@@ -170,11 +148,11 @@ def _exact_steps(values: Floats, metric: Metric) -> Iterator[tuple[int, int]]:
         yield before, at
 
 
-def _noisy_change(series: Series, strand: Strand, change: StrandChange) -> LevelChange:
+def _noisy_change(series: Series, change: StrandChange) -> LevelChange:
     levels = change.levels
     return LevelChange(
         series.key,
-        strand.environment,
+        series.environment,
         last_good=change.last_good,
         first_bad=change.first_bad,
         before=math.exp(levels.before),
@@ -191,67 +169,63 @@ def _noisy_change(series: Series, strand: Strand, change: StrandChange) -> Level
 
 
 def _asv_changes(series: Series) -> Iterator[LevelChange]:
-    """The regressions by asv's rule, environment by environment."""
+    """The regressions by asv's rule."""
     if series.metric.is_steady:
         return
-    for environment, chosen in by_environment(series):
-        first, values = one_per_commit(series.positions[chosen], series.values[chosen])
-        positions = series.positions[chosen][first]
-        pieces = fit_pieces(values)
-        for before, after in regressions(pieces, series.metric.lower_is_better):
-            levels = compare_levels(
-                np.log(values[before.start : before.end]), np.log(values[after.start : after.end])
-            )
-            yield LevelChange(
-                series.key,
-                environment,
-                last_good=int(positions[after.start - 1]),
-                first_bad=int(positions[after.start]),
-                before=before.level,
-                after=after.level,
-                ratio=after.level / before.level,
-                low=math.exp(levels.low),
-                high=math.exp(levels.high),
-                is_worse=True,
-                method=ASV,
-                seen_at=int(positions[after.end - 1]),
-            )
+    positions, values = one_per_commit(series)
+    for before, after in regressions(fit_pieces(values), series.metric.lower_is_better):
+        levels = compare_levels(
+            np.log(values[before.start : before.end]), np.log(values[after.start : after.end])
+        )
+        yield LevelChange(
+            series.key,
+            series.environment,
+            last_good=int(positions[after.start - 1]),
+            first_bad=int(positions[after.start]),
+            before=before.level,
+            after=after.level,
+            ratio=after.level / before.level,
+            low=math.exp(levels.low),
+            high=math.exp(levels.high),
+            is_worse=True,
+            method=ASV,
+            seen_at=int(positions[after.end - 1]),
+        )
 
 
 BREAK = "goes on in another environment, whose points are compared with each other only"
 """Message of a note, to which a report adds the names of both."""
 
 
-def _breaks(series: Series) -> Iterator[SeriesNote]:
+def _breaks(series: Sequence[Series]) -> Iterator[SeriesNote]:
     """The replacements of one environment by another."""
-    last: tuple[str, int] | None = None
-    for environment, chosen in by_environment(series):
-        positions = series.positions[chosen]
-        if not positions.size:
-            continue
-        if last is not None and int(positions[0]) > last[1]:
-            first = int(positions[0])
-            yield SeriesNote(series.key, NoteKind.BREAK, environment, first, BREAK, last[0])
-        if last is None or int(positions[-1]) > last[1]:
-            last = environment, int(positions[-1])
+    by_key: dict[str, list[Series]] = {}
+    for one in series:
+        if one.positions.size:
+            by_key.setdefault(one.key, []).append(one)
+    for key, members in by_key.items():
+        last, *others = sorted(members, key=lambda one: (one.positions[0], one.times[0]))
+        for one in others:
+            first = int(one.positions[0])
+            if first > last.positions[-1]:
+                environment, old = one.environment, last.environment
+                yield SeriesNote(key, NoteKind.BREAK, environment, first, BREAK, old)
+            if one.positions[-1] > last.positions[-1]:
+                last = one
 
 
-def _trend_notes(series: Sequence[Series], judged: Judged, smallest: float) -> list[SeriesNote]:
+def _trend_notes(judged: Judged, smallest: float) -> Iterator[SeriesNote]:
     """Notes on drift and seasons, of series and of machines."""
-    notes = []
     for index, strand in enumerate(judged.strands):
-        key = series[strand.series].key if strand.series >= 0 else ""
+        of, first, last = strand.environment, int(strand.positions[0]), int(strand.positions[-1])
         season = judged.seasons.get(index)
         if season is not None:
             message = f"a season of a {season.period}, ±{share_text(season.amplitude)}: subtracted"
-            last = int(strand.positions[-1])
-            notes.append(SeriesNote(key, NoteKind.SEASON, strand.environment, last, message))
+            yield SeriesNote(strand.key, NoteKind.SEASON, of, last, message)
         change, errors = find_drift(judged.rests[index], float(judged.scale[index]))
         if abs(errors) > DRIFT_ERRORS and abs(change) > smallest:
-            first = int(strand.positions[0])
             message = f"a drift of {math.expm1(change):+.1%} without a step"
-            notes.append(SeriesNote(key, NoteKind.DRIFT, strand.environment, first, message))
-    return notes
+            yield SeriesNote(strand.key, NoteKind.DRIFT, of, first, message)
 
 
 def limit_alerts(
@@ -263,8 +237,7 @@ def limit_alerts(
     if rate.most_alerts is None:
         return found
     alarms = []
-    for row, changes in enumerate(found):
-        one = series[row]
+    for row, (one, changes) in enumerate(zip(series, found, strict=True)):
         when = dict(zip(one.positions.tolist(), one.times.tolist(), strict=True))
         alarms += [
             (change.seen_at, change.p, change.key, row, column, when[change.seen_at])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opperf.model import Struct
 
@@ -134,14 +133,8 @@ class Rate(Struct, frozen=True):
         return cls(false_alarms=float(alerts), days=days, most_alerts=alerts)
 
 
-class Move(NamedTuple):
-    """A change of a level."""
-
-    position: int
-    """Of the first commit of the new level."""
-    before: float
-    after: float
-
+Move = tuple[int, float, float]
+"""A change of a level: the position of the first commit of the new one, and both levels."""
 
 BACK = 0.3
 """Share of a change within which a later level is the old one again."""
@@ -155,12 +148,12 @@ def taken_back(moves: Sequence[Move]) -> list[int | None]:
 
 
 def _taken_back(move: Move, later: Sequence[Move]) -> int | None:
-    size = move.after - move.before
-    for other in later:
-        is_opposite = (other.after - other.before) * size < 0
-        left = (other.after - move.before) * (1 if size > 0 else -1)
-        if is_opposite and left <= BACK * abs(size):
-            return other.position
+    _, old, new = move
+    size = new - old
+    for position, before, after in later:
+        left = (after - old) * (1 if size > 0 else -1)
+        if (after - before) * size < 0 and left <= BACK * abs(size):
+            return position
     return None
 
 

@@ -10,7 +10,7 @@ with machines whose neighbours slow a part of the series: these are said to be e
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -20,11 +20,9 @@ from opperf.history.detection.findings import (
     ChangeState,
     EventKind,
     LevelChange,
-    Move,
     taken_back,
 )
-from opperf.history.detection.series import Series
-from opperf.history.detection.strand_changes import Judged
+from opperf.history.detection.strand_changes import Judged, StrandChange
 from opperf.history.detection.windows import AFTER
 
 MOST = 0.8
@@ -51,12 +49,7 @@ EXCURSION_SCALES = 6.0
 """Scales from the runs before, from which on a run is an excursion."""
 
 
-def shifts(judged: Judged, series: Sequence[Series]) -> list[LevelChange]:
-    """Returns the changes that nearly all series of a machine have in common."""
-    return [event for event in _moves(judged) if event.method == EventKind.SHIFT]
-
-
-def _moves(judged: Judged) -> Iterator[LevelChange]:
+def moves(judged: Judged) -> Iterator[LevelChange]:
     """Yields the changes of what the series of a machine have in common, of a part of them, `MANY`,
     where many others do not have it."""
     members: dict[str, list[int]] = defaultdict(list)
@@ -68,19 +61,19 @@ def _moves(judged: Judged) -> Iterator[LevelChange]:
         if strand.series >= 0:
             continue
         detected = [change for change in changes if change.state is ChangeState.DETECTED]
-        moves = [
-            Move(change.first_bad, change.levels.before, change.levels.after) for change in detected
-        ]
+        backs = taken_back(
+            [(change.first_bad, change.levels.before, change.levels.after) for change in detected]
+        )
         of_machine = members[strand.environment]
-        for change, move, back in zip(detected, moves, taken_back(moves), strict=True):
-            behind = sum(_is_behind(judged, i, move, change.levels.shift) for i in of_machine)
+        for change, back in zip(detected, backs, strict=True):
+            behind = sum(_is_behind(judged, i, change) for i in of_machine)
             having = len(of_machine) - behind
             is_common = having >= MOST * len(of_machine)
             yield LevelChange(
                 "",
                 strand.environment,
                 change.last_good,
-                move.position,
+                change.first_bad,
                 math.exp(change.levels.shift),
                 (EventKind.SHIFT if is_common else EventKind.MANY).value,
                 n_series=len(of_machine) if is_common else having,
@@ -89,15 +82,16 @@ def _moves(judged: Judged) -> Iterator[LevelChange]:
             )
 
 
-def _is_behind(judged: Judged, index: int, move: Move, shift: float) -> bool:
+def _is_behind(judged: Judged, index: int, move: StrandChange) -> bool:
     """Whether a series had no part in what its machine's series have in common: less that, it moved
     back by about as much."""
     logs = judged.logs[index]
-    at = int(np.searchsorted(judged.strands[index].positions, move.position))
+    at = int(np.searchsorted(judged.strands[index].positions, move.first_bad))
     before, after = logs[max(0, at - BASELINE) : at], logs[at : at + BASELINE]
     if min(before.size, after.size) < AFTER:
         return False
     error = float(judged.scale[index]) * math.sqrt(1 / before.size + 1 / after.size)
+    shift = move.levels.shift
     back = -math.copysign(1, shift) * float(np.median(after) - np.median(before))
     return back > HALF * abs(shift) + CLEAR * error
 
@@ -133,33 +127,25 @@ def excursions(judged: Judged, smallest: float) -> list[LevelChange]:
     return found
 
 
-def group(
-    found: list[list[LevelChange]], judged: Judged
-) -> tuple[list[list[LevelChange]], list[LevelChange]]:
+def mark_behind(
+    found: Sequence[Sequence[LevelChange]], moved: Sequence[LevelChange], judged: Judged
+) -> list[list[LevelChange]]:
     """Returns the changes, those marked that many series have because they had no part in a move of
-    the others of their machine, and the moves that only a part of the series have. Changes of many
-    series at one commit beside no such move are those of the code."""
-    sizes: dict[str, int] = defaultdict(int)
-    for strand in judged.strands:
-        sizes[strand.environment] += strand.series >= 0
-    moves = list(_moves(judged))
-    behind: dict[int, list[LevelChange]] = {
-        number: [change for changes in found for change in changes if _seems_back(change, move)]
-        for number, move in enumerate(moves)
-    }
-    marked = {
-        id(change)
-        for number, members in behind.items()
-        if len(members) >= max(BEHIND, BEHIND_SHARE * sizes[moves[number].environment])
-        for change in members
-    }
+    the others of their machine. Changes of many series at one commit beside no such move are those
+    of the code."""
+    sizes = Counter(strand.environment for strand in judged.strands if strand.series >= 0)
+    marked: set[int] = set()
+    for move in moved:
+        behind = [change for changes in found for change in changes if _seems_back(change, move)]
+        if len(behind) >= max(BEHIND, BEHIND_SHARE * sizes[move.environment]):
+            marked.update(map(id, behind))
     return [
         [
             msgspec.structs.replace(change, of_machine=True) if id(change) in marked else change
             for change in changes
         ]
         for changes in found
-    ], [move for move in moves if move.method == EventKind.MANY]
+    ]
 
 
 def _seems_back(change: LevelChange, move: LevelChange) -> bool:

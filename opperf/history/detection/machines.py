@@ -10,6 +10,7 @@ subtracted.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,8 @@ from opperf.history.detection.series import (
     Series,
     Strand,
     Texts,
-    by_environment,
+    first_and_medians,
     medians,
-    one_per_commit,
 )
 
 LEAST_SERIES = 10
@@ -35,9 +35,10 @@ NORMAL_HALF_WIDTH = 1.96
 
 @dataclass(eq=False)
 class _Points:
-    """Points of a series in one environment, while what is common to runs is subtracted."""
+    """Points of a series, while what is common to runs is subtracted."""
 
     series: int
+    key: str
     positions: Ints
     logs: Floats
     times: Floats
@@ -49,26 +50,16 @@ class _Points:
 def make_strands(series: Sequence[Series]) -> list[Strand]:
     """Returns the strands of noisy series less what their machines had in common, and one of each
     machine with that; ordered by key, so that no order of arrival matters."""
-    by_name: dict[str, list[_Points]] = {}
+    by_name: dict[str, list[_Points]] = defaultdict(list)
     for index in sorted(range(len(series)), key=lambda i: series[i].key):
         one = series[index]
-        if one.metric.is_steady:
+        if one.metric.is_steady or not one.values.size:
             continue
-        for environment, chosen in by_environment(one):
-            if not chosen.any():
-                continue
-            values = one.values[chosen]
-            known = one.half_widths[chosen] / values / NORMAL_HALF_WIDTH
-            by_name.setdefault(environment, []).append(
-                _Points(
-                    index,
-                    one.positions[chosen],
-                    np.log(values),
-                    one.times[chosen],
-                    one.runs[chosen],
-                    known[np.isfinite(known)],
-                )
-            )
+        known = one.half_widths / one.values / NORMAL_HALF_WIDTH
+        errors = known[np.isfinite(known)]
+        by_name[one.environment].append(
+            _Points(index, one.key, one.positions, np.log(one.values), one.times, one.runs, errors)
+        )
     strands: list[Strand] = []
     for environment, members in sorted(by_name.items()):
         if len(members) >= LEAST_SERIES:
@@ -83,10 +74,9 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
 
 def _strand(environment: str, points: _Points, floor: float) -> Strand:
     """A strand with one point for each commit: the median of its points."""
-    first, logs = one_per_commit(points.positions, points.logs)
-    return Strand(
-        points.series, environment, points.positions[first], logs, points.times[first], floor
-    )
+    first, logs = first_and_medians(points.positions, points.logs)
+    place, when = points.positions[first], points.times[first]
+    return Strand(points.series, points.key, environment, place, logs, when, floor)
 
 
 def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:
@@ -116,7 +106,7 @@ def _subtract_common(environment: str, members: list[_Points]) -> list[Strand]:
     for points, own in zip(members, np.split(common[codes], splits), strict=True):
         points.logs = points.logs - own
     kept = order[enough[order]]
-    whole = _Points(-1, where[kept], common[kept], when[kept], names[kept], np.empty(0))
+    whole = _Points(-1, "", where[kept], common[kept], when[kept], names[kept], np.empty(0))
     return [_strand(environment, whole, 0.0)]
 
 

@@ -2,8 +2,8 @@
 
 Assumption: levels are constant between few jumps, and what is left has a first-order
 autocorrelation.
-Source: asv's documentation of `asv publish` and its description of step detection: weighted least
-absolute deviations with a penalty for each jump, which minimises a Bayesian information criterion.
+Source: asv's documentation of `asv publish` and its description of step detection: least absolute
+deviations with a penalty for each jump, which minimises a Bayesian information criterion.
 Breaks as a rule for alarms: each series has its own penalty, and nothing counts the series.
 
 All stretches of the points are candidates for a piece, so time and memory grow with the third and
@@ -47,16 +47,15 @@ class Piece(NamedTuple):
     error: float
 
 
-def fit_pieces(values: Floats, weights: Floats | None = None) -> list[Piece]:
-    """Returns the pieces of the best fit; weights are those of each point's deviation."""
+def fit_pieces(values: Floats) -> list[Piece]:
+    """Returns the pieces of the best fit."""
     n = values.size
     if n == 0:
         return []
     # The criterion has no unit, but squares of nanoseconds in a year have too many digits.
     unit = float(np.max(np.abs(values))) or 1.0
     values = values / unit
-    known = np.ones(n) if weights is None else weights / np.mean(weights)
-    costs, medians = _stretches(values, known)
+    costs, medians = _stretches(values)
     differences = np.abs(np.diff(values))
     differences = differences[differences > 0]
     smallest = SMALLEST_JUMP * float(differences.min()) if differences.size else 1.0
@@ -93,20 +92,15 @@ def fit_pieces(values: Floats, weights: Floats | None = None) -> list[Piece]:
     return pieces
 
 
-def _stretches(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Weighted absolute deviations of each stretch [a, b] from its weighted median, and that."""
+def _stretches(values: Floats) -> tuple[Floats, Floats]:
+    """Absolute deviations of each stretch [a, b] from its lower median, and that."""
     n = values.size
     costs, medians = np.full((n, n), np.inf), np.zeros((n, n))
     for length in range(1, n + 1):
         windows = np.lib.stride_tricks.sliding_window_view(values, length)
-        order = np.argsort(windows, axis=1, kind="stable")
-        ordered = np.take_along_axis(windows, order, axis=1)
-        of_each = np.lib.stride_tricks.sliding_window_view(weights, length)
-        sums = np.cumsum(np.take_along_axis(of_each, order, axis=1), axis=1)
-        middle = np.argmax(sums >= sums[:, -1:] / 2, axis=1)
-        level = ordered[np.arange(len(ordered)), middle]
+        level = np.sort(windows, axis=1)[:, (length - 1) // 2]
         first = np.arange(n - length + 1)
-        costs[first, first + length - 1] = (np.abs(windows - level[:, None]) * of_each).sum(axis=1)
+        costs[first, first + length - 1] = np.abs(windows - level[:, None]).sum(axis=1)
         medians[first, first + length - 1] = level
     return costs, medians
 
@@ -129,7 +123,7 @@ def _cheapest(costs: Floats, price: float) -> list[tuple[int, int]]:
     return stretches[::-1]
 
 
-def regressions(pieces: list[Piece], lower_is_better: bool = True) -> list[tuple[Piece, Piece]]:
+def regressions(pieces: list[Piece], lower_is_better: bool) -> list[tuple[Piece, Piece]]:
     """Returns the pairs of levels between which the values got worse by more than the larger
     deviation and `LEAST_CHANGE`, and after which no level took that back."""
     levels = [piece for piece in pieces if piece.end - piece.start >= LEAST_COMMITS]

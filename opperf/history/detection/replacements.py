@@ -77,10 +77,10 @@ def carried_changes(
 def _replacements(judged: Judged) -> dict[tuple[str, str], list[_Pair]]:
     """The series that go on, by old and new machine."""
     strands = judged.strands
-    of_series: dict[int, list[int]] = defaultdict(list)
+    of_series: dict[str, list[int]] = defaultdict(list)
     for index, strand in enumerate(strands):
         if strand.series >= 0:
-            of_series[strand.series].append(index)
+            of_series[strand.key].append(index)
     pairs: dict[tuple[str, str], list[_Pair]] = defaultdict(list)
     for indices in of_series.values():
         for new in indices:
@@ -97,9 +97,15 @@ def _replacements(judged: Judged) -> dict[tuple[str, str], list[_Pair]]:
 def _pair(judged: Judged, old: int, new: int) -> _Pair | None:
     before, after = judged.logs[old], judged.logs[new]
     end = before.size - NEAR
-    splits = [change.split for change in judged.changes.get(old, ()) if _is_found(change.state)]
+    splits, later = (
+        [
+            change.split
+            for change in judged.changes.get(index, ())
+            if change.state is ChangeState.DETECTED
+        ]
+        for index in (old, new)
+    )
     start = max([end - REFERENCE, 0, *(split for split in splits if split <= end - AFTER)])
-    later = [change.split for change in judged.changes.get(new, ()) if _is_found(change.state)]
     own = after[: min([MOST_OWN, *later])]
     if end - start < BEFORE or own.size < AFTER:
         return None
@@ -108,10 +114,6 @@ def _pair(judged: Judged, old: int, new: int) -> _Pair | None:
     return _Pair(
         new, scale, before[start:end], before[end:], own, list(map(int, positions)), bool(later)
     )
-
-
-def _is_found(state: ChangeState) -> bool:
-    return state is ChangeState.DETECTED
 
 
 def _mean(values: Floats, scale: float) -> float:

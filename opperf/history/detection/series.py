@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,12 @@ Texts = NDArray[np.str_]
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The points of a metric of a case, in any order; made by `series_of`, which sorts them."""
+    """The points of a metric of a case on one machine, in commit order; made by `series_of`."""
 
     key: str
+    """Of the case and the metric, the same on every machine."""
+    environment: str
+    """Comparability key: points of different ones are never joined."""
     metric: Metric
     positions: Ints
     """Topological order of the commits; several points may be of one."""
@@ -28,8 +31,6 @@ class Series:
     """Medians, in the metric's unit."""
     half_widths: Floats
     """Of the 95 % confidence interval of each median, in the metric's unit; NaN if unknown."""
-    environments: Texts
-    """Comparability key of each point: points of different ones are never joined."""
     runs: Texts
     times: Floats
     """Seconds since 1970; NaN if unknown."""
@@ -41,8 +42,8 @@ def series_of(
     positions: ArrayLike,
     values: ArrayLike,
     *,
+    environment: str = "",
     half_widths: ArrayLike = np.nan,
-    environments: ArrayLike = "",
     runs: ArrayLike | None = None,
     times: ArrayLike = np.nan,
 ) -> Series:
@@ -56,7 +57,6 @@ def series_of(
         places,
         np.asarray(values, dtype=np.float64),
         np.asarray(half_widths, dtype=np.float64),
-        np.asarray(environments, dtype=np.str_),
         np.asarray(places if runs is None else runs).astype(np.str_),
         np.asarray(times, dtype=np.float64),
     ]
@@ -70,15 +70,11 @@ def series_of(
     # Most series are whole and in order: copies of some million points would take a second.
     kept = points if usable.all() else [column[usable] for column in points]
     if np.all(kept[0][1:] > kept[0][:-1]):
-        return Series(key, metric, *kept)
-    order = _commit_order(kept[0], kept[1], kept[4], kept[5])
-    return Series(key, metric, *(column[order] for column in kept))
-
-
-def _commit_order(places: Ints, values: Floats, runs: Texts, times: Floats) -> Ints:
+        return Series(key, environment, metric, *kept)
+    known, found, _, names, when = kept
     # Time alone may be equal or unknown; all of these together leave no order to arrival.
-    order: Ints = np.lexsort((values, runs, times, places))
-    return order
+    order = np.lexsort((found, names, when, known))
+    return Series(key, environment, metric, *(column[order] for column in kept))
 
 
 AT_ONCE = 500
@@ -91,6 +87,8 @@ class Strand:
 
     series: int
     """Index of the series; -1 for what all series of the environment have in common."""
+    key: str
+    """Of the series; empty of what all have in common."""
     environment: str
     positions: Ints
     logs: Floats
@@ -99,17 +97,13 @@ class Strand:
     """Standard deviation that the points have at least, by their own intervals."""
 
 
-def by_environment(series: Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yields each environment of a series and its points, in the order of their first points."""
-    names = series.environments
-    if names.size and np.all(names == names[0]):
-        yield str(names[0]), np.ones(names.size, dtype=np.bool_)
-        return
-    for name in dict.fromkeys(names.tolist()):
-        yield name, names == name
+def one_per_commit(series: Series) -> tuple[Ints, Floats]:
+    """Returns the positions of the commits, and the median of the values of each."""
+    first, values = first_and_medians(series.positions, series.values)
+    return series.positions[first], values
 
 
-def one_per_commit(positions: Ints, values: Floats) -> tuple[Ints, Floats]:
+def first_and_medians(positions: Ints, values: Floats) -> tuple[Ints, Floats]:
     """Returns the index of each commit's first point, and the median of its points' values."""
     is_first = np.concatenate([[True], positions[1:] != positions[:-1]])[: positions.size]
     first = np.flatnonzero(is_first)

@@ -43,6 +43,17 @@ def found(values: list[np.ndarray], metric: Metric = TIME, **options: object) ->
     return detect(series)
 
 
+def on_machines(values: list[np.ndarray], names: np.ndarray) -> Findings:
+    """The findings of points that have the machines of these names."""
+    series = [
+        series_of(f"s{i:02d}", TIME, 2 * where, one[where], environment=name)
+        for i, one in enumerate(values)
+        for name in set(names)
+        for where in [np.flatnonzero(names == name)]
+    ]
+    return detect(series)
+
+
 def detected(findings: Findings) -> list[LevelChange]:
     return [c for changes in findings.changes for c in changes if c.state is ChangeState.DETECTED]
 
@@ -137,7 +148,7 @@ def test_environments_are_never_joined_and_the_break_is_noted():
     for one in values:
         one[60:] *= 1.3
     names = np.repeat(["old", "new"], 60)
-    findings = found(values, environments=names)
+    findings = on_machines(values, names)
     assert not detected(findings) and not findings.machine_events
     breaks = [note for note in findings.notes if note.kind is NoteKind.BREAK]
     assert len(breaks) == 12
@@ -146,7 +157,7 @@ def test_environments_are_never_joined_and_the_break_is_noted():
 
 def test_two_machines_side_by_side_are_no_break():
     names = np.where(np.arange(120) % 2, "one", "other")
-    assert not found(many(), environments=names).notes
+    assert not on_machines(many(), names).notes
 
 
 def test_jump_of_all_series_is_one_event_of_the_machine():

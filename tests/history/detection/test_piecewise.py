@@ -35,12 +35,6 @@ def test_pieces_are_those_of_ruptures_at_as_many_jumps():
     assert found == theirs == [15, 30, 45]
 
 
-def test_a_point_of_small_weight_does_not_move_a_level():
-    values = np.array([1.0, 5.0])
-    pieces = fit_pieces(np.repeat(values, 3), np.array([9.0, 9.0, 9.0, 1e-6, 1e-6, 1e-6]))
-    assert pieces[0].level == 1.0
-
-
 UP = [Piece(0, 10, 1.0, 0.01), Piece(10, 20, 1.2, 0.01)]
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from opperf.history.detection.findings import Move, Rate, taken_back
+from opperf.history.detection.findings import Rate, taken_back
 from opperf.history.detection.looks import Alarm
 from opperf.history.detection.replacements import carried_changes
 from opperf.history.detection.series import Strand
@@ -32,7 +32,7 @@ from opperf.history.detection.strand_changes import StrandChange, judge
     ],
 )
 def test_a_change_is_taken_back_by_the_first_that_has_the_old_level(levels, expected):
-    moves = [Move(at + 1, *levels[at : at + 2]) for at in range(len(levels) - 1)]
+    moves = [(at + 1, *levels[at : at + 2]) for at in range(len(levels) - 1)]
     assert taken_back(moves) == expected
 
 
@@ -52,7 +52,8 @@ def replaced(changed: dict[int, tuple[int, float]], count: int = 14) -> list[Str
             logs[at:] += math.log(factor)
         for name, part in (("new", slice(OLD, None)), ("old", slice(OLD))):
             positions = 2 * np.arange(OLD + NEW)[part]
-            strand = Strand(series, name, positions, logs[part], positions * 1.0, 0.0)
+            key, times = f"s{series}", positions * 1.0
+            strand = Strand(series, key, name, positions, logs[part], times, 0.0)
             strands.append(strand)
     return strands
 
