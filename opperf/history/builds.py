@@ -170,7 +170,7 @@ class Builder:
     def _installed(self, build: Build) -> Build:
         """Returns a build with what its processes need to find it."""
         own = {
-            name: _at(build.folder, value)
+            name: value.replace(WORKTREE, build.folder)
             for name, value in self._recipe.variables.items()
             if not (build.wheel and value == WORKTREE)
         }
@@ -182,10 +182,6 @@ class Builder:
         spec = EnvironmentSpec(requirements=asked.requirements, python=asked.python)
         python = str(build_environment(spec, self._say).python)
         return msgspec.structs.replace(build, python=python, variables=own)
-
-
-def _at(folder: str, value: str) -> str:
-    return value.replace(WORKTREE, folder)
 
 
 SEARCHED = ("PYTHONPATH", "LD_LIBRARY_PATH", "PATH")

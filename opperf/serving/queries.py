@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import func, select
 
-from opperf.history.model import StoredSeries
+from opperf.history.model import StoredEnvironment, StoredSeries
 from opperf.history.store import reading, schema
 from opperf.history.store.events import read_states
 from opperf.history.store.opening import Store
@@ -16,7 +16,9 @@ from opperf.history.timelines import join_history
 from opperf.serving import values
 from opperf.serving.values import (
     Content,
+    Items,
     Latest,
+    Page,
     event_value,
     point_value,
     project_value,
@@ -31,27 +33,17 @@ class Missing(Exception):
     """Raised for what the store does not have; the message says what."""
 
 
-class Kept(NamedTuple):
-    """Parts of a project that are kept until the store changes."""
-
-    content: Content
-    points: dict[int, int]
-    """By the number of a run, that of its points: filled when it is asked for."""
-    latest: dict[str, dict[int, Latest]]
-    """By branch, the latest figure of each series: filled when it is asked for."""
-
-
 class Queries:
-    """Answers from a store. What most of them need is kept until the store changes."""
+    """Answers from a store."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._lock = threading.Lock()
         self._stamp: tuple[Any, ...] = ()
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, Content] = {}
 
-    def _keep(self, name: str) -> Kept:
-        """Returns what is kept of a project. Raises `Missing` if it is not there."""
+    def _content(self, name: str) -> Content:
+        """Returns a project, kept until the store changes. Raises `Missing` if it is not there."""
         with self._lock:
             stamp = self._read_stamp()
             if stamp != self._stamp:
@@ -60,11 +52,8 @@ class Queries:
                 projects = {project.name: project for project in reading.read_projects(self.store)}
                 if name not in projects:
                     raise Missing(f"no project {name!r}")
-                self._kept[name] = Kept(read_content(self.store, projects[name]), {}, {})
+                self._kept[name] = read_content(self.store, projects[name])
             return self._kept[name]
-
-    def _content(self, name: str) -> Content:
-        return self._keep(name).content
 
     def _read_stamp(self) -> tuple[Any, ...]:
         """Returns a value that differs when the store was changed."""
@@ -84,20 +73,20 @@ class Queries:
         with self.store.reading() as connection:
             return tuple(connection.execute(select(*columns)).one())
 
-    def projects(self) -> values.Projects:
+    def projects(self) -> Items[values.ProjectValue]:
         """Returns all projects."""
         names = [project.name for project in reading.read_projects(self.store)]
-        return values.Projects(items=[project_value(self._content(name)) for name in names])
+        return Items(items=[project_value(self._content(name)) for name in names])
 
-    def runs(self, project: str, branch: str, limit: int, offset: int) -> values.Runs:
+    def runs(self, project: str, branch: str, limit: int, offset: int) -> Page[values.RunValue]:
         """Returns a page of a project's runs."""
-        kept = self._keep(project)
-        runs = [run for run in kept.content.runs if branch in ("", run.branch)]
+        content = self._content(project)
+        runs = [run for run in content.runs if branch in ("", run.branch)]
         found = runs[::-1][offset : offset + limit]
-        uncounted = [run.id for run in found if run.id not in kept.points]
-        kept.points.update(reading.count_figures(self.store, uncounted))
-        items = [run_value(run, kept.points[run.id]) for run in found]
-        return values.Runs(items=items, total=len(runs))
+        uncounted = [run.id for run in found if run.id not in content.counts]
+        content.counts.update(reading.count_figures(self.store, uncounted))
+        items = [run_value(run, content.counts[run.id]) for run in found]
+        return Page(items=items, total=len(runs))
 
     def series(
         self,
@@ -109,10 +98,9 @@ class Queries:
         environment: str,
         limit: int,
         offset: int,
-    ) -> values.SeriesPage:
+    ) -> Page[values.SeriesValue]:
         """Returns a page of a project's series that have all words of a text in their names."""
-        kept = self._keep(project)
-        content = kept.content
+        content = self._content(project)
         words = text.lower().split()
         found = [
             stored
@@ -122,20 +110,20 @@ class Queries:
             and environment in ("", stored.key.environment)
             and all(word in _search_text(stored) for word in words)
         ]
-        latest = self._latest_figures(kept, branch)
+        latest = self._latest_figures(content, branch)
         items = [
             series_value(stored, content, latest.get(stored.id))
             for stored in found[offset : offset + limit]
         ]
-        return values.SeriesPage(items=items, total=len(found))
+        return Page(items=items, total=len(found))
 
-    def _latest_figures(self, kept: Kept, branch: str) -> dict[int, Latest]:
-        if branch not in kept.latest:
+    def _latest_figures(self, content: Content, branch: str) -> dict[int, Latest]:
+        if branch not in content.latest:
             # Whatever name is asked for, nothing is kept of it.
-            if not kept.content.clean_runs(branch):
+            if not content.clean_runs(branch):
                 return {}
-            kept.latest[branch] = read_latest(self.store, kept.content, branch)
-        return kept.latest[branch]
+            content.latest[branch] = read_latest(self.store, content, branch)
+        return content.latest[branch]
 
     def series_detail(self, project: str, number: int, branch: str) -> values.SeriesDetail:
         """Returns a series with its points. Raises `Missing` if it is not there."""
@@ -179,7 +167,7 @@ class Queries:
 
     def events(
         self, project: str, branch: str, state: str, limit: int, offset: int
-    ) -> values.Events:
+    ) -> Page[values.EventValue]:
         """Returns a page of a project's events."""
         content = self._content(project)
         found = [
@@ -189,9 +177,7 @@ class Queries:
             and (state in ("", event.state.value) or (state == "open" and event.is_open))
         ]
         page = found[offset : offset + limit]
-        return values.Events(
-            items=[event_value(event, content) for event in page], total=len(found)
-        )
+        return Page(items=[event_value(event, content) for event in page], total=len(found))
 
     def event_detail(self, project: str, number: int) -> values.EventDetail:
         """Returns an event with its states. Raises `Missing` if it is not there."""
@@ -202,10 +188,10 @@ class Queries:
                 return values.EventDetail(event=event_value(event, content), states=states)
         raise Missing(f"{project} has no event {number}")
 
-    def environments(self) -> values.Environments:
+    def environments(self) -> Items[StoredEnvironment]:
         """Returns the environments of all projects."""
         found = reading.read_environments(self.store)
-        return values.Environments(items=[found[key] for key in sorted(found)])
+        return Items(items=[found[key] for key in sorted(found)])
 
 
 def _search_text(stored: StoredSeries) -> str:

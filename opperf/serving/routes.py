@@ -11,8 +11,10 @@ import opperf
 from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line, suggest
 from opperf.history.events import State
+from opperf.history.model import StoredEnvironment
 from opperf.serving import values
 from opperf.serving.queries import Queries
+from opperf.serving.values import Items, Page
 
 LIMIT = 1000
 """Most items of a page: some hundred kilobytes."""
@@ -80,7 +82,7 @@ class Route(NamedTuple):
 
     path: str
     summary: str
-    answer: type
+    answer: Any
     query: Callable[..., values.Answer]
     parameters: tuple[Parameter, ...] = ()
     has_missing: bool = True
@@ -88,25 +90,31 @@ class Route(NamedTuple):
 
 
 ROUTES = (
-    Route("/api/projects", "All projects.", values.Projects, Queries.projects, has_missing=False),
+    Route(
+        "/api/projects",
+        "All projects.",
+        Items[values.ProjectValue],
+        Queries.projects,
+        has_missing=False,
+    ),
     Route(
         "/api/environments",
         "All environments.",
-        values.Environments,
+        Items[StoredEnvironment],
         Queries.environments,
         has_missing=False,
     ),
     Route(
         "/api/projects/{project}/runs",
         "Runs, the latest first.",
-        values.Runs,
+        Page[values.RunValue],
         Queries.runs,
         (PROJECT, BRANCH, *LIMITS),
     ),
     Route(
         "/api/projects/{project}/series",
         "Series with their latest figures.",
-        values.SeriesPage,
+        Page[values.SeriesValue],
         Queries.series,
         (
             PROJECT,
@@ -128,7 +136,7 @@ ROUTES = (
     Route(
         "/api/projects/{project}/events",
         "Changes, the latest first.",
-        values.Events,
+        Page[values.EventValue],
         Queries.events,
         (
             PROJECT,

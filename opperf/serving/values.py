@@ -4,14 +4,14 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from opperf.formats.model import WHOLE, SeriesFacts
 from opperf.history.events import Event, StateOf
-from opperf.history.model import Project, StoredEnvironment, StoredRun, StoredSeries
+from opperf.history.model import Project, StoredRun, StoredSeries
 from opperf.history.store import reading, schema
 from opperf.history.store.events import read_events, read_evidence
 from opperf.history.store.figures import read_packed
@@ -36,6 +36,21 @@ class Problem(Answer, frozen=True):
     error: str
 
 
+Item = TypeVar("Item")
+
+
+class Items(Answer, Generic[Item], frozen=True):
+    """All items of a kind."""
+
+    items: list[Item]
+
+
+class Page(Items[Item], Generic[Item], frozen=True):
+    """Some of the items of a kind, of so many in all."""
+
+    total: int
+
+
 class ProjectValue(Answer, frozen=True):
     """A project, with its branches in the order of their latest runs."""
 
@@ -46,23 +61,10 @@ class ProjectValue(Answer, frozen=True):
     series: int
 
 
-class Projects(Answer, frozen=True):
-    """All projects of the store."""
-
-    items: list[ProjectValue]
-
-
 class RunValue(StoredRun, frozen=True, kw_only=True, omit_defaults=False):
     """A run, with the number of its figures."""
 
     figures: int
-
-
-class Runs(Answer, frozen=True):
-    """A page of runs, the latest first."""
-
-    items: list[RunValue]
-    total: int
 
 
 class SeriesValue(SeriesFacts, frozen=True, kw_only=True, omit_defaults=False):
@@ -77,13 +79,6 @@ class SeriesValue(SeriesFacts, frozen=True, kw_only=True, omit_defaults=False):
     latest: float | None
     """Of the latest runs; null if none of them has the series."""
     latest_commit: str
-
-
-class SeriesPage(Answer, frozen=True):
-    """A page of series, by name, inputs and metric."""
-
-    items: list[SeriesValue]
-    total: int
 
 
 class PointValue(Answer, frozen=True):
@@ -117,13 +112,6 @@ class EventValue(Event, frozen=True, kw_only=True, omit_defaults=False):
     """Those on the change, the latest first."""
 
 
-class Events(Answer, frozen=True):
-    """A page of events, the latest first."""
-
-    items: list[EventValue]
-    total: int
-
-
 class SeriesDetail(Answer, frozen=True):
     """A series with all of its points and events, and the verdicts on its case and metric, the
     latest first."""
@@ -141,12 +129,6 @@ class EventDetail(Answer, frozen=True):
     states: list[StateOf]
 
 
-class Environments(Answer, frozen=True):
-    """All environments of the store."""
-
-    items: list[StoredEnvironment]
-
-
 class Content(NamedTuple):
     """Parts of a project that most answers need."""
 
@@ -160,6 +142,10 @@ class Content(NamedTuple):
     """By the key of an environment, the name of its machine."""
     committed: Mapping[str, float]
     """By the id of a commit, when it was committed; NaN if unknown."""
+    counts: dict[int, int]
+    """By the number of a run, that of its figures: filled when it is asked for."""
+    latest: dict[str, dict[int, Latest]]
+    """By branch, the latest figure of each series: filled when it is asked for."""
 
     @property
     def newest(self) -> Sequence[StoredSeries]:
@@ -183,6 +169,8 @@ def read_content(store: Store, project: Project) -> Content:
         read_evidence(store, project),
         reading.machine_names(reading.read_environments(store)),
         {run.commit.sha: run.commit.time for run in runs},
+        {},
+        {},
     )
 
 
@@ -201,23 +189,13 @@ def read_latest(store: Store, content: Content, branch: str) -> dict[int, Latest
     }
 
 
-Item = TypeVar("Item")
 View = TypeVar("View", bound=Struct)
-
-
-def _latest_first(items: Iterable[Item]) -> list[Item]:
-    """Returns each item once, by where it is last, the last first."""
-    return list(dict.fromkeys(reversed(list(items))))
 
 
 def _view(kind: type[View], *values: Struct, **more: object) -> View:
     """Returns a view of values, with more fields."""
-    fields = {name: field for value in values for name, field in _fields(value).items()}
+    fields = {name: field for one in values for name, field in msgspec.structs.asdict(one).items()}
     return kind(**fields, **more)
-
-
-def _fields(value: Struct) -> dict[str, object]:
-    return msgspec.structs.asdict(value)
 
 
 def project_value(content: Content) -> ProjectValue:
@@ -225,7 +203,7 @@ def project_value(content: Content) -> ProjectValue:
     return ProjectValue(
         name=content.project.name,
         commits_of=content.project.commits_of.value,
-        branches=_latest_first(run.branch for run in content.runs),
+        branches=list(dict.fromkeys(run.branch for run in reversed(content.runs))),
         runs=len(content.runs),
         series=len(content.newest),
     )

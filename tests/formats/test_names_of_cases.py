@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from opperf.formats.forms import FORMS, WRITTEN
+from opperf.history.added_files import read_submission
 from opperf.history.exporting import collect
 from opperf.history.model import CommitsOf
-from opperf.history.run_files import read_submission
 from opperf.history.store.adding import add_runs
 from opperf.history.store.opening import Store
 from opperf.history.store.reading import find_project

@@ -193,7 +193,7 @@ def test_nothing_is_kept_of_branches_that_are_not_there(store):
     queries = Queries(store)
     for branch in ("main", "none", "nowhere"):
         queries.series(PROJECT, branch, "", "", "", "", 10, 0)
-    assert set(queries._keep(PROJECT).latest) == {"main"}
+    assert set(queries._content(PROJECT).latest) == {"main"}
 
 
 def test_the_document_describes_every_route(client):

@@ -101,7 +101,7 @@ class Null:
     def few(self, looks: Looks, p: float) -> Looks:
         """Returns all looks with a p-value of at most p, and few others."""
         least = np.where(looks.is_short, self.short.least(p), self.full.least(p))
-        return looks[looks.statistic >= least]
+        return looks.those(looks.statistic >= least)
 
 
 def calibrate(windows: Windows, looks: Looks, seed: int = 0) -> Null:

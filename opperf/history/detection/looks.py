@@ -15,7 +15,7 @@ which are what raises an alarm. Where series did change, at most that share of t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,7 +126,7 @@ class Judge:
         p, commits = self.null.p(looks), self._commits(looks)
         # The check raises p-values only: what is not rejected before it is not after it.
         kept = self._may_matter(p, commits)
-        looks, p, commits = looks[kept], p[kept], commits[kept]
+        looks, p, commits = looks.those(kept), p[kept], commits[kept]
         is_rise = np.zeros(p.size, dtype=np.bool_)
         if looks.strand.size:
             checked = check_steps(logs, self.scale, looks.strand, looks.seen, looks.split)
@@ -143,10 +143,7 @@ class Judge:
         first round, by Benjamini and Hochberg's correction of these p-values, which are no larger
         than those to come."""
         kept = np.zeros(p.size, dtype=np.bool_)
-        order = np.argsort(commits, kind="stable")
-        bounds = np.flatnonzero(np.diff(commits[order])) + 1
-        for members in np.split(order, bounds) if order.size else []:
-            commit = int(commits[members[0]])
+        for commit, members in _by_commit(commits):
             needed = self.needed.get(commit)
             if needed is None:
                 _, needed = _correct(p[members], self.tested.get(commit, 1), self.level)
@@ -173,12 +170,9 @@ class Judge:
         counts = np.bincount(self._commits(looks))
         self.tested = {int(commit): int(counts[commit]) for commit in np.flatnonzero(counts)}
         found = self.candidates(logs, looks)
-        p, positions = found.p, found.commits
+        p = found.p
         alarmed: dict[int, Alarm] = {}
-        order = np.argsort(positions, kind="stable")
-        bounds = np.flatnonzero(np.diff(positions[order])) + 1
-        for members in np.split(order, bounds) if order.size else []:
-            commit = int(positions[members[0]])
+        for commit, members in _by_commit(found.commits):
             fresh = np.array([int(found.looks.strand[i]) not in alarmed for i in members])
             members = members[fresh]
             rejected, self.needed[commit] = _correct(p[members], self.tested[commit], self.level)
@@ -195,7 +189,7 @@ class Judge:
         last = np.array([after[strand] for strand in looks.strand.tolist()]).reshape(-1, 2)
         # What is left of a step where it was taken away is not another one.
         is_new = (looks.seen > last[:, 0]) & (looks.split >= last[:, 1] + AFTER)
-        found = self.candidates(logs, looks[is_new])
+        found = self.candidates(logs, looks.those(is_new))
         alarmed: dict[int, Alarm] = {}
         for i, commit in enumerate(found.commits.tolist()):
             needed = self.needed.get(commit, self.level / self.tested.get(commit, 1))
@@ -204,6 +198,14 @@ class Judge:
             if alarm.p <= needed and (earlier is None or alarm.seen < earlier.seen):
                 alarmed[alarm.strand] = alarm
         return list(alarmed.values())
+
+
+def _by_commit(commits: Ints) -> Iterator[tuple[int, Ints]]:
+    """Yields each commit, in order, and the indices of its looks."""
+    order = np.argsort(commits, kind="stable")
+    bounds = np.flatnonzero(np.diff(commits[order])) + 1
+    for members in np.split(order, bounds) if order.size else []:
+        yield int(commits[members[0]]), members
 
 
 def _correct(p: Floats, tested: int, level: float) -> tuple[NDArray[np.bool_], float]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,7 @@ CHUNK = 128
 MOST_THREADS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Looks:
+class Looks(NamedTuple):
     """Looks at strands, in the order of strands and points."""
 
     strand: Ints
@@ -56,18 +55,12 @@ class Looks:
     is_short: NDArray[np.bool_]
     """Whether it is among the first points of a strand."""
 
-    def __getitem__(self, chosen: NDArray[np.bool_] | Ints) -> Looks:
-        return Looks(
-            self.strand[chosen],
-            self.seen[chosen],
-            self.split[chosen],
-            self.statistic[chosen],
-            self.is_short[chosen],
-        )
+    def those(self, chosen: NDArray[np.bool_] | Ints) -> Looks:
+        columns: Any = [column[chosen] for column in self]
+        return Looks(*columns)
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
+class Windows(NamedTuple):
     """Windows of strands, as multiples of the strand's scale from the window's median, and their
     first point's index; padded to `WINDOW` with the last."""
 
@@ -136,8 +129,6 @@ def look(windows: Windows) -> Looks:
                 (is_first & (ends <= SHORT)).ravel(),
             )
         )
-    if not parts:
-        none = np.empty(0, dtype=np.int64)
-        return Looks(none, none, none, np.empty(0), np.empty(0, dtype=np.bool_))
-    fields = ("strand", "seen", "split", "statistic", "is_short")
-    return Looks(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+    none = np.empty(0, dtype=np.int64)
+    parts.append(Looks(none, none, none, np.empty(0), np.empty(0, dtype=np.bool_)))
+    return Looks(*map(np.concatenate, zip(*parts, strict=True)))

@@ -30,8 +30,8 @@ from opperf.requests.parsers import locate_kept
 
 if TYPE_CHECKING:
     from opperf.formats.figures import Intake
+    from opperf.history.added_files import Destination
     from opperf.history.events import Update
-    from opperf.history.judged_sessions import Destination
     from opperf.history.model import Project
     from opperf.history.verdicts import JudgedSession
 
@@ -103,7 +103,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> AddedFiles:
         """Adds all files, or none, and returns what is new."""
-        from opperf.history.run_files import read_submission
+        from opperf.history.added_files import read_submission
         from opperf.results.kept_facts import is_session
 
         sessions = [path for path in self.paths if is_session(path)]
@@ -162,7 +162,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
     def _destination(
         self, store: Store, project: str, commits_of: CommitsOf, added: Collection[str]
     ) -> Destination:
-        from opperf.history.judged_sessions import Destination
+        from opperf.history.added_files import Destination
         from opperf.history.store.reading import find_project, read_projects
 
         if added and all(found.name != project for found in read_projects(store)):
@@ -176,14 +176,14 @@ def read_session(
 ) -> JudgedSession:
     """Returns the verdicts of a session on two commits of a repository, and says what is doubtful
     about them. Raises `OpperfError`."""
-    from opperf.history.judged_sessions import read_judged
+    from opperf.history.added_files import read_judged
 
     return told(read_judged(path, to, named, partial(read_commit, repository)), say)
 
 
 def destination(store: Store, project: Project) -> Destination:
     """Returns a project as that to which sessions are added."""
-    from opperf.history.judged_sessions import Destination
+    from opperf.history.added_files import Destination
     from opperf.history.store.reading import read_aliases, read_series
 
     cases = {stored.key.case for stored in read_series(store, project)}

@@ -220,7 +220,7 @@ class OneCommit:
 
     def _add(self, commit: Commit, run_file: Path, labels: Mapping[str, str]) -> None:
         """Adds a run file as that of a commit, and removes it."""
-        from opperf.history.run_files import read_submission
+        from opperf.history.added_files import read_submission
         from opperf.history.store.adding import add_runs
 
         place = self._place

@@ -1,4 +1,4 @@
-"""A session of `opperf ab` as a history takes it: its verdicts on two commits."""
+"""Run files as a history takes them, and sessions of `opperf ab`: their verdicts on two commits."""
 
 from __future__ import annotations
 
@@ -16,17 +16,62 @@ from opperf.comparison.compared import ComparedRow
 from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.project_file import find_project_file, make_limits
 from opperf.errors import RunFileError, UsageError
-from opperf.formats.exporting import seconds_of
+from opperf.formats.exporting import seconds_of, submission_of
+from opperf.formats.model import Submission
 from opperf.history.model import CommitsOf
 from opperf.history.verdicts import NO_CHANGE, JudgedSession, SessionVerdict
 from opperf.machine.environment import BY_NAME, comparability, incomparable_facts
-from opperf.model import DECLARED, Case, Environment, Run
+from opperf.model import DECLARED, Environment, Record, Run
 from opperf.model.declaring import ID_LENGTH, digest
-from opperf.repository import Commit
-from opperf.results.runfile import read_visits
+from opperf.model.runs import SELECTION
+from opperf.plurals import pluralize
+from opperf.repository import Checkout, Commit
+from opperf.results.kept import display
+from opperf.results.outliers import commands_for
+from opperf.results.runfile import read_run, read_visits
 from opperf.sources.varying import with_settings
 from opperf.statistics.data import Verdict
 from opperf.statistics.verdicts import analyse
+
+OF_PYTHON = ("values", "swept_shapes", "sweeps")
+"""Fields of a selection whose cases `--id` alone does not name."""
+
+
+def read_submission(
+    path: Path, checkout: Checkout, commits_of: CommitsOf, may_be_partial: bool = False
+) -> tuple[Submission, list[str]]:
+    """Returns a run file's figures, and what is doubtful about the file, a line each. Raises
+    `RunFileError` for a file that is none, that has no record, or, unless it `may_be_partial`, of a
+    run that was not finished."""
+    run, warnings = read_run(path)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to add")
+    if run.closing is None and not may_be_partial:
+        # As series that end there, and as outcomes that are missing, it would look like a change.
+        left = len(set(run.planned) - {record.id for record in run.records})
+        raise RunFileError(
+            f"{path}: the run was not finished, or the file was cut short: "
+            f"{pluralize(left, 'case')} without a record; finish it with `opperf run --resume "
+            f"{display(path)}`, or add what it has with --partial"
+        )
+    submission = submission_of(
+        run,
+        checkout.commit,
+        path,
+        commits_of is CommitsOf.FRAMEWORK,
+        lambda record: _command(run, record),
+    )
+    return msgspec.structs.replace(
+        submission, branch=checkout.branch, is_dirty=checkout.is_dirty
+    ), warnings
+
+
+def _command(run: Run, record: Record) -> str:
+    """Returns the command that measures a case again; empty for one that no command names."""
+    selection = run.header.options.get(SELECTION)
+    if not record.case.pattern or not selection or any(map(selection.get, OF_PYTHON)):
+        return ""
+    return commands_for(run, record).get("run", "")
 
 
 class Destination(NamedTuple):
@@ -152,16 +197,13 @@ def _environment_key(
 def _case_id(session: Session, pair: Pair, project: Destination) -> str:
     """Returns the id under which a project has a pair's case, as runs of the usual process or of
     the session's threads have it; of one that it lacks that of the usual process."""
-    candidates = [usual_id(pair.a), _with_own_threads(pair.a, session)]
-    return next((id for id in candidates if id in project.cases), candidates[0])
-
-
-def _with_own_threads(case: Case, session: Session) -> str:
-    usual = type(case.settings)()
+    usual = type(pair.a.settings)()
     own: dict[str, Any] = {
         name: getattr(usual, name) for name, setting in DECLARED.items() if setting.process
     }
-    return with_settings(case, {**own, "threads": session.selection.settings.threads}).id
+    own["threads"] = session.selection.settings.threads
+    candidates = [usual_id(pair.a), with_settings(pair.a, own).id]
+    return next((id for id in candidates if id in project.cases), candidates[0])
 
 
 Judged = Iterator[tuple[ComparedRow, str]]
