@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,22 +13,29 @@ from opperf.comparison.explaining.reports.difference_report import change_text, 
 from opperf.errors import one_line
 from opperf.history.bisection.results import BUILDS, Bisection, Figure, Other, Step
 from opperf.plurals import pluralize
-from opperf.reports.fields import LABEL, NAME, NUMBER, TEXT, WORD, Field, table_of
+from opperf.reports.fields import (
+    LABEL,
+    NAME,
+    NUMBER,
+    TEXT,
+    WORD,
+    Field,
+    objects_of,
+    rows_of,
+    table_of,
+)
 from opperf.reports.model import Cell, Report, Section
 from opperf.repository import Commit
 from opperf.results.text import duration
 from opperf.shares import share_text as percent
 from opperf.statistics.data import Verdict
 
-COLUMNS = (
-    *("step", "commit", "ratio", "low", "high", "verdict", "blocks", "seconds", "subject"),
-    "reason",
-)
-
 
 def report_for(found: Bisection, folder: Path) -> Report:
     """Returns the report of a bisection, whose sessions are in `folder`."""
     good, bad = found.state.commits[0], found.state.commits[-1]
+    steps = [_shown(found, number, step) for number, step in enumerate(found.state.steps)]
+    header, rows = rows_of(STEPS, steps)
     return Report(
         command="bisect",
         title=f"Bisection of {good.short} to {bad.short}",
@@ -35,13 +43,15 @@ def report_for(found: Bisection, folder: Path) -> Report:
             Section(prose=list(_prose(found)), commands=list(_commands(found, folder))),
             *_confirmed(found),
             *_functions(found),
-            *_steps(found),
+            Section(title="BAD against GOOD", table=table_of(FIGURES, found.ends))
+            if found.end is None
+            else Section(title="Steps, each against GOOD", table=table_of(STEPS, steps)),
             *_others(found),
             *_skipped(found),
         ],
-        data=_data(found, folder),
-        header=COLUMNS,
-        rows=[list(_row(found, number, step)) for number, step in enumerate(found.state.steps)],
+        data=_data(found, folder, steps),
+        header=header,
+        rows=rows,
     )
 
 
@@ -135,13 +145,11 @@ def _confirmed(found: Bisection) -> Iterator[Section]:
     if not found.confirmed or found.before is None:
         return
     before, after = found.state.commits[found.before], found.state.commits[found.last]
-    figures = found.confirmed
+    further = " that can be measured" if found.last - found.before > 1 else ""
     yield Section(
-        title=f"{after.short} against {before.short}, the commit before it that can be measured"
-        if found.last - found.before > 1
-        else f"{after.short} against {before.short}, the commit before it",
-        table=table_of(FIGURES, figures),
-        below=list(_agreement(figures)),
+        title=f"{after.short} against {before.short}, the commit before it{further}",
+        table=table_of(FIGURES, found.confirmed),
+        below=list(_agreement(found.confirmed)),
     )
 
 
@@ -159,12 +167,16 @@ def _verdict(figure: Figure) -> Cell:
 
 
 FIGURES: tuple[Field[Figure], ...] = (
-    Field("", "Operator", NAME, lambda figure: figure.operator),
-    Field("", "Metric", LABEL, lambda figure: figure.metric),
-    Field("", "Ratio", NUMBER, _ratio),
+    Field("id", None, LABEL, lambda figure: figure.id),
+    Field("operator", "Operator", NAME, lambda figure: figure.operator),
+    Field("metric", "Metric", LABEL, lambda figure: figure.metric),
+    Field("ratio", "Ratio", NUMBER, lambda figure: figure.ratio, _ratio),
+    Field("low", None, NUMBER, lambda figure: figure.low),
+    Field("high", None, NUMBER, lambda figure: figure.high),
     Field("", "90 % interval", NUMBER, _interval),
-    Field("", "Verdict", LABEL, lambda figure: figure.verdict.value, _verdict),
-    Field("", "Inputs", TEXT, lambda figure: figure.inputs),
+    Field("verdict", "Verdict", LABEL, lambda figure: figure.verdict.value, _verdict),
+    Field("inputs", "Inputs", TEXT, lambda figure: figure.inputs),
+    Field("reason", None, TEXT, lambda figure: figure.note),
 )
 
 
@@ -218,57 +230,60 @@ FUNCTIONS: tuple[Field[dict[str, Any]], ...] = (
 )
 
 
-def _row(found: Bisection, number: int, step: Step) -> Iterator[Any]:
-    commit = found.state.commits[step.place]
-    figure = found.end and step.seen(found.end)
-    yield from (number, commit.sha)
-    if figure is None:
-        yield from (None, None, None, "invalid" if step.reason else "", 0)
-    else:
-        blocks = 0 if figure.fails else figure.blocks
-        yield from (figure.ratio, figure.low, figure.high, figure.verdict.value, blocks)
-    why = step.reason or step.why_not(found.end.id if found.end else "")
-    yield from (step.seconds, commit.subject, why)
-
-
-def _steps(found: Bisection) -> Iterator[Section]:
-    steps = found.state.steps
-    figures = [found.end and step.seen(found.end) for step in steps]
-    if found.end is None:
-        yield Section(title="BAD against GOOD", table=table_of(FIGURES, found.ends))
-        return
-    commits = [found.state.commits[step.place] for step in steps]
-    whys = [step.why_not(found.end.id) for step in steps]
-    yield Section(
-        title="Steps, each against GOOD",
-        table=table_of(STEPS, map(ShownStep, steps, commits, figures, whys)),
-    )
-
-
 class ShownStep(NamedTuple):
     """A step with what was seen of the figure that is looked for."""
 
+    number: int
     step: Step
     commit: Commit
     figure: Figure | None
     why_not: str
     """Why there is no figure."""
 
+    @property
+    def verdict(self) -> str:
+        if self.figure is not None:
+            return self.figure.verdict.value
+        return "invalid" if self.step.reason else ""
 
-def _step_verdict(row: ShownStep) -> Cell:
-    if row.figure is None or (row.step.reason and not row.figure.fails):
-        return Cell(one_line(row.step.reason or row.why_not), "open")
-    return _verdict(row.figure)
+    @property
+    def shown_verdict(self) -> Cell:
+        if self.figure is None or (self.step.reason and not self.figure.fails):
+            return Cell(one_line(self.step.reason or self.why_not), "open")
+        return _verdict(self.figure)
+
+
+def _shown(found: Bisection, number: int, step: Step) -> ShownStep:
+    figure = found.end and step.seen(found.end)
+    why_not = step.why_not(found.end.id if found.end else "")
+    return ShownStep(number, step, found.state.commits[step.place], figure, why_not)
 
 
 STEPS: tuple[Field[ShownStep], ...] = (
-    Field("", "Commit", NAME, lambda row: row.commit.short),
+    Field("step", None, NUMBER, lambda row: row.number),
+    Field("commit", "Commit", NAME, lambda row: row.commit.sha, lambda row: row.commit.short),
     Field("", "Number", NUMBER, lambda row: row.step.place),
-    Field("", "Ratio", NUMBER, lambda row: _ratio(row.figure)),
+    Field(
+        "ratio",
+        "Ratio",
+        NUMBER,
+        lambda row: row.figure and row.figure.ratio,
+        lambda row: _ratio(row.figure),
+    ),
+    Field("low", None, NUMBER, lambda row: row.figure and row.figure.low),
+    Field("high", None, NUMBER, lambda row: row.figure and row.figure.high),
     Field("", "90 % interval", NUMBER, lambda row: _interval(row.figure)),
-    Field("", "Verdict", WORD, lambda row: row.why_not, _step_verdict),
-    Field("", "Blocks", NUMBER, lambda row: row.figure and row.figure.blocks),
-    Field("", "Subject", TEXT, lambda row: row.commit.subject),
+    Field("verdict", "Verdict", WORD, lambda row: row.verdict, lambda row: row.shown_verdict),
+    Field(
+        "blocks",
+        "Blocks",
+        NUMBER,
+        lambda row: 0 if row.figure is None or row.figure.fails else row.figure.blocks,
+        lambda row: str(row.figure.blocks) if row.figure else "",
+    ),
+    Field("seconds", None, NUMBER, lambda row: row.step.seconds),
+    Field("subject", "Subject", TEXT, lambda row: row.commit.subject),
+    Field("reason", None, TEXT, lambda row: row.step.reason or row.why_not),
 )
 
 
@@ -282,10 +297,21 @@ def _others(found: Bisection) -> Iterator[Section]:
 
 
 OTHERS: tuple[Field[Other], ...] = (
-    *(field.of(lambda other: other.figure) for field in FIGURES[:3]),
-    Field("", "First", LABEL, lambda other: other.first[:10]),
-    Field("", "Last", LABEL, lambda other: other.last[:10]),
-    Field("", "Probability", NUMBER, lambda other: percent(other.probability)),
+    *(
+        replace(
+            field, title=field.title if field.key in ("operator", "metric", "ratio") else None
+        ).of(lambda other: other.figure)
+        for field in FIGURES
+    ),
+    Field("first", "First", LABEL, lambda other: other.first, lambda other: other.first[:10]),
+    Field("last", "Last", LABEL, lambda other: other.last, lambda other: other.last[:10]),
+    Field(
+        "probability",
+        "Probability",
+        NUMBER,
+        lambda other: other.probability,
+        lambda other: percent(other.probability),
+    ),
 )
 
 
@@ -296,9 +322,9 @@ def _skipped(found: Bisection) -> Iterator[Section]:
         yield Section(title="Skipped", items=items)
 
 
-def _data(found: Bisection, folder: Path) -> dict[str, Any]:
+def _data(found: Bisection, folder: Path, steps: Sequence[ShownStep]) -> dict[str, Any]:
     state = found.state
-    end = found.end
+    ratio, low, high = found.loss or (None, None, None)
     return {
         "outcome": found.outcome,
         "is_open": found.is_open,
@@ -308,29 +334,18 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
         "commits": state.last,
         "first_bad": [_commit(commit) for commit in found.candidates],
         "probability": found.probability,
-        "figure": None if end is None else _figure(end),
-        "ratio": None if found.loss is None else found.loss[0],
-        "low": None if found.loss is None else found.loss[1],
-        "high": None if found.loss is None else found.loss[2],
-        "ends": [_figure(figure) for figure in found.ends],
-        "steps": [
-            dict(zip(COLUMNS, _row(found, number, step), strict=True))
-            for number, step in enumerate(state.steps)
-        ],
+        "figure": objects_of(FIGURES, [found.end])[0] if found.end else None,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "ends": objects_of(FIGURES, found.ends),
+        "steps": objects_of(STEPS, steps),
         "builds": found.builds,
         "skipped": state.skipped,
         "misfits": [state.commits[place].sha for place in found.misfits],
-        "others": [
-            {
-                **_figure(other.figure),
-                "first": other.first,
-                "last": other.last,
-                "probability": other.probability,
-            }
-            for other in found.others
-        ],
+        "others": objects_of(OTHERS, found.others),
         "confirmed_against": None if found.before is None else state.commits[found.before].sha,
-        "confirmed": [_figure(figure) for figure in found.confirmed],
+        "confirmed": objects_of(FIGURES, found.confirmed),
         "sessions": [{"file": str(folder / file), "a": a, "b": b} for file, a, b in found.sessions],
         "functions": found.functions,
         "notes": list(found.notes),
@@ -339,8 +354,3 @@ def _data(found: Bisection, folder: Path) -> dict[str, Any]:
 
 def _commit(commit: Commit) -> dict[str, str]:
     return {name: getattr(commit, name) for name in ("sha", "author", "date", "subject")}
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    names = ("id", "operator", "inputs", "metric", "verdict", "ratio", "low", "high")
-    return {**{name: getattr(figure, name) for name in names}, "reason": figure.note}

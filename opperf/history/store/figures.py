@@ -99,7 +99,8 @@ def read_columns(
     if series is not None:
         chosen = np.isin(found["series"], list(series))
         found, run = found[chosen], run[chosen]
-    order = _sort(found["series"])
+    # That of runs is kept. Numbers of 16 bits are sorted by their digits, in half of the time.
+    order = np.argsort(found["series"].astype(np.uint16 if last < 1 << 16 else int), kind="stable")
     return finite(
         Columns(
             found["series"][order],
@@ -118,18 +119,6 @@ def finite(columns: Columns) -> Columns:
         found = Columns(*(column[kept] for column in columns))
     bounds = (np.where(np.isinf(bound), np.nan, bound) for bound in (found.low, found.high))
     return Columns(*found[:3], *bounds)
-
-
-def _sort(series: Array) -> Array:
-    """Returns the order of series, in which that of runs is kept."""
-    most = int(series.max(initial=0))
-    # Numbers of 16 bits are sorted by their digits, in a tenth of the time.
-    if most >= 1 << 16:
-        ids = np.unique(series)
-        codes = np.zeros(most + 1, np.uint16 if len(ids) <= 1 << 16 else np.int64)
-        codes[ids] = np.arange(len(ids))
-        return np.argsort(codes[series], kind="stable")
-    return np.argsort(series.astype(np.uint16), kind="stable")
 
 
 def points_of(found: Array, samples: Sequence[Sequence[float]]) -> list[Point]:
