@@ -228,15 +228,6 @@ TABLE: Mapping[str, Mapping[str, str]] = {
         "indices depth:int": "one_hot",
         "indices:tensors shape:shape": "ravel_multi_index",
     },
-    "transforms": {
-        "x axes:axes": (
-            "fourier_transform hermitian_fourier_transform inverse_fourier_transform "
-            "inverse_hermitian_fourier_transform inverse_real_fourier_transform "
-            "real_fourier_transform cosine_transform inverse_cosine_transform"
-        ),
-        "x window hop:int centred:bool": "short_time_fourier_transform",
-        "x window hop:int": "inverse_short_time_fourier_transform",
-    },
     "images": {
         "data output_size:shape align_corners:bool": "upsample_cubic upsample_linear",
         "data output_size:shape": "upsample_nearest",
@@ -258,11 +249,9 @@ TABLE: Mapping[str, Mapping[str, str]] = {
         "x axis:axis": "glu",
         "x threshold:float": "hard_shrink soft_shrink",
         "x slope": "leaky_relu",
-    },
-    "recurrent": {
         "data weights:tensors biases:tensors state bidirectional:bool cell lengths states:bool": (
             "gru lstm rnn_relu rnn_tanh"
-        )
+        ),
     },
     "sampling": {
         "loc:float scale:float": "random_gumbel random_laplace random_logistic random_normal",
@@ -323,6 +312,13 @@ TABLE: Mapping[str, Mapping[str, str]] = {
         "x sigma:float": "smooth_l1",
     },
     "special": {
+        "x axes:axes": (
+            "fourier_transform hermitian_fourier_transform inverse_fourier_transform "
+            "inverse_hermitian_fourier_transform inverse_real_fourier_transform "
+            "real_fourier_transform cosine_transform inverse_cosine_transform"
+        ),
+        "x window hop:int centred:bool": "short_time_fourier_transform",
+        "x window hop:int": "inverse_short_time_fourier_transform",
         "x": (
             "airy_ai bessel_j0 bessel_j1 bessel_k0 bessel_k1 bessel_y0 bessel_y1 dawsn "
             "entropy_term erfc erfcinv erfcx exp1 expi factorial fresnel gammasgn i0e i1 i1e "

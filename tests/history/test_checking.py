@@ -289,7 +289,7 @@ def test_wrong_words_are_one_line(opperf, words, message):
 
 
 COMMITS = (Commit("00" * 20), Commit("ab" * 20, subject="rounds"))
-SAME = Figure("c forward", "c", "sum", "x", "forward", Verdict.SAME, 0.0, 0.01, 6, -0.01, 0.01)
+SAME = Figure(*("c", "sum", "x", "forward", Verdict.SAME), ratio=1.0, error=0.01, freedom=6)
 
 
 @pytest.mark.parametrize(

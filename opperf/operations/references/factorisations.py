@@ -30,11 +30,6 @@ eigenvalues = map_over_batch(linalg.eigvalsh)
 singular_values = map_over_batch(linalg.svdvals)
 
 
-def solve(x: Array, right_hand_side: Array) -> Array:
-    """The solution of a linear system."""
-    return inverse(x) @ right_hand_side
-
-
 def least_squares(x: Array, right_hand_side: Array, cutoff: float | None = None) -> tuple[Any, ...]:
     """Solution, residuals, rank, singular values; those below `cutoff` of the largest are zero."""
     made, residuals, rank, values = linalg.lstsq(x, right_hand_side, cond=cutoff)
@@ -295,18 +290,6 @@ def condition_number(x: Array, norm: str | None = None) -> Array:
     return matrix_norm(x, own) * matrix_norm(inverse(x), own)
 
 
-def distance(x: Array, y: Array, order: float = EUCLIDEAN) -> Array:
-    """The norm of the difference of two tensors as vectors."""
-    return vector_norm((x - y).ravel(), order)
-
-
-def distance_of_rows(
-    x: Array, y: Array, order: float = EUCLIDEAN, epsilon: float = 0.0, keepdims: bool = False
-) -> Array:
-    """The distance of vectors of the same index, with epsilon added to each difference."""
-    return vector_norm(x - y + epsilon, order, -1, keepdims)
-
-
 def distances_among(x: Array, order: float = EUCLIDEAN) -> Array:
     """The distances of all pairs of rows, each once."""
     first, second = np.triu_indices(len(x), 1)
@@ -329,6 +312,14 @@ REFERENCES: Functions = {
         x[..., :, None, :] - y[..., None, :, :], order, -1
     ),
     "singular_values": singular_values,
+    # The solution of a linear system.
+    "solve": lambda x, right_hand_side: inverse(x) @ right_hand_side,
+    # The norm of the difference of two tensors as vectors.
+    "distance": lambda x, y, order=EUCLIDEAN: vector_norm((x - y).ravel(), order),
+    # The distance of vectors of the same index, with epsilon added to each difference.
+    "distance_of_rows": lambda x, y, order=EUCLIDEAN, epsilon=0.0, keepdims=False: vector_norm(
+        x - y + epsilon, order, -1, keepdims
+    ),
 }
 
 PROPERTIES: Functions = {

@@ -75,11 +75,6 @@ def delete(data: Array, where: Any, axis: int) -> Array:
     return take(data, np.array([i for i in range(data.shape[axis]) if i not in gone]), axis)
 
 
-def insert(data: Array, where: Any, values: Any, axis: int) -> Array:
-    """The data with rows inserted along an axis."""
-    return np.insert(data, where, values, axis)
-
-
 def ravel_multi_index(indices: Array, shape: Shape) -> Array:
     """Positions of elements in memory, from their indices."""
     flat = np.zeros_like(indices[0])
@@ -202,4 +197,6 @@ REFERENCES: Functions = {
     "take_along_last": lambda data, indices: data[
         tuple(np.indices(indices.shape)[:-1]) + (indices,)
     ],
+    # The data with rows inserted along an axis.
+    "insert": lambda data, where, values, axis: np.insert(data, where, values, axis),
 }

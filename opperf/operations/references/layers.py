@@ -1,8 +1,9 @@
-"""Dense layers, activations, dropout and sequences."""
+"""Dense and recurrent layers, activations, dropout and sequences."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,6 @@ def dense(data: Array, weight: Array, bias: Array | None = None) -> Array:
 def elu(x: Array, slope: float) -> Array:
     """Positive values as they are; negative ones on an exponential that tends to minus `slope`."""
     return np.where(x > 0, x, slope * np.expm1(x))
-
-
-def celu(x: Array, slope: float) -> Array:
-    """As `elu`, with an exponential stretched so that its derivative is one at zero."""
-    return np.where(x > 0, x, slope * np.expm1(x / slope))
 
 
 def relu6(x: Array) -> Array:
@@ -131,6 +127,77 @@ def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
     return made
 
 
+Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
+"""Computes state and cell from the gates of the input, those of the state, old state and cell."""
+
+
+def plain(activation: Callable[[Array], Array]) -> Step:
+    """The step of a layer of one gate."""
+    return lambda by_input, by_state, state, cell: (activation(by_input + by_state), cell)
+
+
+def lstm(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Array, Array]:
+    """The step of an LSTM. The gates are input, forget, candidate and output, in this order."""
+    into, forget, candidate, out = np.split(by_input + by_state, 4, axis=-1)
+    cell = special.expit(forget) * cell + special.expit(into) * np.tanh(candidate)
+    return special.expit(out) * np.tanh(cell), cell
+
+
+def gru(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Array, Array]:
+    """The step of a GRU. The gates are reset, update and candidate, in this order."""
+    (reset, update, new), (state_reset, state_update, state_new) = (
+        np.split(gates, 3, axis=-1) for gates in (by_input, by_state)
+    )
+    part = special.expit(update + state_update)
+    candidate = np.tanh(new + special.expit(reset + state_reset) * state_new)
+    return (1 - part) * candidate + part * state, cell
+
+
+def recurrent(step: Step) -> Callable[..., Any]:
+    """The function of layers of one kind. Weights and biases are those of the input and of the
+    state in turn, direction by direction and layer by layer. Sequences of fewer steps than the data
+    have lengths, and zeros beyond. With `states`, the last states are returned beside the outputs,
+    and the last cells where there are cells."""
+
+    def outputs(
+        data: Array,
+        weights: list[Array],
+        biases: list[Array],
+        state: Array,
+        bidirectional: bool,
+        cell: Any = None,
+        lengths: Any = None,
+        states: bool = False,
+    ) -> Any:
+        directions = 2 if bidirectional else 1
+        cells = np.zeros_like(state) if cell is None else cell
+        every = np.full(data.shape[1], len(data)) if lengths is None else lengths
+        runs = (np.arange(len(data))[:, None] < every)[..., None]
+        x, last_states, last_cells = data, [], []
+        for first in range(0, len(state), directions):
+            made = []
+            for position in range(first, first + directions):
+                (w, u), (b, c) = (
+                    all_of[2 * position : 2 * position + 2] for all_of in (weights, biases)
+                )
+                order = slice(None, None, -1 if position > first else 1)
+                h, memory, steps = state[position], cells[position], []
+                for one, running in zip(x[order], runs[order], strict=True):
+                    new, newer = step(one @ w.T + b, h @ u.T + c, h, memory)
+                    h, memory = np.where(running, new, h), np.where(running, newer, memory)
+                    steps.append(np.where(running, h, 0.0))
+                made.append(np.stack(steps)[order])
+                last_states.append(h)
+                last_cells.append(memory)
+            x = np.concatenate(made, axis=-1)
+        if not states:
+            return x
+        ends = (np.stack(last_states), np.stack(last_cells))
+        return (x, *ends[: 1 if cell is None else 2])
+
+    return outputs
+
+
 REFERENCES: Functions = {
     # GELU, with a hyperbolic tangent for the normal distribution.
     "gelu_tanh": lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + GELU_CUBE * x**3))) / 2,
@@ -148,6 +215,12 @@ REFERENCES: Functions = {
     "selu": lambda x: SELU_SCALE * elu(x, SELU_ALPHA),
     "silu": lambda x: x * special.expit(x),
     "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
+    # As `elu`, with an exponential stretched so that its derivative is one at zero.
+    "celu": lambda x, slope: np.where(x > 0, x, slope * np.expm1(x / slope)),
+    "gru": recurrent(gru),
+    "lstm": recurrent(lstm),
+    "rnn_relu": recurrent(plain(lambda x: np.maximum(x, 0))),
+    "rnn_tanh": recurrent(plain(np.tanh)),
 }
 
 PROPERTIES: Functions = {"alpha_dropout": alpha_dropout, "dropout": dropout}

@@ -16,13 +16,6 @@ def transpose_matrices(matrix: Array, transpose: bool = True) -> Array:
     return np.swapaxes(matrix, -1, -2) if transpose else matrix
 
 
-def sampled_matrix_product(
-    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
-) -> Array:
-    """A scaled matrix plus a scaled product of matrices where the first one is not zero."""
-    return addend_scale * addend + scale * (x @ y) * (addend != 0)
-
-
 def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
     """Sums of products along some last axes of `x` and first of `y`, or along lists of axes."""
     ours, theirs = (
@@ -200,4 +193,8 @@ REFERENCES: Functions = {
     "sum_of_log_diagonal": lambda x: np.log(np.diagonal(x, axis1=-2, axis2=-1)).sum(-1),
     "vector_products": lambda x, y, axis=-1: (np.conj(x) * y).sum(axis),
     "vector_dot": lambda x, y: (np.conj(x.ravel()) * y.ravel()).sum(),
+    # A scaled matrix plus a scaled product of matrices where the first one is not zero.
+    "sampled_matrix_product": lambda addend, x, y, scale=1.0, addend_scale=1.0: (
+        addend_scale * addend + scale * (x @ y) * (addend != 0)
+    ),
 }

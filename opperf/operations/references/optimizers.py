@@ -13,11 +13,6 @@ from opperf.operations.references.reference import Array, Functions
 State = dict[str, Array]
 
 
-def sgd_update(weight: Array, gradient: Array, rate: float, decay: float) -> State:
-    """Stochastic gradient descent."""
-    return {"weight": weight - rate * (gradient + decay * weight)}
-
-
 def sgd_momentum_update(
     weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
 ) -> State:
@@ -33,11 +28,6 @@ def nesterov_update(
     slope = gradient + decay * weight
     step = momentum * step - rate * slope
     return {"weight": weight + momentum * step - rate * slope, "step": step}
-
-
-def sign_sgd_update(weight: Array, gradient: Array, rate: float, decay: float) -> State:
-    """Descent by the sign of the gradient."""
-    return {"weight": (1 - rate * decay) * weight - rate * np.sign(gradient)}
 
 
 def signum_update(
@@ -216,4 +206,14 @@ def adagrad_update(
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
 
 
-REFERENCES: Functions = {"adagrad_by_row_update": adagrad_update}
+REFERENCES: Functions = {
+    "adagrad_by_row_update": adagrad_update,
+    # Stochastic gradient descent.
+    "sgd_update": lambda weight, gradient, rate, decay: (
+        {"weight": weight - rate * (gradient + decay * weight)}
+    ),
+    # Descent by the sign of the gradient.
+    "sign_sgd_update": lambda weight, gradient, rate, decay: (
+        {"weight": (1 - rate * decay) * weight - rate * np.sign(gradient)}
+    ),
+}

@@ -106,11 +106,6 @@ def nanquantile(x: Array, share: Any, axis: Axes = None) -> Array:
     return np.reshape(np.stack(kept, -1), (*np.shape(share), *rows.shape[:-1]))
 
 
-def norm(x: Array, order: int, axis: Axes = None) -> Array:
-    """The norm of the elements along the axes as one vector."""
-    return total(np.abs(merge_axes(x, axis)) ** order) ** (1 / order)
-
-
 def deviation(function: Callable[[Array], Any]) -> Callable[..., Array]:
     """The reduction along any axes to a function of the variance."""
 
@@ -224,4 +219,6 @@ REFERENCES: Functions = {
     "trace": lambda x: total(diagonal(x)),
     "trapezoid": trapezoid(integrate.trapezoid),
     "var": deviation(lambda squares: squares),
+    # The norm of the elements along the axes as one vector.
+    "norm": lambda x, order, axis=None: total(np.abs(merge_axes(x, axis)) ** order) ** (1 / order),
 }
