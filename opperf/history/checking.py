@@ -114,8 +114,9 @@ def check_history(
     events = list(stopped.standing)
     over_budget: list[Update] = []
     pending: list[Event] = []
-    own = [(line.id, one) for line, of in zip(lines, findings.changes, strict=True) for one in of]
-    for number, change in (*own, *((None, one) for one in findings.machine_events)):
+    of_lines = zip(lines, findings.changes, strict=True)
+    own = [(line.id, change) for line, changes in of_lines for change in changes]
+    for number, change in (*own, *((None, event) for event in findings.machine_events)):
         event = _event(change, number, branch, shas, settings)
         if change.state is ChangeState.PENDING:
             pending.append(event)

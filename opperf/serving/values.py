@@ -194,7 +194,9 @@ View = TypeVar("View", bound=Struct)
 
 def _view(kind: type[View], *values: Struct, **more: object) -> View:
     """Returns a view of values, with more fields."""
-    fields = {name: field for one in values for name, field in msgspec.structs.asdict(one).items()}
+    fields = {
+        name: field for value in values for name, field in msgspec.structs.asdict(value).items()
+    }
     return kind(**fields, **more)
 
 

@@ -58,9 +58,9 @@ def detect(
         raise ValueError(f"method {method!r} is none of {', '.join(METHODS)}")
     if not (rate.false_alarms > 0 and rate.days > 0):
         raise ValueError("the rate of false alarms and its days have to be above 0")
-    if len({(one.key, one.environment) for one in series}) < len(series):
+    if len({(given.key, given.environment) for given in series}) < len(series):
         raise ValueError("two series have the same key")
-    found = [list(_exact_changes(one)) for one in series]
+    found = [list(_exact_changes(given)) for given in series]
     notes = list(_breaks(series))
     if method == ASV:
         for changes, one in zip(found, series, strict=True):
@@ -200,18 +200,18 @@ BREAK = "goes on in another environment, whose points are compared with each oth
 def _breaks(series: Sequence[Series]) -> Iterator[SeriesNote]:
     """The replacements of one environment by another."""
     by_key: dict[str, list[Series]] = {}
-    for one in series:
-        if one.positions.size:
-            by_key.setdefault(one.key, []).append(one)
+    for given in series:
+        if given.positions.size:
+            by_key.setdefault(given.key, []).append(given)
     for key, members in by_key.items():
         last, *others = sorted(members, key=lambda one: (one.positions[0], one.times[0]))
-        for one in others:
-            first = int(one.positions[0])
+        for new in others:
+            first = int(new.positions[0])
             if first > last.positions[-1]:
-                environment, old = one.environment, last.environment
-                yield SeriesNote(key, NoteKind.BREAK, environment, first, BREAK, old)
-            if one.positions[-1] > last.positions[-1]:
-                last = one
+                old = last.environment
+                yield SeriesNote(key, NoteKind.BREAK, new.environment, first, BREAK, old)
+            if new.positions[-1] > last.positions[-1]:
+                last = new
 
 
 def _trend_notes(judged: Judged, smallest: float) -> Iterator[SeriesNote]:
