@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -51,24 +51,26 @@ class Needs(Struct, frozen=True):
     """Compute threads of its process, unless a number is set; None for the framework's choice."""
 
 
-class Launcher(Protocol):
-    """Runs a worker's program in another one, such as Valgrind."""
+class Launcher:
+    """Runs a worker's program in another one, such as Valgrind; by itself behind some words, with
+    `own` environment variables beside the others."""
+
+    def __init__(self, words: Sequence[str] = (), own: Mapping[str, str] | None = None) -> None:
+        self._words, self._own = words, own or {}
 
     def command(self, words: Sequence[str]) -> list[str]:
         """Returns the words that run a command. Raises `UsageError` if a program is missing."""
-        ...
+        return [*self._words, *words]
 
     def variables(self, current: Mapping[str, str]) -> dict[str, str]:
         """Returns a process's environment variables, made of those that it would have."""
-        ...
+        return {**current, **self._own}
 
     def process_ended(self) -> None:
         """Removes what an ended process has left."""
-        ...
 
     def close(self) -> None:
         """Removes what is left of all processes."""
-        ...
 
 
 class Instrument:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opperf.errors import UnsupportedError, UsageError
+from opperf.errors import OpperfError, UnsupportedError, UsageError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.fill import USERS, seed_at, storage_spec
@@ -64,6 +64,12 @@ BUILD = "build"
 def compiles(case: Case, framework: Framework) -> bool:
     """Returns whether the first call of a case compiles it."""
     return framework.compiles(case.settings.mode)
+
+
+def reason_of(error: Exception, framework: Framework) -> str:
+    """Returns why a call failed, in one line."""
+    text = str(error) if isinstance(error, OpperfError) else framework.refusal(error)
+    return one_line(text or f"{type(error).__name__}: {error}")
 
 
 @contextmanager

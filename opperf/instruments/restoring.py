@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opperf.errors import OpperfError, UnsupportedError, one_line
+from opperf.errors import UnsupportedError
 from opperf.frameworks.base import Kept, Watched
 from opperf.frameworks.models import RefreshedInputs, RunnableModel
 from opperf.frameworks.object_parts import containers, is_users
 from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place, name_of
+from opperf.instruments.prepared import PreparedCase, reason_of
 from opperf.model import DECLARED, Note, NoteCode, ObjectTarget
-
-if TYPE_CHECKING:
-    from opperf.instruments.prepared import PreparedCase
 
 Restore = Callable[[], object]
 
@@ -64,16 +62,13 @@ class FreshInputs:
                     step()
         except Exception as error:
             self._called = None
-            reason = self._prepared.framework.refusal(error)
-            if reason is None and not isinstance(error, OpperfError):
-                reason = f"{type(error).__name__}: {error}"
             names = dict.fromkeys(str(item.place[0]) for item in written)
             what = ", ".join(names) or "what it keeps"
             return Note(
                 "",
                 NoteCode.WRITTEN,
                 f"a call writes to {what}, which cannot be restored: every further call has what "
-                f"the one before it left ({one_line(reason or str(error))})",
+                f"the one before it left ({reason_of(error, self._prepared.framework)})",
             )
         self._add(steps)
         return None

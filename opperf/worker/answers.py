@@ -3,7 +3,6 @@ ahead, into the framework's cache or as code that every process needs."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,11 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
+from opperf.errors import NoGradientError, UnsupportedError, one_line
 from opperf.frameworks import Framework, package_of
 from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
 from opperf.instruments.peaks import guard, tensor_bytes
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
+from opperf.instruments.prepared import (
+    NOTHING_BOUND,
+    Bound,
+    PreparedCase,
+    case_scope,
+    reason_of,
+)
 from opperf.instruments.times import BACKWARD
 from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import named_cpus
@@ -158,6 +163,11 @@ def _listed(framework: Framework, target: Target, operator: Operator, name: str)
     )
 
 
+def scripts(framework: Framework, cases: Sequence[Case]) -> list[str]:
+    """Returns the `script` of each case."""
+    return [script(framework, case) for case in cases]
+
+
 def script(framework: Framework, case: Case) -> str:
     """Returns a script that makes the case's call in the framework alone, with its backward pass if
     it has one; or a comment with the reason why the call cannot be made."""
@@ -173,20 +183,16 @@ def script(framework: Framework, case: Case) -> str:
                     note = f"# no backward pass: {error}\n"
             return framework.source(shown, prepared.arguments, prepared.call) + note
     except Exception as error:
-        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
-        return f"# cannot be made here: {one_line(reason)}\n"
+        return f"# cannot be made here: {reason_of(error, framework)}\n"
 
 
 def trace(
-    framework: Framework,
-    cases: Sequence[Case],
-    chrome: Path | None,
-    execution: Path | None,
-    least_s: float = 0.0,
+    framework: Framework, cases: Sequence[Case], chrome: str, execution: str, least_s: float = 0.0
 ) -> dict[str, str]:
-    """Writes the framework's traces of the cases to these files, and returns those that could not
-    be called, by id, with the reason. The label of a case is `[param|<id in its file>]`, that
-    of a replay its name. Raises `UnsupportedError` if the framework writes none."""
+    """Writes the framework's traces of the cases to these files, unless empty, and returns those
+    that could not be called, by id, with the reason. The label of a case is
+    `[param|<id in its file>]`, that of a replay its name. Raises `UnsupportedError` if the
+    framework writes none."""
     failed: dict[str, str] = {}
     # A replay has tried its calls before, which are no part of its iteration.
     replays = {case.id: case for case in cases if isinstance(case.target, TraceTarget)}
@@ -194,7 +200,8 @@ def trace(
     for case in replays.values():
         with _failures(case, failed), case_scope(case, framework):
             ready[case.id] = bound_of(case, framework)
-    with framework.tracing(chrome, execution) as label:
+    paths = (Path(path) if path else None for path in (chrome, execution))
+    with framework.tracing(*paths) as label:
         for case in cases:
             if case.id in failed:
                 continue
@@ -208,9 +215,8 @@ def trace(
     return failed
 
 
-@contextlib.contextmanager
+@contextmanager
 def _failures(case: Case, failed: dict[str, str]) -> Iterator[None]:
-    """Adds the reason why a case cannot be called."""
     try:
         yield
     except Exception as error:
@@ -285,11 +291,8 @@ def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
                 output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
                 seconds=seconds,
             )
-    except OpperfError as error:
-        return Trial(refusal=str(error))
     except Exception as error:
-        reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
-        return Trial(refusal=one_line(reason))
+        return Trial(refusal=reason_of(error, framework))
 
 
 MAPS = Path("/proc/self/maps")

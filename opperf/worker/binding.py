@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from opperf.decoding import place_in
-from opperf.errors import OpperfError, UnsupportedError, UsageError, one_line
+from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.models import Model, RunnableModel, read_model
 from opperf.frameworks.user_code import parameters_of
-from opperf.instruments.prepared import NOTHING_BOUND, Bound
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, reason_of
 from opperf.model import (
     CallableTarget,
     Case,
@@ -34,7 +34,7 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
     `UnsupportedError` and `UsageError`."""
     target = case.target
     if isinstance(target, ModelTarget):
-        make = partial(_model_of, framework=framework)
+        make = partial(runnable_model, framework=framework)
         return Bound(function=make(case), make=make)
     if not isinstance(target, TraceTarget):
         return bound
@@ -43,25 +43,19 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
     return Bound(function=framework.replay(case, read_sequence(framework, target)))
 
 
-def _model_of(case: Case, framework: Framework) -> RunnableModel:
-    assert isinstance(case.target, ModelTarget)
-    return runnable_model(case, case.target, framework)
-
-
-def runnable_model(case: Case, target: ModelTarget, framework: Framework) -> RunnableModel:
+def runnable_model(case: Case, framework: Framework) -> RunnableModel:
     """Returns a case's model with its inputs. Raises `UnsupportedError` and `UsageError`."""
     # It imports NumPy, which planning does without.
     from opperf.instruments.call_results import seed_all
 
     # Of the user's function, which may draw of any of them.
     seed_all(framework, case.settings.seed)
-    return framework.model(case, build_model(case, target, framework))
+    return framework.model(case, _build_model(case, framework))
 
 
-def build_model(case: Case, target: ModelTarget, framework: Framework) -> Model:
-    """Returns the model that a suite or a user's function builds. Raises `UnsupportedError` where
-    the suite's package is missing, and `UsageError` for what is no model."""
-    settings = case.settings
+def _build_model(case: Case, framework: Framework) -> Model:
+    target, settings = case.target, case.settings
+    assert isinstance(target, ModelTarget)
     if not target.suite:
         return _users_model(target, framework)
     suite = find_suite(target.suite)
@@ -84,22 +78,25 @@ def check_models(framework: Framework, cases: Iterable[Case]) -> None:
     """Builds the models of cases, and reads what is returned. Raises `UsageError` for one that does
     not import, cannot be built or is no model."""
     for case in cases:
-        target = case.target
-        assert isinstance(target, ModelTarget)
         framework.seed(case.settings.seed)
         try:
-            build_model(case, target, framework)
+            _build_model(case, framework)
         except OpperfError:
             raise
         except Exception as error:
-            where = f"{target.file}:{target.name}" if target.file else target.name
-            at = place_in(error, target.file) if target.file else where
-            reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
-            raise UsageError(f"{at}: {where} cannot be built: {one_line(reason)}") from error
+            assert isinstance(case.target, ModelTarget)
+            where = _place(case.target)
+            at = place_in(error, case.target.file) if case.target.file else where
+            reason = reason_of(error, framework)
+            raise UsageError(f"{at}: {where} cannot be built: {reason}") from error
+
+
+def _place(target: ModelTarget) -> str:
+    return f"{target.file}:{target.name}" if target.file else target.name
 
 
 def _users_model(target: ModelTarget, framework: Framework) -> Model:
-    where = f"{target.file}:{target.name}" if target.file else target.name
+    where = _place(target)
     function = framework.function(
         FileTarget(framework.name, target.file, target.name)
         if target.file

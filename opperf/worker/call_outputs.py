@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents
 from opperf.frameworks.models import RefreshedInputs, RunnableModel
@@ -26,7 +26,7 @@ from opperf.instruments.call_results import (
     step_of,
 )
 from opperf.instruments.peaks import guard
-from opperf.instruments.prepared import PreparedCase
+from opperf.instruments.prepared import PreparedCase, reason_of
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
 from opperf.instruments.visit import KeptResults, Visit
@@ -61,7 +61,7 @@ are kept."""
 
 
 def observe(
-    case: Case, framework: Framework, folder: Path, draw: int = 0, calls: int | None = 0
+    case: Case, framework: Framework, folder: str, draw: int = 0, calls: int | None = 0
 ) -> Observed:
     """Makes the case's tensors, calls its target, forward and backward, and writes the results to
     new files in a folder: of the first call, and if `calls` are not zero of the last of several,
@@ -71,18 +71,12 @@ def observe(
         guard(case, framework)
         with framework.scope(case), filled_blocks(draw):
             if isinstance(case.target, ModelTarget):
-                model = runnable_model(case, case.target, framework)
-                return _Observation(case, framework, folder, draw).of_model(model, "")
+                model = runnable_model(case, framework)
+                return _Observation(case, framework, Path(folder), draw).of_model(model, "")
             prepared = PreparedCase(case, framework)
-            return _Observation(case, framework, folder, draw).observed(prepared, calls)
+            return _Observation(case, framework, Path(folder), draw).observed(prepared, calls)
     except Exception as error:
-        return Observed(refusal=_reason(error, framework))
-
-
-def _reason(error: Exception, framework: Framework) -> str:
-    if isinstance(error, OpperfError):
-        return one_line(str(error))
-    return one_line(framework.refusal(error) or f"{type(error).__name__}: {error}")
+        return Observed(refusal=reason_of(error, framework))
 
 
 class _Observation:
@@ -212,13 +206,13 @@ class _Observation:
                 return "", ""
             results.change(others.write)
         except Exception as error:
-            return _reason(error, self._framework), ""
+            return reason_of(error, self._framework), ""
         try:
             self._write(results.outputs_again(), end + OTHER, self._most_bytes)
             if has_gradients:
                 self._gradients(results, end + OTHER, self._most_bytes)
         except Exception as error:
-            reason = _reason(error, self._framework)
+            reason = reason_of(error, self._framework)
             return (reason, "") if others.are_scaled else ("", reason)
         return "", ""
 
@@ -303,7 +297,7 @@ class TimedCalls:
         try:
             return observe()
         except Exception as error:
-            self._refusal = _reason(error, self._visit.framework)
+            self._refusal = reason_of(error, self._visit.framework)
             return None
 
 

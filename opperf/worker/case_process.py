@@ -20,14 +20,14 @@ from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import NOT_PINNED, Cpus, move_process
 from opperf.metrics import needs_of
-from opperf.model import Case, Environment, FileTarget, Record, Settings, Status, Verification
+from opperf.model import Case, Environment, FileTarget, Record, Settings, Verification
 from opperf.processes.channel import Answer, ChannelClosed, ChannelTimeout, Request, decoder_of
 from opperf.processes.children import KILL_WAIT_S, Child, Log
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.worker import protocol
-from opperf.worker.program import WorkerDied, WorkerProgram, WorkerTimeout
+from opperf.worker.program import WorkerDied, WorkerEnded, WorkerProgram, WorkerTimeout
 from opperf.worker.protocol import Importing, Kept, Response
 
 START_TIMEOUT_S = 120.0
@@ -156,16 +156,16 @@ class CaseProcess:
                 assert self._process is not None
                 move_process(self._process.pid, self.cpus.pinned)
                 return
-            except WorkerDied as died:
-                if died.returncode < 0 and attempts_left:
-                    continue
+            except WorkerEnded as ended:
                 name = self._framework
-                raise WorkerError(
-                    f"{died.of(f'importing {name}')}; check that "
-                    f"{self._program.python} is a Python interpreter with {name}"
-                ) from died
-            except WorkerTimeout as silent:
-                raise WorkerError(silent.of(f"importing {self._framework}")) from silent
+                how = ended.of(f"importing {name}")
+                if isinstance(ended, WorkerDied):
+                    if ended.returncode < 0 and attempts_left:
+                        continue
+                    how += (
+                        f"; check that {self._program.python} is a Python interpreter with {name}"
+                    )
+                raise WorkerError(how) from ended
             except OpperfError:
                 self.end()
                 raise
@@ -273,7 +273,7 @@ class CaseProcess:
         if self._use == "used":
             self.end()
         elif self._use == "forked" and self._is_running():
-            with suppress(WorkerDied, WorkerTimeout):
+            with suppress(WorkerEnded):
                 self._ask(protocol.EndRequest(), KILL_WAIT_S)
                 self._use = "fresh"
 
@@ -346,16 +346,9 @@ class CaseProcess:
                 few=few,
             )
             return self._ask(request, case.settings.timeout_s)
-        except WorkerDied as died:
-            status, reason = Status.CRASHED, str(died)
-        except WorkerTimeout as silent:
-            advice = (
-                "raise --timeout"
-                if silent.importing
-                else "raise --timeout or choose a smaller --size"
-            )
-            status = Status.TIMEOUT
-            reason = f"{silent}; {advice}"
+        except WorkerEnded as ended:
+            status = ended.status
+            reason = ended.reason("raise --timeout or choose a smaller --size")
         wall_s = time.monotonic() - started
         verification = Verification.not_run(reason) if case.settings.verify else None
         if self._kept is not None:
@@ -378,16 +371,15 @@ class CaseProcess:
     def _ask_or_fail(
         self,
         request: Request[R],
-        timeout_s: float | None = None,
+        timeout_s: float = PLAN_TIMEOUT_S,
         work: str = "planning",
         import_timeout_s: float | None = None,
     ) -> R:
         """Returns the answer to a request whose failure ends the run."""
-        timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
         self._start()
         try:
             return self._ask(request, timeout_s, import_timeout_s)
-        except (WorkerDied, WorkerTimeout) as ended:
+        except WorkerEnded as ended:
             raise WorkerError(ended.of(work)) from ended
 
 

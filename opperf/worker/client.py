@@ -9,20 +9,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
-from opperf.model import (
-    Case,
-    Listing,
-    OperatorTarget,
-    Record,
-    Status,
-)
+from opperf.model import Case, Listing, OperatorTarget, Record
 from opperf.models.base import SuiteModel
 from opperf.sources.resolving import Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 from opperf.worker import protocol
 from opperf.worker.case_process import CaseProcess, longest_s
-from opperf.worker.program import WorkerDied, WorkerTimeout
+from opperf.worker.program import WorkerEnded, WorkerTimeout
 from opperf.worker.protocol import Loaded, Observed, Trial
 
 BUILD_TIMEOUT_S = 3600.0
@@ -54,7 +48,8 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
     def check_models(self, cases: Sequence[Case]) -> None:
         """Builds the models of cases. Raises the error of the first that is none."""
         request = protocol.CheckModelsRequest(cases=tuple(cases))
-        self._ask_or_fail(request, None, "building models", longest_s(cases))
+        limit_s = longest_s(cases)
+        self._ask_or_fail(request, work="building models", import_timeout_s=limit_s)
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles the code of cases, for this and all later processes."""
@@ -110,10 +105,8 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
                 draw=draw,
             )
             return self._ask(request, sum(case.settings.timeout_s for case in cases))
-        except WorkerDied as died:
-            status, reason = Status.CRASHED, str(died)
-        except WorkerTimeout as silent:
-            status, reason = Status.TIMEOUT, f"{silent}; raise --timeout"
+        except WorkerEnded as ended:
+            status, reason = ended.status, ended.reason("raise --timeout")
         wall_s = (time.monotonic() - started) / len(cases)
         return tuple(
             Record(case=case, id=case.id, status=status, reason=reason, wall_s=wall_s)
@@ -129,7 +122,7 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
             try:
                 self._start_used()
                 return self._ask(protocol.TryRequest(case=case), limit_s)
-            except (WorkerDied, WorkerTimeout) as ended:
+            except WorkerEnded as ended:
                 trial = Trial(refusal=str(ended), ended=True)
                 if not has_run or isinstance(ended, WorkerTimeout):
                     break
@@ -145,5 +138,5 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
                 case=case, folder=str(folder.resolve()), draw=draw, calls=calls
             )
             return self._ask(request, case.settings.timeout_s)
-        except (WorkerDied, WorkerTimeout) as ended:
+        except WorkerEnded as ended:
             return Observed(refusal=str(ended))

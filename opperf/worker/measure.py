@@ -16,7 +16,7 @@ from opperf.frameworks import Framework
 from opperf.instruments.compilation import note_removed_work
 from opperf.instruments.instrument import Instrument
 from opperf.instruments.peaks import LOCAL_METER, guard
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope, reason_of
 from opperf.instruments.times import BACKWARD, FORWARD, TIMES, TOTAL
 from opperf.instruments.visit import Conditions, Visit
 from opperf.machine.gpus import (
@@ -71,10 +71,7 @@ def measure(
     except OpperfError as error:
         record = _without_numbers(case, Status.FAILED, str(error))
     except Exception as error:
-        reason = framework.refusal(error)
-        if reason is None:
-            reason = one_line(f"{type(error).__name__}: {error}")
-        record = _refused(case, framework, bound, reason)
+        record = _refused(case, framework, bound, reason_of(error, framework))
     if case.settings.verify and record.status is not Status.OK:
         found = _unverified(record, framework, bound)
         record = msgspec.structs.replace(record, verification=found)
@@ -189,8 +186,7 @@ def measure_in_turn(
     except (UnsupportedError, UnknownOperatorError) as error:
         records = [_without_numbers(case, Status.SKIPPED, str(error)) for case in cases]
     except Exception as error:
-        reason = str(error) if isinstance(error, OpperfError) else framework.refusal(error)
-        reason = reason or f"{type(error).__name__}: {error}"
+        reason = reason_of(error, framework)
         records = [_without_numbers(case, Status.FAILED, reason) for case in cases]
     wall_s = (time.perf_counter() - begun) / len(cases)
     return [msgspec.structs.replace(record, wall_s=wall_s) for record in records]

@@ -74,18 +74,10 @@ def _umask() -> int:
     return mask
 
 
-def _limits() -> list[tuple[int, int]]:
-    return list(map(resource.getrlimit, LIMITS))
-
-
 def _set_limits(before: Sequence[tuple[int, int]]) -> None:
     for limit, values in zip(LIMITS, before, strict=True):
         if resource.getrlimit(limit) != values:
             resource.setrlimit(limit, values)
-
-
-def _handlers() -> list[Any]:
-    return list(map(signal.getsignal, SIGNALS))
 
 
 def _set_handlers(before: Sequence[Any]) -> None:
@@ -93,10 +85,6 @@ def _set_handlers(before: Sequence[Any]) -> None:
         if signal.getsignal(number) != handler:
             # One that is not Python's, which is None here, cannot be set again: it raises.
             signal.signal(number, handler)
-
-
-def _blocked() -> set[int]:
-    return set(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
 
 
 def _timers() -> list[bool]:
@@ -108,11 +96,6 @@ def _stop_timers(before: Sequence[bool]) -> None:
     for timer, ran in zip(TIMERS, before, strict=True):
         if not ran:
             signal.setitimer(timer, 0)
-
-
-def _cores() -> set[int]:
-    """Returns the cores of this thread; none where they cannot be chosen, as on macOS."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _streams() -> list[tuple[int, int] | None]:
@@ -187,47 +170,25 @@ def _environment_part(own: Collection[str]) -> ProcessPart:
     return ProcessPart("environment variables changed", read, restore, is_set_up=True)
 
 
-def _floating_errors() -> dict[str, Any]:
+def _numpy() -> Any:
     # The manager does without NumPy.
-    import numpy as np
+    import numpy
 
-    return dict(np.geterr())
-
-
-def _set_floating_errors(before: Any) -> None:
-    import numpy as np
-
-    np.seterr(**before)
-
-
-def _search_path() -> list[str]:
-    # Those of users' files are opperf's own addition, and are at its end.
-    return [folder for folder in sys.path if folder not in BESIDE]
+    return numpy
 
 
 def _set_search_path(before: Sequence[str]) -> None:
+    # Those of users' files are opperf's own addition, and are at its end.
     sys.path[:] = [*before, *BESIDE]
-
-
-def _python_streams() -> tuple[Any, ...]:
-    return sys.stdin, sys.stdout, sys.stderr
 
 
 def _set_python_streams(before: Sequence[Any]) -> None:
     sys.stdin, sys.stdout, sys.stderr = before
 
 
-def _tracers() -> tuple[Any, ...]:
-    return sys.gettrace(), sys.getprofile()
-
-
 def _set_tracers(before: Sequence[Any]) -> None:
     sys.settrace(before[0])
     sys.setprofile(before[1])
-
-
-def _collection() -> tuple[bool, tuple[int, ...], int]:
-    return gc.isenabled(), gc.get_threshold(), gc.get_debug()
 
 
 def _set_collection(before: tuple[bool, tuple[int, ...], int]) -> None:
@@ -246,11 +207,28 @@ PARTS = (
     ProcessPart("the working directory changed", _working_directory, os.chdir),
     ProcessPart("the umask changed", _umask, os.umask),
     # Before the files, whose number a limit bounds.
-    ProcessPart("limits of resources changed", _limits, _set_limits),
-    ProcessPart("handlers of signals changed", _handlers, _set_handlers),
-    ProcessPart("signals blocked", _blocked, partial(signal.pthread_sigmask, signal.SIG_SETMASK)),
+    ProcessPart(
+        "limits of resources changed",
+        lambda: list(map(resource.getrlimit, LIMITS)),
+        _set_limits,
+    ),
+    ProcessPart(
+        "handlers of signals changed",
+        lambda: list(map(signal.getsignal, SIGNALS)),
+        _set_handlers,
+    ),
+    ProcessPart(
+        "signals blocked",
+        lambda: set(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        partial(signal.pthread_sigmask, signal.SIG_SETMASK),
+    ),
     ProcessPart("a timer running", _timers, _stop_timers),
-    ProcessPart("its cores changed", _cores, lambda before: os.sched_setaffinity(0, before)),
+    ProcessPart(
+        "its cores changed",
+        # None where they cannot be chosen, as on macOS.
+        lambda: os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(),
+        lambda before: os.sched_setaffinity(0, before),
+    ),
     ProcessPart("its priority changed", lambda: os.getpriority(os.PRIO_PROCESS, 0)),
     ProcessPart("standard streams changed", _streams),
     ProcessPart("files open", _descriptors, is_changed=_are_many),
@@ -258,9 +236,17 @@ PARTS = (
     ProcessPart(
         "threads running", threading.active_count, is_changed=operator.lt, compiler_adds=True
     ),
-    ProcessPart("Python's streams changed", _python_streams, _set_python_streams),
-    ProcessPart("a tracer set", _tracers, _set_tracers),
-    ProcessPart("garbage collection changed", _collection, _set_collection),
+    ProcessPart(
+        "Python's streams changed",
+        lambda: (sys.stdin, sys.stdout, sys.stderr),
+        _set_python_streams,
+    ),
+    ProcessPart("a tracer set", lambda: (sys.gettrace(), sys.getprofile()), _set_tracers),
+    ProcessPart(
+        "garbage collection changed",
+        lambda: (gc.isenabled(), gc.get_threshold(), gc.get_debug()),
+        _set_collection,
+    ),
     ProcessPart(
         "the recursion limit changed",
         sys.getrecursionlimit,
@@ -275,11 +261,21 @@ PARTS = (
         lambda before: locale.setlocale(locale.LC_ALL, before),
         is_set_up=True,
     ),
-    ProcessPart("sys.path changed", _search_path, _set_search_path, is_set_up=True),
+    ProcessPart(
+        "sys.path changed",
+        lambda: [folder for folder in sys.path if folder not in BESIDE],
+        _set_search_path,
+        is_set_up=True,
+    ),
     ProcessPart(
         "filters of warnings changed", lambda: list(warnings.filters), _set_filters, is_set_up=True
     ),
-    ProcessPart("NumPy's errors changed", _floating_errors, _set_floating_errors, is_set_up=True),
+    ProcessPart(
+        "NumPy's errors changed",
+        lambda: dict(_numpy().geterr()),
+        lambda before: _numpy().seterr(**before),
+        is_set_up=True,
+    ),
 )
 """Parts of any process, in the order in which they are read after each case. All of them take some
 80 us (`benchmarks/cost/process_state.py`)."""
@@ -392,7 +388,5 @@ def seed_afresh() -> None:
     """Seeds the random numbers of Python and NumPy, of which a user's function may draw, as a new
     process does: what a case has seeded decides none of a later one's. A framework's scope seeds
     its own."""
-    import numpy as np
-
     random.seed()
-    np.random.seed()
+    _numpy().random.seed()

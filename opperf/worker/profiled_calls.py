@@ -17,12 +17,12 @@ from typing import BinaryIO
 
 import msgspec
 
-from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
 from opperf.frameworks.capabilities import Ranges
 from opperf.instruments.cold import Flush
 from opperf.instruments.peaks import LOCAL_METER
-from opperf.instruments.prepared import PreparedCase, case_scope
+from opperf.instruments.prepared import PreparedCase, case_scope, reason_of
 from opperf.instruments.visit import Conditions, Visit
 from opperf.instruments.wrapped.program import RANGE, Calls, range_name
 from opperf.model import Case, Pass, Settings
@@ -112,10 +112,8 @@ class ProfiledCase:
                 # Other cases may be of the same objects.
                 visit.restore()
         except Exception as error:
-            refused = self._framework.refusal(error)
-            known = isinstance(error, OpperfError)
-            reason = refused or (str(error) if known else f"{type(error).__name__}: {error}")
-            refusals |= {name: one_line(reason) for name in asked if name not in passes}
+            reason = reason_of(error, self._framework)
+            refusals |= {name: reason for name in asked if name not in passes}
         return Made(id, passes, refusals)
 
     def _steps(self, visit: Visit, name: Pass) -> tuple[list[Step], Step]:

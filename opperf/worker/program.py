@@ -18,7 +18,7 @@ from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
 from opperf.machine.pinning import Cpus
 from opperf.metrics import launcher_of, process_settings
-from opperf.model import Settings
+from opperf.model import Settings, Status
 from opperf.processes.children import Child, Log, Mark
 from opperf.worker.launch import BASE, FALLBACK_PACKAGES, PINNED_CPUS
 
@@ -79,7 +79,7 @@ class WorkerProgram:
         process = process_settings(settings)
         self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
         """Of the module: the framework, its settings as JSON, options."""
-        self._launcher = launcher or launcher_of(framework, settings)
+        self._launcher = launcher or launcher_of(framework, settings) or Launcher()
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
@@ -110,13 +110,10 @@ class WorkerProgram:
         without another program that it needs."""
         command = module_command(self._module, *self.arguments, *options, python=self.python)
         variables = self.variables | ({PINNED_CPUS: _listed(cpus)} if cpus else {})
-        if self._launcher is not None:
-            command = self._launcher.command(command)
-            variables = self._launcher.variables(variables)
         try:
             return Child(
-                command,
-                variables,
+                self._launcher.command(command),
+                self._launcher.variables(variables),
                 stdout=log,
                 stderr=log,
                 requests="answered" if answers else "none",
@@ -127,21 +124,34 @@ class WorkerProgram:
 
     def process_ended(self) -> None:
         """Removes what its process has left, which has ended."""
-        if self._launcher is not None:
-            self._launcher.process_ended()
+        self._launcher.process_ended()
 
     def close(self) -> None:
-        if self._launcher is not None:
-            self._launcher.close()
+        self._launcher.close()
 
 
 def _listed(cpus: frozenset[int]) -> str:
     return ",".join(map(str, sorted(cpus)))
 
 
-class WorkerDied(Exception):
-    """The worker ended before it responded; `returncode` is that of `subprocess`, `memory` what is
-    known of its memory."""
+class WorkerEnded(Exception):
+    """The worker ended, or was ended, before it responded."""
+
+    status: Status
+
+    def of(self, work: str) -> str:
+        """Returns in words how it ended during this work."""
+        return f"the worker ended while {work}: {self}"
+
+    def reason(self, advice: str) -> str:
+        """Returns the reason of the case's record; `advice` is for one that took too long."""
+        return str(self)
+
+
+class WorkerDied(WorkerEnded):
+    """`returncode` is that of `subprocess`, `memory` what is known of its memory."""
+
+    status = Status.CRASHED
 
     def __init__(self, returncode: int, log: str, memory: str = "") -> None:
         super().__init__(returncode)
@@ -149,10 +159,6 @@ class WorkerDied(Exception):
 
     def __str__(self) -> str:
         return describe_end(self)
-
-    def of(self, work: str) -> str:
-        """Returns in words how it ended during this work."""
-        return f"the worker ended while {work}: {self}"
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -188,9 +194,11 @@ def describe_end(died: WorkerDied) -> str:
     return with_last_output(reason, died.log.strip().splitlines()[-1:])
 
 
-class WorkerTimeout(Exception):
-    """The worker did not respond in time, and was ended. `importing` is the user's module that it
-    was importing, by name or file; empty if it was not."""
+class WorkerTimeout(WorkerEnded):
+    """`importing` is the user's module that it was importing, by name or file; empty if it was
+    not."""
+
+    status = Status.TIMEOUT
 
     def __init__(self, timeout_s: float, importing: str = "") -> None:
         super().__init__(timeout_s, importing)
@@ -201,6 +209,8 @@ class WorkerTimeout(Exception):
         return f"not finished{during} after {self.timeout_s:g} s"
 
     def of(self, work: str) -> str:
-        """Returns in words what took too long: the import, or else this work."""
         what = f"importing {self.importing}" if self.importing else work
         return f"{what} took over {self.timeout_s:g} s"
+
+    def reason(self, advice: str) -> str:
+        return f"{self}; {'raise --timeout' if self.importing else advice}"

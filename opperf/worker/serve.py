@@ -21,6 +21,7 @@ import random
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ from opperf.machine.environment import environment
 from opperf.machine.kernel import resolution_ns
 from opperf.metrics import instruments_of, process_settings
 from opperf.model import Case, Record, Role, Settings, Status
-from opperf.models.base import models_of
+from opperf.models.base import SuiteModel, models_of
 from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
 from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
 from opperf.rules.engine import rules_module
@@ -54,7 +55,7 @@ from opperf.worker.answers import (
     compile_cases,
     list_operators,
     loaded,
-    script,
+    scripts,
     trace,
     try_call,
     uncompiled,
@@ -153,37 +154,35 @@ def end_without(framework: Framework, device: str) -> None:
         os._exit(UNUSABLE)
 
 
-ANSWERS: dict[type, Callable[[Framework, Any], object]] = {
-    protocol.PlanRequest: lambda framework, asked: plan(framework, asked.selection, asked.found),
-    protocol.ResolveRequest: lambda framework, asked: resolve(framework, asked.axes),
-    protocol.ListRequest: lambda framework, asked: list_operators(framework, asked.paths),
-    protocol.ChoicesRequest: lambda framework, asked: choices(framework),
-    protocol.ModelsRequest: lambda framework, asked: models_of(
-        asked.suite, framework.name, asked.folder
-    ),
-    protocol.CheckModelsRequest: lambda framework, asked: check_models(framework, asked.cases),
-    protocol.CompleteRequest: lambda framework, asked: complete(
-        framework, asked.cases, asked.batch_factor
-    ),
-    protocol.BuildRequest: lambda framework, asked: build_cases(framework, asked.cases),
-    protocol.UncompiledRequest: lambda framework, asked: uncompiled(framework, asked.cases),
-    protocol.CompileRequest: lambda framework, asked: compile_cases(framework, asked.cases),
-    protocol.ScriptRequest: lambda framework, asked: [
-        script(framework, case) for case in asked.cases
-    ],
-    protocol.TraceRequest: lambda framework, asked: trace(
-        framework,
-        asked.cases,
-        Path(asked.chrome) if asked.chrome else None,
-        Path(asked.execution) if asked.execution else None,
-        asked.least_s,
-    ),
-    protocol.ObserveRequest: lambda framework, asked: observe(
-        asked.case, framework, Path(asked.folder), asked.draw, asked.calls
-    ),
-    protocol.TryRequest: lambda framework, asked: try_call(asked.case, framework),
-    protocol.LoadedRequest: lambda framework, asked: loaded(framework, asked.targets, IMPORTS),
+def list_models(framework: Framework, suite: str, folder: str) -> tuple[SuiteModel, ...]:
+    """Returns the models that a suite has for a framework."""
+    return models_of(suite, framework.name, folder)
+
+
+ANSWERS: dict[type, Callable[..., object]] = {
+    protocol.PlanRequest: plan,
+    protocol.ResolveRequest: resolve,
+    protocol.ListRequest: list_operators,
+    protocol.ChoicesRequest: choices,
+    protocol.ModelsRequest: list_models,
+    protocol.CheckModelsRequest: check_models,
+    protocol.CompleteRequest: complete,
+    protocol.BuildRequest: build_cases,
+    protocol.UncompiledRequest: uncompiled,
+    protocol.CompileRequest: compile_cases,
+    protocol.ScriptRequest: scripts,
+    protocol.TraceRequest: trace,
+    protocol.ObserveRequest: observe,
+    protocol.TryRequest: try_call,
+    protocol.LoadedRequest: partial(loaded, imports=IMPORTS),
 }
+"""Functions of the framework and a request's fields, by their names."""
+
+
+def answer(framework: Framework, request: Any) -> object:
+    """Returns the answer to a request that measures nothing."""
+    fields = {name: getattr(request, name) for name in request.__struct_fields__}
+    return ANSWERS[type(request)](framework=framework, **fields)
 
 
 def load_framework(name: str, settings: Settings) -> Framework:
@@ -280,9 +279,9 @@ class Server:
                     records = measure_cases(framework, request, settle)
                     response = Answer.of(records, self._is_spoiled)
                 else:
-                    answer = ANSWERS[type(request)](framework, request)
+                    found = answer(framework, request)
                     settle(request.case if isinstance(request, CALLS) else None)
-                    response = Answer.of(answer, self._is_spoiled)
+                    response = Answer.of(found, self._is_spoiled)
             except Exception as error:
                 settle()
                 response = Refusal.of(error)

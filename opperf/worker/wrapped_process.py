@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +15,11 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import one_line
+from opperf.instruments.instrument import Launcher
 from opperf.instruments.wrapped.program import ProcessFiles, WrappingProgram
 from opperf.machine.kernel import memory_advice, memory_kills
 from opperf.machine.pinning import Cpus
-from opperf.model import Case, Settings, Wrapper
+from opperf.model import Settings, Wrapper
 from opperf.processes.children import Child, Log
 from opperf.worker.case_process import START_TIMEOUT_S
 from opperf.worker.program import FATAL, WorkerDied, WorkerProgram, describe_end
@@ -34,27 +35,6 @@ ENDING = (*FATAL, signal.SIGKILL)
 """Signals by which the calls of a case end their process."""
 
 MODULE = "opperf.worker.profiled_calls"
-
-
-@dataclass(frozen=True)
-class ByProgram:
-    """Runs a worker's program under one that profiles it."""
-
-    words: Sequence[str]
-    own: Mapping[str, str]
-    """Environment variables beside the others."""
-
-    def command(self, words: Sequence[str]) -> list[str]:
-        return [*self.words, *words]
-
-    def variables(self, current: Mapping[str, str]) -> dict[str, str]:
-        return {**current, **self.own}
-
-    def process_ended(self) -> None:
-        """Does nothing: what the program wrote is read."""
-
-    def close(self) -> None:
-        """Does nothing, as `process_ended`."""
 
 
 @dataclass
@@ -103,7 +83,7 @@ class WrappedProcess:
             os.mkfifo(path)
         lines = Path(batch.lines)
         lines.write_bytes(b"")
-        launcher = ByProgram(program.command(wrapper, files), self._variables)
+        launcher = Launcher(program.command(wrapper, files), self._variables)
         worker = WorkerProgram(
             self._framework,
             self._settings,
@@ -114,7 +94,7 @@ class WrappedProcess:
             MODULE,
             launcher,
         )
-        limits = {line.id: _limit_s(line.case, program) for line in batch.cases}
+        limits = {line.id: line.case.settings.timeout_s * program.slowdown for line in batch.cases}
         kills = memory_kills()
         with closing(Log(files.log)) as log:
             self._process = process = worker.start(log, answers=False)
@@ -125,7 +105,6 @@ class WrappedProcess:
             finally:
                 self._process = None
                 process.end()
-                worker.process_ended()
             return _ended(lines, process.returncode, timed_out, batch, log, kills)
 
     def kill(self) -> None:
@@ -152,19 +131,9 @@ class WrappedProcess:
                 return f"not finished after {limit_s:g} s; raise --timeout"
 
 
-def _limit_s(case: Case, program: WrappingProgram) -> float:
-    return case.settings.timeout_s * program.slowdown
-
-
 def _read(lines: Path) -> list[Line]:
     decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
     return [decoder.decode(line) for line in lines.read_bytes().split(b"\n")[:-1]]
-
-
-def _signal_or_code(code: int) -> int:
-    """Returns the negative number of the signal that ended the process, if the program ended as
-    shells do then, by 128 and that number; any other exit code as it is."""
-    return SHELL_SIGNAL - code if code - SHELL_SIGNAL in ENDING else code
 
 
 def _ended(
@@ -180,7 +149,9 @@ def _ended(
     if timed_out:
         ended.reason = timed_out
     elif len(ended.made) < len(batch.cases) or (code and not batch.cases):
-        end = _signal_or_code(code or 0)
+        end = code or 0
+        if end - SHELL_SIGNAL in ENDING:
+            end = SHELL_SIGNAL - end
         died = WorkerDied(end, log.tail, memory_advice(-end, kills))
         ended.reason = one_line(describe_end(died))
     return ended

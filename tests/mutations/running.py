@@ -36,7 +36,7 @@ from opperf.machine.environment import environment
 from opperf.serving.application import make_application
 from opperf.worker import protocol
 from opperf.worker.client import Worker
-from opperf.worker.serve import ANSWERS
+from opperf.worker.serve import ANSWERS, answer
 from tests.mutations.entrances import GROUPS, Entrance
 from tests.mutations.mutating import BYTES, damaged
 
@@ -327,8 +327,8 @@ def in_process() -> Iterator[None]:
         if type(request) not in reading:
             raise refused
         sent = msgspec.json.decode(msgspec.json.encode(request), type=type(request))
-        answer = ANSWERS[type(request)](load(self._framework), sent)
-        return msgspec.json.decode(msgspec.json.encode(answer), type=request.answer_type())
+        found = answer(load(self._framework), sent)
+        return msgspec.json.decode(msgspec.json.encode(found), type=request.answer_type())
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise refused

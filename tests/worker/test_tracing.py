@@ -38,7 +38,7 @@ def test_each_case_is_called_under_its_label_and_a_failing_one_costs_itself(monk
 
     monkeypatch.setattr(framework, "tracing", tracing, raising=False)
     wrong = case("nothing", 1)
-    failed = trace(framework, [case("exp", 0), wrong, case("log", 2)], tmp_path, None)
+    failed = trace(framework, [case("exp", 0), wrong, case("log", 2)], str(tmp_path), "")
     assert labels == [f"[param|numpy.{one}]" for one in ("exp|0|0|0", "nothing|0|0|1", "log|0|0|2")]
     assert paths == [(tmp_path, None)]
     assert list(failed) == [wrong.id] and "no function 'nothing'" in failed[wrong.id]

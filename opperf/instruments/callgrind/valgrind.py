@@ -18,6 +18,7 @@ from opperf.errors import UsageError, one_line
 from opperf.folders import cache_folder, part_folder
 from opperf.frameworks import package_of
 from opperf.instruments.callgrind.counter import DUMPS
+from opperf.instruments.instrument import Launcher
 from opperf.model import Settings
 from opperf.processes.commands import run_command
 
@@ -98,7 +99,7 @@ def _without_random_addresses() -> tuple[str, ...]:
     return () if run_command([*words, "true"], timeout_s=TIMEOUT_S).problem else words
 
 
-class CallgrindLauncher:
+class CallgrindLauncher(Launcher):
     """Runs a worker under callgrind, whose dumps are in a temporary folder."""
 
     def __init__(self, framework: str, settings: Settings) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from opperf.dtypes import is_floating, kind_of
-from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
 from opperf.frameworks.models import RunnableModel
 from opperf.instruments.call_results import (
@@ -22,7 +22,7 @@ from opperf.instruments.call_results import (
     seed_all,
     step_of,
 )
-from opperf.instruments.prepared import Bound, PreparedCase
+from opperf.instruments.prepared import Bound, PreparedCase, reason_of
 from opperf.instruments.verification.arrays import Array
 from opperf.instruments.verification.judging import (
     Results,
@@ -66,7 +66,7 @@ def verify(prepared: PreparedCase) -> Verification:
         return ended.verification
     except Exception as error:
         # A fault here must not cost the times.
-        return Verification.not_run(_reason(error, framework))
+        return Verification.not_run(reason_of(error, framework))
 
 
 def _why_not(case: Case, framework: Framework) -> str:
@@ -80,11 +80,6 @@ def _why_not(case: Case, framework: Framework) -> str:
     if framework.is_own(case.target) and is_unwritten(case, framework, listed):
         return "it returns memory that it does not write"
     return ""
-
-
-def _reason(error: Exception, framework: Framework) -> str:
-    text = str(error) if isinstance(error, OpperfError) else framework.refusal(error)
-    return one_line(text or f"{type(error).__name__}: {error}")
 
 
 class _Ended(Exception):
@@ -102,7 +97,7 @@ class _Runs:
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared, self._framework = prepared, prepared.framework
         self._case = prepared.case
-        self._eager = eager_case(self._case)
+        self._eager = _with_settings(self._case, mode=EAGER)
         self._draws = False
         """Whether eager mode draws random numbers, or may, as nobody knows."""
         self._without_double = ""
@@ -163,7 +158,7 @@ class _Runs:
             with framework.scope(double_case(self._case)):
                 double = results_of(prepare_double(made))
         except Exception as error:
-            self._without_double = _reason(error, framework)
+            self._without_double = reason_of(error, framework)
             return results, {}
         if self._draws and is_far(results, double, partial(tolerance_of, self._case)):
             self._without_double = "there it draws other random numbers"
@@ -171,7 +166,7 @@ class _Runs:
         return results, double
 
     def _eager_failed(self, error: Exception) -> _Ended:
-        return _Ended(VerificationCode.EAGER_FAILED, _reason(error, self._framework))
+        return _Ended(VerificationCode.EAGER_FAILED, reason_of(error, self._framework))
 
     def _run_under_test(self) -> Results:
         """Returns the results of the case prepared anew, as calls may have changed what the one
@@ -179,7 +174,7 @@ class _Runs:
         try:
             return results_of(prepare_anew(self._prepared, self._case))
         except Exception as error:
-            reason = _reason(error, self._framework)
+            reason = reason_of(error, self._framework)
             raise _Ended(VerificationCode.EXCEPTION_RAISED, reason) from error
 
 
@@ -238,11 +233,6 @@ EAGER = "eager"
 
 DOUBLE = {"float": "float64", "complex": "complex128"}
 """Dtypes of double precision by the kind of a dtype."""
-
-
-def eager_case(case: Case) -> Case:
-    """Returns the case in eager mode."""
-    return _with_settings(case, mode=EAGER)
 
 
 def double_case(case: Case) -> Case:
