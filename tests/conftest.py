@@ -175,7 +175,7 @@ class InProcess:
     log = ""
 
     def trace(self, cases, chrome, execution, least_s=0.0):
-        return trace(self.fake, cases, Path(chrome) if chrome else None, None, least_s)
+        return trace(self.fake, cases, chrome, "", least_s)
 
     def observe(self, case, folder, draw=0):
         return observe(case, self.fake, folder, draw)

@@ -20,7 +20,7 @@ def case(name, place):
 
 def test_a_framework_without_traces_says_so():
     with pytest.raises(UnsupportedError, match="numpy writes no traces"):
-        trace(load("numpy"), [case("exp", 0)], None, None)
+        trace(load("numpy"), [case("exp", 0)], "", "")
 
 
 def test_each_case_is_called_under_its_label_and_a_failing_one_costs_itself(monkeypatch, tmp_path):
