@@ -45,7 +45,7 @@ METRICS = tuple(
         name,
         unit,
         MetricKind.WALL if unit == "ns" else MetricKind.COUNT,
-        title=TITLES.get(name, name.replace("_", " ").capitalize()),
+        title=TITLES.get(name, ""),
         description=description,
         usual=False,
     )

@@ -10,7 +10,7 @@ from functools import partial
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import CPU
-from opperf.instruments.callgrind.counter import Counter, Counts, Phase
+from opperf.instruments.callgrind.counter import Counter, Counts, Phase, keep_dump
 from opperf.instruments.instrument import SUFFIXES
 from opperf.instruments.visit import Visit
 from opperf.model import Metric, MetricKind, NoteCode, Pass
@@ -93,7 +93,7 @@ class CountedPasses:
         for name, counts in zip(passes, found, strict=True):
             folder = self._visit.conditions.profiles
             place = folder and folder / f"{self._case.id}.{name}.callgrind"
-            counter.keep(counts, place)
+            keep_dump(counts.dump, place)
             self._keep(name, counts)
 
     def _keep(self, name: Pass, counts: Counts) -> None:

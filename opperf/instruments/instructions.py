@@ -16,7 +16,6 @@ INSTRUCTIONS = Metric(
     "instructions",
     "instructions",
     MetricKind.COUNT,
-    title="Instructions",
     description="instructions of the forward pass",
     relative_tolerance=0.005,
     absolute_tolerance=50.0,
@@ -31,7 +30,6 @@ INSTRUCTIONS_EMPTY = Metric(
     "instructions_empty",
     "instructions",
     MetricKind.COUNT,
-    title="Instructions empty",
     description="instructions of an empty call, which the others are without",
     usual=False,
 )
@@ -47,7 +45,6 @@ def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
         name,
         name.rpartition("_")[2],
         MetricKind.COUNT,
-        title=name.replace("_", " ").capitalize(),
         description=f"{description} in the forward pass, simulated",
         relative_tolerance=SIMULATED_SHARE,
         absolute_tolerance=SIMULATED_EVENTS,

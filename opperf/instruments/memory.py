@@ -18,7 +18,6 @@ MEMORY = Metric(
     "memory",
     "B",
     MetricKind.MEMORY,
-    title="Memory",
     description="peak of memory above the level before the call",
     relative_tolerance=0.01,
     absolute_tolerance=4096.0,
@@ -28,7 +27,7 @@ MEMORY = Metric(
 MEMORY_FORWARD = msgspec.structs.replace(
     MEMORY,
     name="memory_forward",
-    title="Memory forward",
+    title="",
     description="peak of memory of the forward pass alone",
     usual=False,
 )
@@ -36,7 +35,7 @@ MEMORY_FORWARD = msgspec.structs.replace(
 MEMORY_RESERVED = msgspec.structs.replace(
     MEMORY,
     name="memory_reserved",
-    title="Memory reserved",
+    title="",
     description="peak of what the framework's allocator reserved on the device, above the level "
     "before the call",
     usual=False,

@@ -14,7 +14,7 @@ from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import MemoryReading, ReservedMemory
 from opperf.frameworks.user_inputs import load_inputs
-from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, compiles
+from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, ModelTarget, Note, Struct, TensorSpec
 
@@ -111,13 +111,7 @@ BoundOf = Callable[[Case, Framework], Bound]
 """Returns the objects that a case needs beside itself; called in its scope."""
 
 
-def _nothing_bound(case: Case, framework: Framework) -> Bound:
-    return NOTHING_BOUND
-
-
-def measure_case_peaks(
-    case: Case, framework: Framework, bound_of: BoundOf = _nothing_bound
-) -> Peaks:
+def measure_case_peaks(case: Case, framework: Framework, bound_of: BoundOf) -> Peaks:
     """Returns the peaks of a case, and whether the framework has freed everything."""
     device = case.settings.device
     load_inputs(framework, case)

@@ -22,20 +22,20 @@ PROGRAM_METRICS: list[Metric] = []
 """In the order of tables, which is that in which they are declared."""
 
 
+ACRONYMS = {"Cpu": "CPU", "Gpu": "GPU", "Net": "Network"}
+
+
 def _metric(
-    name: str,
-    unit: str,
-    title: str,
-    description: str,
-    lower_is_better: bool = True,
-    usual: bool = False,
+    name: str, unit: str, description: str, lower_is_better: bool = True, usual: bool = False
 ) -> Metric:
+    first, *others = name.split("_")
+    first = first.capitalize()
     metric = Metric(
         name,
         unit,
         # None of them is the same on every run, memory neither.
         MetricKind.DERIVED,
-        title=title,
+        title=" ".join([ACRONYMS.get(first, first), *others]),
         description=description,
         lower_is_better=lower_is_better,
         usual=usual,
@@ -49,78 +49,51 @@ def _metric(
 RATE = _metric(
     "rate",
     "items/s",
-    "Rate",
     "items that all processes of a program handle in a second, after the warm-up",
     lower_is_better=False,
     usual=True,
 )
-
 FIRST_STEP = _metric(
-    "first_step",
-    "ns",
-    "First step",
-    "time from the start of a program to the end of its first step",
-    usual=True,
+    "first_step", "ns", "time from the start of a program to the end of its first step", usual=True
 )
-
-LOSS = _metric("loss", "", "Loss", "losses of a program's steps, in their order")
-
+LOSS = _metric("loss", "", "losses of a program's steps, in their order")
 PROGRESS = _metric(
     "progress",
     "",
-    "Progress",
     "share of the wanted observations that a program has made",
     lower_is_better=False,
 )
-
-CPU_LOAD = _metric("cpu_load", "%", "CPU load", "share of all cores that a program's processes use")
-
+CPU_LOAD = _metric("cpu_load", "%", "share of all cores that a program's processes use")
 PROGRAM_MEMORY = _metric(
     "program_memory",
     "B",
-    "Program memory",
     "peak of the memory of a program's processes, with those that they started",
     usual=True,
 )
-
-DISK_READ = _metric("disk_read", "B/s", "Disk read", "bytes that a program's processes read")
-DISK_WRITE = _metric("disk_write", "B/s", "Disk write", "bytes that a program's processes write")
-NET_SENT = _metric("net_sent", "B/s", "Network sent", "bytes that the machine sends meanwhile")
-NET_RECEIVED = _metric(
-    "net_received", "B/s", "Network received", "bytes that the machine receives meanwhile"
-)
-
+DISK_READ = _metric("disk_read", "B/s", "bytes that a program's processes read")
+DISK_WRITE = _metric("disk_write", "B/s", "bytes that a program's processes write")
+NET_SENT = _metric("net_sent", "B/s", "bytes that the machine sends meanwhile")
+NET_RECEIVED = _metric("net_received", "B/s", "bytes that the machine receives meanwhile")
 GPU_LOAD = _metric(
     "gpu_load",
     "%",
-    "GPU load",
     "share of the time in which a kernel runs, the mean of a program's GPUs",
     lower_is_better=False,
 )
 GPU_MEMORY = _metric(
-    "gpu_memory",
-    "B",
-    "GPU memory",
-    "peak of the memory that is used on a program's GPUs together",
-    usual=True,
+    "gpu_memory", "B", "peak of the memory that is used on a program's GPUs together", usual=True
 )
-GPU_TEMPERATURE = _metric("gpu_temperature", "°C", "GPU temperature", "that of the hottest GPU")
-GPU_POWER = _metric("gpu_power", "W", "GPU power", "power of a program's GPUs together")
+GPU_TEMPERATURE = _metric("gpu_temperature", "°C", "that of the hottest GPU")
+GPU_POWER = _metric("gpu_power", "W", "power of a program's GPUs together")
 GPU_CLOCK = _metric(
     "gpu_clock",
     "MHz",
-    "GPU clock",
     "clock of the processors (SM) of the slowest GPU of a program",
     lower_is_better=False,
 )
-
-ENERGY = _metric("energy", "J", "Energy", "energy of a program's GPUs from its start to its end")
+ENERGY = _metric("energy", "J", "energy of a program's GPUs from its start to its end")
 ENERGY_PER_ITEM = _metric(
-    "energy_per_item",
-    "J",
-    "Energy per item",
-    "energy of a program's GPUs for an item after the warm-up",
-    usual=True,
+    "energy_per_item", "J", "energy of a program's GPUs for an item after the warm-up", usual=True
 )
 
 EXPECTED = (RATE.name,)
@@ -131,7 +104,6 @@ STEP = Metric(
     "step",
     "ns",
     MetricKind.WALL,
-    title="Step",
     description="time of a training step: forward pass, loss, backward pass and update",
     # Of models alone: results of operators have no column of it.
     on_request=True,
@@ -141,7 +113,6 @@ OPTIMIZER = Metric(
     "optimizer",
     "ns",
     MetricKind.WALL,
-    title="Optimizer",
     description="time of the update of a training step's parameters",
     on_request=True,
 )

@@ -15,13 +15,11 @@ from opperf.model import Metric, MetricKind, Part
 if TYPE_CHECKING:
     from opperf.instruments.visit import Visit
 
-PERCENT = "%"
 
-
-def _share(name: str, title: str, description: str, usual: bool = False) -> Metric:
+def _share(name: str, description: str, title: str = "", usual: bool = False) -> Metric:
     return Metric(
         name,
-        PERCENT,
+        "%",
         MetricKind.COUNT,
         title=title,
         description=description,
@@ -32,24 +30,21 @@ def _share(name: str, title: str, description: str, usual: bool = False) -> Metr
 
 CALLS = _share(
     "replayed_calls",
-    "Replayed calls",
     "share of the operators' calls of a trace that its replay makes",
     usual=True,
 )
 DISTINCT = _share(
     "replayed_distinct",
-    "Replayed distinct",
     "share of the distinct calls of a trace that its replay makes, each at least once",
 )
 OPERATORS = _share(
     "replayed_operators",
-    "Replayed operators",
     "share of the operators of a trace whose calls its replay makes, all of them",
 )
 RECORDED_SHARE = _share(
     "replayed_recorded",
-    "Replayed share of time",
     "share of the time of a trace's calls that those have which its replay makes",
+    "Replayed share of time",
 )
 OUTSIDE = Metric(
     "replay_inputs",

@@ -39,9 +39,6 @@ from opperf.model import OWN, PASSES, Metric, MetricKind, NoteCode, Waits
 from opperf.plurals import pluralize
 from opperf.results.units import time_text
 
-PYTHON = "python"
-"""Profiler that every framework has: the wall clock."""
-
 ONLY_VIEWS = "runs no kernel: its results are views of its inputs"
 
 UNSEEN = "the profiler {} sees no kernel in calls{}; --profiler python times what they do"
@@ -215,7 +212,7 @@ class SampledPasses:
         """Samples the last of some phases by the wall clock, and keeps its times. The first
         execution is not timed: it may compile."""
         settings, visit = self._case.settings, self._visit
-        timer = profiler(PYTHON, self._framework, settings.device)
+        timer = profiler("python", self._framework, settings.device)
         first_s = 0.0
         for _ in range(2 if visit.compiles else 1):
             first_s = self._call_again(phases)
@@ -276,8 +273,10 @@ class SampledPasses:
         if done.last and observe is not None:
             observe(*done.last)
         done = done._replace(last=())
-        if metric in PASSES:
-            self._note_unrestored(metric)
+        names = self._fresh.unrestored() if metric in PASSES else []
+        if names:
+            # It has changed what no call before it has.
+            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
         if settings.warmup is not None:
             self._visit.warmup[metric] = warm.times
         walls = [phase.walls for phase in done.phases]
@@ -287,15 +286,11 @@ class SampledPasses:
             plain_ns = warm.times[-LATEST:] or [first_s * NS_PER_S]
             if is_too_long(done.phases[-1], plain_ns, timer.resolution_ns):
                 done = self._compared(metric, timer, done, phases, timed, call_s)
-        if work is not None:
-            self._keep_reference(metric, work, done.phases[-1].calls)
-        return done
-
-    def _keep_reference(self, metric: str, work: ReferenceWork, calls: Sequence[float]) -> None:
-        own = middle_mean(calls) if calls else 0.0
+        calls = done.phases[-1].calls
         # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
-        if own > 0:
+        if work is not None and calls and (own := middle_mean(calls)) > 0:
             self._visit.reference[metric] = {OWN: own, **work.means()}
+        return done
 
     def _loops(self, timer: Profiler, phases: Sequence[Callable[[], object]], call_s: float) -> int:
         """Returns the number of calls in a sample."""
@@ -314,12 +309,6 @@ class SampledPasses:
         fresh = [] if self._fresh.restore is None else [self._fresh.restore]
         places = [len(fresh) + (len(before) + 1) * (place + 1) - 1 for place in range(len(phases))]
         return [*fresh, *(step for phase in phases for step in (*before, phase))], places
-
-    def _note_unrestored(self, metric: str) -> None:
-        """Adds a note if a timed call has changed what no call before it has."""
-        names = self._fresh.unrestored()
-        if names:
-            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
 
     def _compared(
         self,

@@ -15,7 +15,6 @@ FORWARD = Metric(
     "forward",
     "ns",
     MetricKind.WALL,
-    title="Forward",
     description="time of the forward pass, as the profiler of the record measures it",
 )
 
@@ -23,7 +22,6 @@ BACKWARD = Metric(
     "backward",
     "ns",
     MetricKind.WALL,
-    title="Backward",
     description="time of the backward pass, as the profiler of the record measures it",
 )
 
@@ -31,7 +29,6 @@ TOTAL = Metric(
     "total",
     "ns",
     MetricKind.WALL,
-    title="Total",
     description="time of both passes together",
     usual=False,
 )
@@ -40,7 +37,6 @@ KERNEL = Metric(
     "kernel",
     "ns",
     MetricKind.KERNEL,
-    title="Kernel",
     description="time of the forward pass, if the profiler measures kernels",
     usual=False,
 )
@@ -78,7 +74,6 @@ RECORDED = Metric(
     "recorded",
     "ns",
     MetricKind.RECORDED,
-    title="Recorded",
     description="time of a call in the program that was recorded, on its machine",
     usual=False,
 )

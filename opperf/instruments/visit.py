@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from opperf.frameworks.base import are_views, count_moved_bytes
 from opperf.instruments.peaks import MemoryMeter
@@ -93,14 +93,6 @@ NS_PER_S = 1e9
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
 
 
-class Observer(Protocol):
-    """Reads what the last timed call of a pass resulted in, before any other call."""
-
-    def forward(self, outputs: Any) -> None: ...
-
-    def backward(self, gradients: Sequence[Any]) -> None: ...
-
-
 class Visit:
     """A visit of a prepared case, which keeps the samples and notes of instruments."""
 
@@ -131,8 +123,9 @@ class Visit:
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
         self.verification: Verification | None = None
-        self.observer: Observer | None = None
-        """Set where the results of timed calls are kept."""
+        self.observer: Any = None
+        """The worker's `TimedCalls`, which read what the last timed call of a pass resulted in,
+        where that is kept."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:

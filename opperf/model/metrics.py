@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from typing import Literal
 
+import msgspec
+
 from opperf.model.declaring import Struct
 
 
@@ -35,7 +37,8 @@ class Metric(Struct, frozen=True):
     unit: str
     """Unit of its samples and summaries: `ns`, `B`, or any other, which is printed unchanged."""
     kind: MetricKind
-    title: str
+    title: str = ""
+    """By default its name in words."""
     description: str = ""
     lower_is_better: bool = True
     usual: bool = True
@@ -48,6 +51,11 @@ class Metric(Struct, frozen=True):
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     """Two values within the larger of both, a share of the first and an amount, are equal."""
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            title = self.name.replace("_", " ").capitalize()
+            msgspec.structs.force_setattr(self, "title", title)
 
     @property
     def is_time(self) -> bool:

@@ -11,6 +11,7 @@ from opperf.instruments import peaks as module
 from opperf.instruments.peaks import measure_case_peaks, peaks
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.worker.binding import bound_of
 
 ARRAY = 8 * 8 * 4
 BOTH = ("forward", "backward")
@@ -32,7 +33,7 @@ def case(name, passes=BOTH):
     ],
 )
 def test_peaks_are_above_the_level_before_the_call(fake, name, passes, forward, both):
-    found = measure_case_peaks(case(name, passes), fake)
+    found = measure_case_peaks(case(name, passes), fake, bound_of)
     assert (found.forward, found.both, found.clean) == (forward, both, True)
     here = peaks(PreparedCase(case(name, passes), fake))
     assert (here.forward, here.both) == (forward, both)
@@ -40,9 +41,9 @@ def test_peaks_are_above_the_level_before_the_call(fake, name, passes, forward, 
 
 
 def test_a_process_in_which_something_was_kept_is_not_as_it_was(fake):
-    assert not measure_case_peaks(case("keeps"), fake).clean
+    assert not measure_case_peaks(case("keeps"), fake, bound_of).clean
     # What was there before is nobody's fault.
-    assert measure_case_peaks(case("relu"), fake).clean
+    assert measure_case_peaks(case("relu"), fake, bound_of).clean
 
 
 def test_what_was_dropped_has_time_to_be_given_back(fake, monkeypatch):
@@ -50,7 +51,7 @@ def test_what_was_dropped_has_time_to_be_given_back(fake, monkeypatch):
     monkeypatch.setattr(module.time, "sleep", slept.append)
     peaks(PreparedCase(case("relu"), fake))
     assert len(slept) == 1 and 0 < slept[0] < 0.1
-    measure_case_peaks(case("relu"), fake)
+    measure_case_peaks(case("relu"), fake, bound_of)
     assert len(slept) == 3
 
 
@@ -79,11 +80,11 @@ def test_what_the_allocator_reserved_is_that_of_the_most_passes(fake, monkeypatc
 
     monkeypatch.setattr(fake, "memory", memory)
     # The first context is that of the whole case, each pass has one more.
-    assert measure_case_peaks(case("relu", passes), fake).reserved == len(passes)
+    assert measure_case_peaks(case("relu", passes), fake, bound_of).reserved == len(passes)
 
 
 def test_a_framework_without_a_reserving_allocator_has_no_figure(fake):
-    assert measure_case_peaks(case("relu"), fake).reserved is None
+    assert measure_case_peaks(case("relu"), fake, bound_of).reserved is None
 
 
 def test_the_compilers_tensors_are_not_counted(fake):

@@ -59,11 +59,6 @@ class Dumps:
         if DUMPS in os.environ:
             Path(f"{os.environ[DUMPS]}.{process}").unlink(missing_ok=True)
 
-    def keep(self, dump: Path, path: Path) -> None:
-        """Moves a dump to another path, whose folder is created."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(dump, path)
-
 
 def totals(dump: Path) -> dict[str, int]:
     """Returns a dump's counts in all, by callgrind's name of the event (Ir, Dr, ...).
@@ -222,6 +217,15 @@ class Counts(NamedTuple):
     """That of the sample with the median count."""
 
 
+def keep_dump(dump: Path, path: Path | None) -> None:
+    """Moves a dump to another path, whose folder is created, or removes it."""
+    if path is None:
+        dump.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(dump, path)
+
+
 class Counter:
     """Counts the instructions of phases; `synchronize` waits until the device has done their work.
     What it counts of empty phases, forks have too. Raises `UnsupportedError` as `Requests` does."""
@@ -271,8 +275,7 @@ class Counter:
         wanted = samples or (effort.samples if loops > 1 else effort.singles)
         loop = Loop(before, last, self._synchronize, loops)
         empty = self._empty[loops, bool(before)]
-        overhead = f" overhead={empty[EXECUTED] * loops:.0f}"
-        self._requests.describe(f"opperf calls={loops}{overhead}")
+        self._requests.describe(f"opperf calls={loops} overhead={empty[EXECUTED] * loops:.0f}")
         for _ in range(effort.unused if loops > 1 else 0):
             self._sample(loop).unlink()
         found = [self._sample(loop) for _ in range(wanted)]
@@ -292,12 +295,6 @@ class Counter:
             loops,
             middle,
         )
-
-    def keep(self, counts: Counts, path: Path | None) -> None:
-        if path is None:
-            counts.dump.unlink()
-        else:
-            self._dumps.keep(counts.dump, path)
 
     def _settle(self, phases: Sequence[Phase], calls: int) -> None:
         """Calls the phases until they always take the same path."""

@@ -9,8 +9,8 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from time import perf_counter_ns
 
-from opperf.declared import declared
-from opperf.errors import UsageError, one_line, unknown
+from opperf.declared import declared, load_declared
+from opperf.errors import UsageError, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import PhaseTimes, Profiler, ProfilerFactory
 from opperf.instruments.profilers.python import PythonTimer, QueueTimer, idle_wait
@@ -30,12 +30,7 @@ class AddedProfiler:
 
     def load(self) -> Callable[[Framework, str], Profiler]:
         """Returns the callable of the entry point. Raises `UsageError` if its package is broken."""
-        try:
-            make: Callable[[Framework, str], Profiler] = self.entry.load()
-        except Exception as error:
-            # Not `ImportError` alone: a module may raise anything when it is imported.
-            reason = one_line(f"{type(error).__name__}: {error}")
-            raise self._refusal(f"cannot be loaded ({reason}); reinstall its package") from error
+        make: Callable[[Framework, str], Profiler] = load_declared(self.entry)
         if not callable(make):
             raise self._refusal("is not callable; fix its package")
         return make
@@ -132,8 +127,7 @@ class EventProfiler:
     def _queued(
         self, phases: Sequence[Callable[[], object]], calls: int
     ) -> tuple[list[tuple[list[float], float]], object]:
-        """Returns for each phase the calls' times on the device and their mean wall-clock time; and
-        what the very last call returned."""
+        """Returns each phase's times on the device and mean wall time, and the last result."""
         # Made in advance, so that the loop is as fast as possible on the host.
         pairs = [[(self._event(), self._event()) for _ in range(calls)] for _ in phases]
         on_host = [0] * len(phases)

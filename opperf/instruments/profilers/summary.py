@@ -7,7 +7,6 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from statistics import fmean, median
-from typing import NamedTuple
 
 from opperf.model import Summary
 
@@ -55,13 +54,6 @@ def half_width(samples: Sequence[float]) -> float:
     return distance / middle if middle else (math.inf if distance else 0.0)
 
 
-class Outliers(NamedTuple):
-    """Numbers of samples beyond Tukey's fences."""
-
-    low: int
-    high: int
-
-
 def percentile(ordered: Sequence[float], share: float) -> float:
     """The value below which a share of sorted samples lies, interpolated linearly."""
     position = share * (len(ordered) - 1)
@@ -70,12 +62,12 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
-def outliers(ordered: Sequence[float]) -> Outliers:
-    """The numbers of sorted samples beyond each of Tukey's fences."""
+def outliers(ordered: Sequence[float]) -> tuple[int, int]:
+    """The numbers of sorted samples below and above Tukey's fences."""
     lower, upper = percentile(ordered, 0.25), percentile(ordered, 0.75)
     reach = FENCE * (upper - lower)
     low, high = bisect_left(ordered, lower - reach), bisect_right(ordered, upper + reach)
-    return Outliers(low, len(ordered) - high)
+    return low, len(ordered) - high
 
 
 def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
@@ -86,7 +78,7 @@ def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
     ordered = sorted(map(float, samples))
     middle = median(ordered)
     low, high = median_interval(ordered)
-    beyond = outliers(ordered)
+    outliers_low, outliers_high = outliers(ordered)
     return Summary(
         unit=unit,
         n=len(ordered),
@@ -101,6 +93,6 @@ def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
         ci_low=low,
         ci_high=high,
         loops=loops,
-        outliers_low=beyond.low,
-        outliers_high=beyond.high,
+        outliers_low=outliers_low,
+        outliers_high=outliers_high,
     )

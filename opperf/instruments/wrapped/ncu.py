@@ -66,9 +66,7 @@ TIME = "gpu__time_duration.sum"
 COLUMNS = (
     Column(
         TIME,
-        wrapped_metric(
-            "ncu_time", "ns", "ncu time", "time of the kernels, at ncu's own clocks,", usual=True
-        ),
+        wrapped_metric("ncu_time", "ns", "time of the kernels, at ncu's own clocks,", usual=True),
         total,
     ),
     Column(
@@ -76,7 +74,6 @@ COLUMNS = (
         wrapped_metric(
             "ncu_compute",
             "%",
-            "ncu compute",
             "throughput of the GPU's processors, as a share of the largest possible",
             lower_is_better=False,
             usual=True,
@@ -88,7 +85,6 @@ COLUMNS = (
         wrapped_metric(
             "ncu_memory",
             "%",
-            "ncu memory",
             "throughput of the GPU's caches and memory, as a share of the largest possible",
             lower_is_better=False,
             usual=True,
@@ -100,7 +96,6 @@ COLUMNS = (
         wrapped_metric(
             "ncu_occupancy",
             "%",
-            "ncu occupancy",
             "active warps, as a share of those that a processor can hold",
             lower_is_better=False,
         ),
@@ -108,12 +103,12 @@ COLUMNS = (
     ),
     Column(
         "dram__bytes_read.sum",
-        wrapped_metric("ncu_read", "B", "ncu read", "bytes read from the GPU's memory"),
+        wrapped_metric("ncu_read", "B", "bytes read from the GPU's memory"),
         total,
     ),
     Column(
         "dram__bytes_write.sum",
-        wrapped_metric("ncu_written", "B", "ncu written", "bytes written to the GPU's memory"),
+        wrapped_metric("ncu_written", "B", "bytes written to the GPU's memory"),
         total,
     ),
     Column(
@@ -121,8 +116,8 @@ COLUMNS = (
         wrapped_metric(
             "ncu_l2_hits",
             "%",
-            "ncu L2 hits",
             "share of accesses to the L2 cache that find their data there",
+            title="ncu L2 hits",
             lower_is_better=False,
         ),
         mean,
@@ -132,8 +127,8 @@ COLUMNS = (
         wrapped_metric(
             "ncu_l1_hits",
             "%",
-            "ncu L1 hits",
             "share of accesses to the L1 cache that find their data there",
+            title="ncu L1 hits",
             lower_is_better=False,
         ),
         mean,
@@ -143,7 +138,6 @@ COLUMNS = (
         wrapped_metric(
             "ncu_instructions",
             "instructions",
-            "ncu instructions",
             "instructions that warps executed",
             MetricKind.COUNT,
             relative_tolerance=0.01,
@@ -155,7 +149,6 @@ COLUMNS = (
         wrapped_metric(
             "ncu_registers",
             "registers",
-            "ncu registers",
             "registers of a thread, of the kernel that has most",
             MetricKind.COUNT,
         ),
@@ -169,7 +162,7 @@ OWN = "ncu."
 """Before the names of other metrics, in lower case."""
 
 KERNELS = wrapped_metric(
-    "ncu_kernels", "kernels", "ncu kernels", "kernels of a call", MetricKind.COUNT, usual=True
+    "ncu_kernels", "kernels", "kernels of a call", MetricKind.COUNT, usual=True
 )
 
 BY_SOURCE = {column.source: column for column in COLUMNS}

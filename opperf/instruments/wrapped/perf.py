@@ -46,13 +46,12 @@ NS_PER_MS = 1e6
 
 EVENTS = {
     "cycles": Event(
-        wrapped_metric("perf_cycles", "cycles", "Cycles", "cycles of the cores", usual=True)
+        wrapped_metric("perf_cycles", "cycles", "cycles of the cores", title="Cycles", usual=True)
     ),
     "instructions": Event(
         wrapped_metric(
             "perf_instructions",
             "instructions",
-            "perf instructions",
             "instructions that retired",
             usual=True,
         )
@@ -61,8 +60,8 @@ EVENTS = {
         wrapped_metric(
             "perf_cache_misses",
             "misses",
-            "Cache misses",
             "accesses that missed the last-level cache",
+            title="Cache misses",
             usual=True,
         )
     ),
@@ -70,19 +69,25 @@ EVENTS = {
         wrapped_metric(
             "perf_branch_misses",
             "misses",
-            "Branch misses",
             "branches that were mispredicted",
+            title="Branch misses",
             usual=True,
         )
     ),
     "task-clock": Event(
         wrapped_metric(
-            "perf_task_clock", "ns", "Task clock", "time on cores, of all threads,", usual=True
+            "perf_task_clock",
+            "ns",
+            "time on cores, of all threads,",
+            title="Task clock",
+            usual=True,
         ),
         NS_PER_MS,
     ),
     "page-faults": Event(
-        wrapped_metric("perf_page_faults", "faults", "Page faults", "faults of pages of memory")
+        wrapped_metric(
+            "perf_page_faults", "faults", "faults of pages of memory", title="Page faults"
+        )
     ),
 }
 """Events that are asked for. Of those of the processor, a core counts four at once on every machine

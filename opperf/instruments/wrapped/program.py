@@ -107,19 +107,19 @@ def written(report: Path) -> list[Path]:
 def wrapped_metric(
     name: str,
     unit: str,
-    title: str,
     description: str,
     kind: MetricKind = MetricKind.DERIVED,
+    title: str = "",
     lower_is_better: bool = True,
     relative_tolerance: float = 0.0,
     usual: bool = False,
 ) -> tuple[Metric, Metric]:
-    """Returns the metrics of a quantity in both passes."""
+    """Returns the metrics of a quantity in both passes, by default with the name as title."""
     forward = Metric(
         name,
         unit,
         kind,
-        title=title,
+        title=title or name.replace("_", " "),
         description=f"{description} in the forward pass",
         lower_is_better=lower_is_better,
         usual=usual,

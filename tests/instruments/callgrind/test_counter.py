@@ -5,7 +5,7 @@ import os
 import pytest
 
 from opperf.errors import ProfilerError
-from opperf.instruments.callgrind.counter import DUMPS, Dumps, totals
+from opperf.instruments.callgrind.counter import DUMPS, Dumps, keep_dump, totals
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_dumps_are_numbered_and_kept_elsewhere(dumps, tmp_path):
     assert dumps.next() == first
     with pytest.raises(ProfilerError, match=r"callgrind wrote no dump\.\d+\.2"):
         dumps.next()
-    dumps.keep(first, tmp_path / "kept" / "a.callgrind")
+    keep_dump(first, tmp_path / "kept" / "a.callgrind")
     assert not first.exists() and (tmp_path / "kept" / "a.callgrind").read_text() == "1"
 
 
