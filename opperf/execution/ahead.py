@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-import psutil
-
 from opperf.errors import WorkerError
 from opperf.execution.progress import Progress
-from opperf.execution.workers import WORKER_BYTES, Workers
+from opperf.execution.workers import Workers, count_fitting
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
 from opperf.instruments.visit import CompiledAhead
-from opperf.machine.kernel import free_memory, this_machine, whole_cpus
 from opperf.metrics import alone_instruments
 from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.plurals import pluralize
@@ -78,14 +75,10 @@ def _is_suitable(case: Case) -> bool:
 
 
 def _process_count(workers: Workers, cases: Iterable[Case]) -> int:
-    """Returns how many processes may compile: as many as there are cores and memory for."""
     listed = [*cases]
     if len(listed) < FEWEST:
         return 0
-    here = this_machine(())
-    free = min(psutil.virtual_memory().available, free_memory(here))
-    cores = min(workers.core_count(listed[0].settings), whole_cpus(here))
-    return min(cores, int(free // WORKER_BYTES), len(listed) // BATCH)
+    return min(count_fitting(workers.core_count(listed[0].settings)), len(listed) // BATCH)
 
 
 def _compile(
@@ -97,12 +90,6 @@ def _compile(
     found: dict[str, CompiledAhead] = {}
     one_by_one = threading.Lock()
 
-    def show(batch: Sequence[Case]) -> None:
-        with one_by_one:
-            for case in batch:
-                shown.begin(case)
-                shown.end(Record(case=case, id=case.id, status=Status.OK))
-
     def run(worker: Worker) -> None:
         with suppress(queue.Empty):
             while True:
@@ -110,7 +97,10 @@ def _compile(
                 # What ends the process does so again when it is measured, and is then reported.
                 with suppress(WorkerError):
                     found.update(worker.compile(batch))
-                show(batch)
+                with one_by_one:
+                    for case in batch:
+                        shown.begin(case)
+                        shown.end(Record(case=case, id=case.id, status=Status.OK))
 
     with ThreadPoolExecutor(len(workers)) as threads:
         try:

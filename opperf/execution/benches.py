@@ -244,7 +244,6 @@ def plan_bench(bench: Bench, environment: BenchEnvironment, share: Share, asked:
 
 
 def _models(bench: Bench, frameworks: tuple[str, ...], size: str) -> Models:
-    """Returns the models of a bench, as `opperf experiment` has them."""
     return Models(
         Matrix(
             frameworks=frameworks,

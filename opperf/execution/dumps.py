@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from opperf.folders import part_folder
 from opperf.frameworks.models import COUNTERS_FILE
 from opperf.model import Case, Run, Settings, Status
 from opperf.plurals import pluralize
+from opperf.worker.client import Worker
 from opperf.worker.protocol import Observed
 
 TRACE, IR, HLO, RESULTS = "trace", "ir", "hlo", "results"
@@ -45,12 +47,12 @@ def _hlo(settings: Settings, folder: Path) -> Mapping[str, str]:
     return {XLA_FLAGS: f"{own} --xla_dump_to={folder} --xla_dump_hlo_as_text".strip()}
 
 
-def _is_by_xla(case: Case) -> bool:
-    return _is_by_jax(case) or _is_by_torch_xla(case)
-
-
 def _is_by_jax(case: Case) -> bool:
     return case.target.framework == "jax"
+
+
+def _is_lazy(case: Case) -> bool:
+    return case.settings.mode == "xla"
 
 
 def _is_by_torch_xla(case: Case) -> bool:
@@ -61,12 +63,8 @@ def _is_by_dynamo(case: Case) -> bool:
     return case.settings.mode.partition(":")[0] == "compile"
 
 
-def _is_lazy(case: Case) -> bool:
-    return case.settings.mode == "xla"
-
-
 COMPILERS = (
-    Compiler(HLO, _is_by_xla, _hlo),
+    Compiler(HLO, lambda case: _is_by_jax(case) or _is_by_torch_xla(case), _hlo),
     Compiler(
         IR,
         _is_by_dynamo,
@@ -147,7 +145,6 @@ def _lacking(cases: Collection[Case], dumps: Collection[str]) -> Iterator[str]:
 def _dump(
     workers: Workers, case: Case, dumps: Collection[str], folder: Path, traced_s: float
 ) -> Iterator[str]:
-    """Writes a case's dumps, and yields why one is missing."""
     compilers = [
         compiler for compiler in COMPILERS if compiler.dump in dumps and compiler.compiles(case)
     ]
@@ -173,42 +170,38 @@ def _dump(
         yield _results(workers, case, folder / RESULTS)
 
 
+@contextmanager
+def _new_worker(workers: Workers, case: Case) -> Iterator[Worker]:
+    workers.close()
+    try:
+        yield workers.of(case.target.framework, case.settings)
+    finally:
+        workers.close()
+
+
 def _once(workers: Workers, case: Case) -> str:
-    """Measures a case once in a new process, and returns why that failed."""
-    workers.close()
-    record = workers.of(case.target.framework, case.settings).measure(case)
-    workers.close()
+    with _new_worker(workers, case) as worker:
+        record = worker.measure(case)
     return "" if record.status is Status.OK else f"no dump of {case.label}: {record.reason}"
 
 
 def _trace(workers: Workers, case: Case, file: Path, traced_s: float) -> str:
-    """Writes the framework's trace of a call of a case, or of as many as take the time, and returns
-    why there is none."""
-    workers.close()
     try:
-        worker = workers.of(case.target.framework, case.settings)
-        failed = worker.trace((case,), str(file), "", traced_s)
+        with _new_worker(workers, case) as worker:
+            failed = worker.trace((case,), str(file), "", traced_s)
     except OpperfError as error:
         return f"no trace: {one_line(str(error))}"
-    finally:
-        workers.close()
     return "".join(f"no trace of {case.label}: {reason}" for reason in failed.values())
 
 
 def _results(workers: Workers, case: Case, folder: Path) -> str:
-    """Writes the arrays that a call of a case results in, each to a file of its name, and returns
-    why there are none."""
-    workers.close()
     folder.mkdir(exist_ok=True)
     try:
-        with part_folder(folder.parent) as fresh:
-            worker = workers.of(case.target.framework, case.settings)
+        with part_folder(folder.parent) as fresh, _new_worker(workers, case) as worker:
             observed = worker.observe(case, fresh)
             _keep_arrays(observed, fresh, folder)
     except OpperfError as error:
         return f"no results of {case.label}: {one_line(str(error))}"
-    finally:
-        workers.close()
     return f"no results of {case.label}: {observed.refusal}" if observed.refusal else ""
 
 

@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
@@ -197,15 +196,15 @@ def _check_none(name: str, found: Iterable[Difference], advice: str) -> None:
 
 class Environments:
     """The environments of a run, one for each group of cases that one worker can measure, and each
-    node. A worker that replaces another, or resumes a run, has to have the same, except for what is
-    transient."""
+    node. Another worker of theirs has to have the same, except for what is transient."""
 
     def __init__(self, earlier: Run | None = None) -> None:
         self._of: dict[tuple[str, str], Environment] = {}
         if earlier is not None:
             for record in filter(lambda record: record.environment, earlier.records):
-                key = _group(record.case), record.node
-                self._of[key] = earlier.environments[record.environment]
+                self._of[_group(record.case), record.node] = earlier.environments[
+                    record.environment
+                ]
 
     def check(self, case: Case, now: Environment, node: str = "") -> Environment:
         """Returns the first environment of the case's group on a node. Raises `RunFileError` if
@@ -333,19 +332,13 @@ def execute_to_file(
     return Run(header, records, closing, store.environments, tuple(planned))
 
 
-@contextmanager
-def _open(
-    path: Path, header: Header, planned: Iterable[Case], earlier: Run | None
-) -> Iterator[RunWriter]:
+def _open(path: Path, header: Header, planned: Iterable[Case], earlier: Run | None) -> RunWriter:
     if earlier is not None:
-        writer = RunWriter.resume(path)
-    else:
-        make_folder(path)
-        try:
-            writer = RunWriter.create(path, header, planned, overwrite=True)
-        except OutputError as error:
-            if not path.is_relative_to(cache_folder()):
-                raise
-            raise OutputError(f"{error}; or set {FOLDER} to another cache folder") from error
-    with writer:
-        yield writer
+        return RunWriter.resume(path)
+    make_folder(path)
+    try:
+        return RunWriter.create(path, header, planned, overwrite=True)
+    except OutputError as error:
+        if not path.is_relative_to(cache_folder()):
+            raise
+        raise OutputError(f"{error}; or set {FOLDER} to another cache folder") from error

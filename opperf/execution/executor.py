@@ -4,8 +4,8 @@ returns a context with an `Executor`. `--executor NAME` chooses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -138,7 +138,9 @@ def open_executor(
             )
     workers.profiles = task.profiles
     if name == ISOLATED:
-        return open_isolated(workers, task.echo)
+        # Nothing was planned in the processes that measure.
+        workers.close()
+        return nullcontext(Isolated(workers, task.echo))
     number = lane_count(task.cases, pinning)
     if number == 1:
         # What was begun, for planning, may measure too.
@@ -175,7 +177,8 @@ class InProcess:
 
 class Isolated:
     """Measures each case in a new process of `workers`, which ends with it. The reason of what ends
-    in another way than by its own record has the last lines that the process wrote."""
+    in another way than by its own record has the last lines that the process wrote, and `echo` is
+    called with all of them."""
 
     lanes = 1
 
@@ -189,10 +192,14 @@ class Isolated:
         worker = self._workers.of(case.target.framework, case.settings)
         try:
             record = worker.measure(case)
-            if record.status in (Status.CRASHED, Status.TIMEOUT):
-                record = _with_last_lines(record, worker.log)
-            if self._echo is not None and worker.log:
-                self._echo(worker.log)
+            log = worker.log
+            if log.strip() and record.status in (Status.CRASHED, Status.TIMEOUT):
+                # A crash's reason has the last line already.
+                said, *_ = record.reason.partition(LAST_OUTPUT)
+                reason = with_last_output(said, log.splitlines())
+                record = msgspec.structs.replace(record, reason=reason)
+            if self._echo is not None and log:
+                self._echo(log)
         finally:
             self._workers.close()
         return record
@@ -202,21 +209,3 @@ class Isolated:
 
     def kill(self) -> None:
         self._workers.kill()
-
-
-def _with_last_lines(record: Record, log: str) -> Record:
-    if not log.strip():
-        return record
-    # A crash's reason has the last one already.
-    said, *_ = record.reason.partition(LAST_OUTPUT)
-    return msgspec.structs.replace(record, reason=with_last_output(said, log.splitlines()))
-
-
-@contextmanager
-def open_isolated(
-    workers: Workers, echo: Callable[[str], None] | None = None
-) -> Iterator[Isolated]:
-    """Returns a context with the executor, in whose processes nothing was planned. `echo` is called
-    with what each of them has written."""
-    workers.close()
-    yield Isolated(workers, echo)

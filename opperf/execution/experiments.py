@@ -134,7 +134,6 @@ class Models:
 
 
 def _places(asked: Asked, matrix: Matrix) -> Iterator[Place]:
-    """Yields each framework in each of its environments."""
     workers, imports = asked.workers, asked.selection.settings.imports
     for framework in matrix.frameworks:
         for python in labels_of(workers.interpreters, framework):
@@ -239,7 +238,6 @@ def _models(place: Place, matrix: Matrix, say: Say) -> Iterator[Candidate]:
 
 
 def _sized(candidate: Candidate, matrix: Matrix) -> Iterator[Candidate]:
-    """Yields a model in each size and with each number of examples."""
     for size in matrix.sizes:
         for batch_size in matrix.batch_sizes:
             target = msgspec.structs.replace(candidate.target, size=size, batch_size=batch_size)
@@ -252,7 +250,6 @@ def _first_path(axes: Axes) -> dict[str, str]:
 
 
 def _searched(variables: Mapping[str, str]) -> dict[str, str]:
-    """Returns those of environment variables that decide where modules are found."""
     return {name: value for name, value in variables.items() if name in SEARCHED}
 
 
@@ -304,7 +301,6 @@ def _of_models(
 
 
 def _settled(place: Place, point: Settled) -> Settled:
-    """Returns a point with the framework's name of its device."""
     device = point.settings["device"]
     named = {**point.settings, "device": place.devices.get(device, device)}
     return point._replace(settings=named)

@@ -99,7 +99,6 @@ def seconds_of(
 
 
 def _paces_now(paces: Paces, slowed: float, records: Sequence[Taken]) -> Paces:
-    """Returns the paces on the machine as it is, with those of records, which are made on it."""
     usual, low, high = (slowed * pace for pace in (paces.usual, paces.low, paces.high))
     cases = {id: slowed * pace for id, pace in paces.cases.items()}
     return Paces(cases, usual, low, high).learn(records, 1.0)

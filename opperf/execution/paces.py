@@ -60,7 +60,6 @@ def store(path: Path | None, value: object, what: str) -> list[str]:
 
 
 def _key(build: str) -> str:
-    """Returns a hash of the framework's build and of opperf's version and source."""
     package = Path(opperf.__file__).parent
     newest = max(
         entry.stat().st_mtime_ns
@@ -183,7 +182,6 @@ def paces_of(taken: Sequence[Taken]) -> tuple[float, float, float]:
 
 
 def _pace(taken: Sequence[Taken], longest: float) -> float:
-    """Returns the pace of all cases together, of which none counts with a longer one."""
     counted_s = sum(min(taken_s, longest * expected_s) for _, taken_s, expected_s in taken)
     return counted_s / sum(expected_s for _, _, expected_s in taken)
 

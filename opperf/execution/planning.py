@@ -78,7 +78,6 @@ class RegistrySource:
 
 
 def _by_modules(axes: Axes) -> Iterator[Axes]:
-    """Yields the axes for each interpreter and path on which its modules are found."""
     for label in axes.get("python", ("",)):
         here = {**axes, **({"python": (label,)} if label else {})}
         groups: dict[tuple[str, ...], list[dict[str, str]]] = {}
@@ -183,7 +182,6 @@ def _plan_points(worker: Worker, framework: str, selection: Selection, say: Say)
 
 
 def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say) -> Plan:
-    """Returns the plan of a selection without swept variables."""
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
@@ -226,7 +224,6 @@ def making_process(framework: str, process: Settings, settings: Settings) -> Set
 
 
 def _unite(registry: Sequence[Plan], files: Sequence[Plan]) -> Plan:
-    """Returns one plan of all, each case once."""
     plans = [*registry, *files]
     # A call in two files was seen as often as in both.
     seen = merge(case for plan in files for case in plan.cases)

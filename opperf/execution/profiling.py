@@ -40,7 +40,7 @@ from opperf.model import (
     Wrapping,
 )
 from opperf.sources.varying import process_key
-from opperf.worker.protocol import Batch, Made
+from opperf.worker.protocol import Batch
 from opperf.worker.wrapped_process import Ended, WrappedProcess
 
 ONLY_GPU = "gpu(0)"
@@ -100,7 +100,6 @@ class ProfilingExecutor:
         return record
 
     def _take(self, id: str) -> bool:
-        """Removes the next visit of a case, and returns whether there is one."""
         number = next((number for number, case in self._visits.items() if case.id == id), None)
         return number is not None and bool(self._visits.pop(number))
 
@@ -144,7 +143,9 @@ class ProfilingExecutor:
                     for id, profile in profiles.items()
                     if profile.findings.samples or not (program.metrics and ended.made[id].passes)
                 }
-                profiles[ended.ended_by] = _without(wrapper, ended.reason)
+                text = f"not profiled by {wrapper.name}: {ended.reason}"
+                note = Note("", NoteCode.NOT_PROFILED, text)
+                profiles[ended.ended_by] = Profile(wrapper.name, Findings(notes=[note]))
             found |= profiles
             before = len(left)
             left = [case for case in left if case.id not in found]
@@ -182,12 +183,14 @@ class ProfilingExecutor:
         first = cases[0]
         # Not in a process that runs under Valgrind.
         settings = msgspec.structs.replace(first.settings, profiler=DEFAULTS["profiler"])
+        python, device = settings.python, self._wrapping.cuda_device
+        found = interpreter_of(self._task.interpreters, first.target.framework, python)
         self._process = process = WrappedProcess(
             first.target.framework,
             settings,
-            self._python(first),
+            found.path if found else "",
             self._pinning.choose(self._pinning.core_count(process_settings(settings), os.environ)),
-            self._variables(),
+            {} if device is None else {VISIBLE_DEVICES: str(device)},
         )
         if self._killed:
             process.kill()
@@ -211,7 +214,9 @@ class ProfilingExecutor:
         found = {}
         for id, line in ended.made.items():
             own = findings.get(id, Findings())
-            own.notes += _refusals(wrapper, line)
+            for name, reason in line.refusals.items():
+                text = f"the {name} pass is not profiled by {wrapper.name}: {reason}"
+                own.notes.append(Note("", NoteCode.NOT_PROFILED, text))
             found[id] = Profile(wrapper.name, own, file)
         return found
 
@@ -234,21 +239,12 @@ class ProfilingExecutor:
         return self._empty[key]
 
     def _files(self, wrapper: Wrapper, program: WrappingProgram, folder: Path) -> ProcessFiles:
-        """Returns the files of a process, whose report is the next of its program."""
         stem = f"opperf-{wrapper.name.replace(' ', '-')}"
         number = 1
         while written(self._folder / f"{stem}-{number}"):
             number += 1
         report = self._folder / f"{stem}-{number}"
         return _files_in(folder, report, program.is_controlled)
-
-    def _python(self, case: Case) -> str:
-        found = interpreter_of(self._task.interpreters, case.target.framework, case.settings.python)
-        return found.path if found else ""
-
-    def _variables(self) -> dict[str, str]:
-        device = self._wrapping.cuda_device
-        return {} if device is None else {VISIBLE_DEVICES: str(device)}
 
     def _visible(self, case: Case) -> Case:
         if self._wrapping.cuda_device is None or not case.settings.device.startswith("gpu"):
@@ -269,21 +265,9 @@ def _files_in(folder: Path, report: Path, is_controlled: bool) -> ProcessFiles:
 def _groups(
     program: WrappingProgram, cases: Sequence[Case]
 ) -> list[tuple[list[Case], tuple[Pass, ...]]]:
-    """Returns the cases that share a process, each group with its passes."""
     if program.counts_process:
         return [([case], (name,)) for case in cases for name in case.passes]
     return [(list(cases), ("forward", "backward"))]
-
-
-def _without(wrapper: Wrapper, reason: str) -> Profile:
-    note = Note("", NoteCode.NOT_PROFILED, f"not profiled by {wrapper.name}: {reason}")
-    return Profile(wrapper.name, Findings(notes=[note]))
-
-
-def _refusals(wrapper: Wrapper, line: Made) -> Iterator[Note]:
-    for name, reason in line.refusals.items():
-        text = f"the {name} pass is not profiled by {wrapper.name}: {reason}"
-        yield Note("", NoteCode.NOT_PROFILED, text)
 
 
 def with_profile(record: Record, profile: Profile) -> Record:

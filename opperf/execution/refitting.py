@@ -129,14 +129,11 @@ def _describe(misfits: list[Misfit], count: int, overrides: Overrides) -> str:
 
 
 def _named(labels: list[str]) -> str:
-    """Returns the first operators, and how many others there are."""
     others = len(labels) - SHOWN
     return ", ".join(labels[:SHOWN]) + (f" and {pluralize(others, 'other')}" if others > 0 else "")
 
 
 class _Fitter:
-    """Fits the cases of one plan."""
-
     def __init__(self, worker: Worker, selection: Selection, found: Found) -> None:
         self._worker, self._found = worker, found
         self._unshaped = msgspec.structs.replace(
@@ -218,7 +215,6 @@ class _Fitter:
 
 
 def _from_first(arguments: Arguments, overrides: Overrides) -> Arguments | None:
-    """Returns the arguments with all tensors to be inferred but the first and the user's."""
     names = [name for name, value in arguments.items() if any(iter_tensors(value))]
     others = [name for name in names[1:] if name not in overrides.names]
     listed = any(isinstance(arguments[name], tuple) for name in names)
@@ -308,7 +304,6 @@ def with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Pla
 
 
 def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
-    """Yields cases of one operator with random shapes, its configurations in turn."""
     tagged = [
         msgspec.structs.replace(case, tags=(*case.tags, configuration_tag(index)))
         for index, case in enumerate(templates)

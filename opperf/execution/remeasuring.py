@@ -97,7 +97,6 @@ def _suspects(group: Sequence[Record]) -> Iterator[tuple[float, Record]]:
 
 
 def _is_longer(time: float, usual: float) -> bool:
-    """Whether a time is longer than usual by a stall at least."""
     return time - usual >= LEAST_STALL_NS
 
 
@@ -215,7 +214,6 @@ def _is_busy(record: Record, metric: Pass) -> bool:
 
 
 def _may_have_waited(waits: Waits) -> bool:
-    """Whether threads waited for a core for a notable part of the time, or nobody knows."""
     return waits.waited_s is None or waits.waited_s > NOTABLE * waits.wall_s
 
 

@@ -61,7 +61,7 @@ class Workers(AbstractContextManager["Workers"]):
         self._key = ""
         self._worker: Worker | None = None
         self._killed = False
-        self._programs = Programs()
+        self.programs = Programs()
         self.ahead: dict[str, CompiledAhead] = {}
         """Of cases that are compiled but not measured yet, by id."""
         self.profiles: Path | None = None
@@ -79,19 +79,15 @@ class Workers(AbstractContextManager["Workers"]):
         """Kills the worker, or the program that runs, from any thread, and lets no other one
         start."""
         self._killed = True
-        self._programs.kill()
+        self.programs.kill()
         worker = self._worker
         if worker is not None:
             worker.kill()
 
     def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
         """Adds interpreters; one with the label of an earlier one is ignored."""
-        known = {(interpreter.label, interpreter.framework) for interpreter in self.interpreters}
-        new = (
-            interpreter
-            for interpreter in interpreters
-            if (interpreter.label, interpreter.framework) not in known
-        )
+        known = {(each.label, each.framework) for each in self.interpreters}
+        new = (each for each in interpreters if (each.label, each.framework) not in known)
         self.interpreters = (*self.interpreters, *new)
 
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
@@ -128,7 +124,6 @@ class Workers(AbstractContextManager["Workers"]):
         return self._pinning.available
 
     def _python_of(self, framework: str, settings: Settings) -> str:
-        """Returns the path of the interpreter of a framework's cases; empty for opperf's own."""
         found = interpreter_of(self.interpreters, framework, settings.python)
         return found.path if found else ""
 
@@ -136,11 +131,6 @@ class Workers(AbstractContextManager["Workers"]):
         if isinstance(case.target, ScriptTarget):
             return program_environment(self._python_of(case.target.framework, case.settings))
         return self.of(case.target.framework, case.settings).environment()
-
-    @property
-    def programs(self) -> Programs:
-        """The measuring of programs, for other threads to ask."""
-        return self._programs
 
     def measure(self, case: Case, place: Place = ALONE) -> Record:
         """Returns the record of a case; `place` is that of this node among those of a program."""
@@ -152,19 +142,23 @@ class Workers(AbstractContextManager["Workers"]):
         # Beside the dumps of callgrind.
         streams = None if self.profiles is None else streams_of(self.profiles)
         python = self._python_of(case.target.framework, case.settings)
-        return self._programs.measure(case, streams, python, self.program_cpus, place)
+        return self.programs.measure(case, streams, python, self.program_cpus, place)
+
+
+def count_fitting(cores: int) -> int:
+    """Returns how many of as many workers as there are cores fit in the processor and memory."""
+    here = this_machine(())
+    free = min(psutil.virtual_memory().available, free_memory(here))
+    return min(cores, whole_cpus(here), int(free // WORKER_BYTES))
 
 
 def lane_count(cases: Sequence[Case], pinning: Pinning) -> int:
     """Returns the number of workers that may measure the cases side by side: as many as there are
     cores and memory for, as Valgrind runs one thread of a process at a time. 1 if a figure depends
     on what else runs."""
-    if not cases or not all(not needs_of(case.settings).quiet_machine for case in cases):
+    if not cases or any(needs_of(case.settings).quiet_machine for case in cases):
         return 1
-    here = this_machine(())
-    free = min(psutil.virtual_memory().available, free_memory(here))
-    cores = min(len(pinning.available), whole_cpus(here))
-    return max(1, min(cores, int(free // WORKER_BYTES), len(cases)))
+    return max(1, min(count_fitting(len(pinning.available)), len(cases)))
 
 
 class Lanes(AbstractContextManager["Lanes"]):

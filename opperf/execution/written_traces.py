@@ -59,7 +59,6 @@ def write_calls(
 
 
 def _complete(source: TraceSource, cases: Sequence[Case], say: Say) -> list[Case]:
-    """Returns cases as their framework calls them; as they are where it is not installed."""
     if not is_available(FRAMEWORK):
         say(f"note: {FRAMEWORK} is not installed; the calls are written as the trace has them")
         return list(cases)
@@ -85,7 +84,6 @@ def _write_recording(
 
 
 def _with_overloads(source: TraceSource, cases: Sequence[Case], say: Say) -> list[Case]:
-    """Returns cases with the overloads that a profiler's trace does not say."""
     unknown = [case for case in cases if not _overload_of(case)]
     if not unknown:
         return list(cases)

@@ -211,7 +211,6 @@ class CallResults:
         self._prepared.framework.synchronize(self._prepared.case.settings.device)
 
     def _digests(self) -> dict[str, int]:
-        """Returns checksums of the tensors in the arguments, by place."""
         import numpy as np
 
         framework = self._prepared.framework

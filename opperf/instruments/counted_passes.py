@@ -32,7 +32,6 @@ _COUNTERS: dict[str, Counter] = {}
 
 
 def _counter(framework: Framework) -> Counter:
-    """Returns the counter of this process, which its forks have too. Raises `UnsupportedError`."""
     if framework.name not in _COUNTERS:
         _COUNTERS[framework.name] = Counter(partial(framework.synchronize, CPU))
     return _COUNTERS[framework.name]

@@ -40,7 +40,6 @@ SIMULATED_SHARE, SIMULATED_EVENTS = 0.02, 100.0
 
 
 def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
-    """Returns a metric of callgrind's simulation for each pass."""
     forward = Metric(
         name,
         name.rpartition("_")[2],

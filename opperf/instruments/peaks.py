@@ -41,7 +41,6 @@ class Peaks(Struct, frozen=True):
 
 
 def _settle(framework: Framework, device: str) -> None:
-    """Waits until the framework has freed what is no longer used."""
     time.sleep(SETTLE_S)
     framework.synchronize(device)
 

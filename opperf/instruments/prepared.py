@@ -157,7 +157,6 @@ class PreparedCase:
         return self.framework.place_weights(built, self.case)
 
     def _finished(self, tensor: Any, spec: TensorSpec, device: str) -> Any:
-        """Returns a tensor, made as specified, as the call gets it."""
         return tensor
 
     def _value(self, place: str, argument: Argument) -> Any:
@@ -195,7 +194,6 @@ class PreparedCase:
         return tensor
 
     def _users(self, place: str, spec: TensorSpec, device: str) -> Any:
-        """Returns a copy of a user's array, laid out and shared as it is."""
         if spec.fill.distribution == FUNCTION:
             held = array_of(self.framework, self.case.settings, spec)
         else:
@@ -210,7 +208,6 @@ class PreparedCase:
         return self.framework.write(self._filled(spec, device, 0), held, spec)
 
     def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        """Returns a filled tensor, or a view of one if it shares its storage."""
         stored = storage_spec(self.case, spec)
         if stored is None:
             return self.framework.tensor(spec, device, seed)

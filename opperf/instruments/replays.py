@@ -104,7 +104,6 @@ def name_of(sequence: CallSequence, step: Step) -> str:
 
 
 def _recorded(sequence: CallSequence, made: Sequence[int], calls: Sequence[int]) -> tuple[int, int]:
-    """Returns the recorded nanoseconds of the calls that are made, and of all."""
     known = [max(0, step.recorded_ns) for step in sequence.steps]
     return sum(known[index] for index in made), sum(known[index] for index in calls)
 
@@ -139,7 +138,6 @@ def parts_of(
 
 
 def _sum(times: Sequence[int]) -> float | None:
-    """Returns the sum of recorded times; None if none is known."""
     known = [time for time in times if time >= 0]
     return float(sum(known)) if known else None
 

@@ -74,7 +74,6 @@ class FreshInputs:
         return None
 
     def _add(self, steps: Sequence[Restore]) -> None:
-        """Has further steps restore what calls write to."""
         if steps:
             every = [*steps, *([] if self.restore is None else [self.restore])]
             self.restore = every[0] if len(every) == 1 else lambda: [step() for step in every]
@@ -124,7 +123,6 @@ class FreshInputs:
         return written
 
     def _make_contents(self, written: Iterable[Item]) -> None:
-        """Gives the arrays among arguments the contents that they had, which are made anew."""
         anew = [
             (item.place, item.kept)
             for item in written

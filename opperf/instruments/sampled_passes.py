@@ -108,7 +108,6 @@ class SampledPasses:
             yield from self._backward(timer, backward, total)
 
     def _first_counts(self, timer: Profiler) -> bool:
-        """Returns whether the first call is the sample of the forward pass."""
         visit, few = self._visit, self._visit.conditions.few
         return (
             few is not None
@@ -193,7 +192,6 @@ class SampledPasses:
         self._note_launch(own, timer, timed)
 
     def _observe(self, gradient: Gradient) -> Callable[[Any], None] | None:
-        """Returns what is done with the results of a backward pass."""
         if not isinstance(gradient, ReadableGradient):
             return None
         visit = self._visit
@@ -293,7 +291,6 @@ class SampledPasses:
         return done
 
     def _loops(self, timer: Profiler, phases: Sequence[Callable[[], object]], call_s: float) -> int:
-        """Returns the number of calls in a sample."""
         settings = self._case.settings
         if settings.iterations is not None:
             return settings.iterations
@@ -354,7 +351,6 @@ class SampledPasses:
             self._visit.notes.append(note)
 
     def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that is mostly dispatch, or much slower under the profiler."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)

@@ -134,7 +134,6 @@ class Claims:
 
 
 def _open_shared(path: Path) -> int:
-    """Opens a file that all users lock, and creates it if it is not there."""
     try:
         # Linux refuses to create what another user has created in such a folder.
         return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -143,7 +142,6 @@ def _open_shared(path: Path) -> int:
 
 
 def _lock(file: int) -> bool:
-    """Returns whether the file is this process's now."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -329,7 +329,6 @@ def _is_fluctuation(difference: Difference) -> bool:
 
 
 def _is_of_moment(difference: Difference) -> bool:
-    """Whether it is a difference of a transient finding on the machine's health."""
     key = difference.name.partition(".")[2]
     return _fact(difference.name).compared is Compared.BY_KEY and key in examine.TRANSIENT
 

@@ -214,7 +214,6 @@ def free_memory(machine: Machine) -> float:
 
 
 def _left(folder: Path) -> float:
-    """Returns the bytes below the limit of one group, of either version of cgroups."""
     for most, used in (
         ("memory.max", "memory.current"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes"),

@@ -86,7 +86,6 @@ def find_program(text: str) -> str | None:
 
 
 def _kill_tree(process: int) -> None:
-    """Kills a process, and those that it and they have started."""
     # Most commands end by themselves.
     import psutil
 

@@ -216,7 +216,8 @@ class ResolvedRun:
             return self
         from opperf.execution.fleet.connecting import measuring_nodes
 
-        axes = {**self.axes, "node": measuring_nodes(self.cluster)}
+        nodes = tuple(node.name for node in measuring_nodes(self.cluster))
+        axes = {**self.axes, "node": nodes}
         return dataclasses.replace(self, axes=axes, explicit=self.explicit | {"node"})
 
     @property

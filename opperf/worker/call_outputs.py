@@ -80,8 +80,6 @@ def observe(
 
 
 class _Observation:
-    """Calls of a case, and what they resulted in."""
-
     def __init__(
         self,
         case: Case,
@@ -302,7 +300,6 @@ class TimedCalls:
 
 
 def _containers(place: str, value: Any, framework: str) -> Iterator[Value]:
-    """Yields the types of nested containers and data classes, each with its place."""
     parts = parts_of(place, value)
     if parts is None:
         return

@@ -182,7 +182,6 @@ class CaseProcess:
         self._check_not_killed()
 
     def _check_not_killed(self) -> None:
-        """Raises `WorkerError` if the worker was killed, and ends a process that began since."""
         if self._killed:
             self.end()
             raise WorkerError("the worker was killed")
@@ -363,7 +362,6 @@ class CaseProcess:
         )
 
     def _start_used(self) -> None:
-        """Starts a process that runs operators itself, unless a fork of it does."""
         self._start()
         if self._use == "fresh":
             self._use = "used"

@@ -79,8 +79,6 @@ def measure(
 
 
 class _Measuring:
-    """The measuring of a case by its instruments, one after the other."""
-
     def __init__(
         self, case: Case, framework: Framework, conditions: Conditions, begun: float
     ) -> None:

@@ -135,7 +135,6 @@ class PristineServer:
                 self._asked = request
 
     def _answer(self) -> Peaks | None:
-        """Returns the answer to the request that was sent; None without one, or not in time."""
         asked, self._asked = self._asked, None
         if asked is None:
             return None

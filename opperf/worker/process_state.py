@@ -88,7 +88,6 @@ def _set_handlers(before: Sequence[Any]) -> None:
 
 
 def _timers() -> list[bool]:
-    """Returns which timers run."""
     return [signal.getitimer(timer) != (0.0, 0.0) for timer in TIMERS]
 
 
@@ -99,7 +98,6 @@ def _stop_timers(before: Sequence[bool]) -> None:
 
 
 def _streams() -> list[tuple[int, int] | None]:
-    """Returns what the standard streams lead to; None for one that is closed."""
     found: list[tuple[int, int] | None] = []
     for descriptor in STREAMS:
         try:
@@ -133,7 +131,6 @@ def _are_many(before: Descriptors, now: Descriptors) -> bool:
 
 
 def _children() -> frozenset[int]:
-    """Returns the ids of the processes that this one has started, those that have ended too."""
     try:
         # It raises if there is none, which takes less time than the list.
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -367,7 +364,6 @@ class ProcessState:
 
 
 def _restores(part: ProcessPart, before: Any) -> bool:
-    """Restores a part, and returns whether it is as it was."""
     if part.restore is None:
         return False
     # What it refuses, as a limit that only an administrator may raise, is seen when it is read.

@@ -77,7 +77,6 @@ class Spans:
                 self._tell(b"disable\n")
 
     def _tell(self, command: bytes) -> None:
-        """Gives a command to the program, and waits until it is carried out."""
         if self._commands >= 0:
             os.write(self._commands, command)
             while b"\n" not in os.read(self._answers, len("ack\n\0")):
@@ -133,8 +132,6 @@ class ProfiledCase:
         return before, call
 
     def _repeat(self, visit: Visit, id: str, name: Pass, before: list[Step], call: Step) -> Calls:
-        """Makes the calls of a pass: those of warmup, and those that are profiled."""
-
         def prepare() -> None:
             for step in before:
                 step()
@@ -170,7 +167,6 @@ class ProfiledCase:
 
 
 def _count(call_s: float, most: int) -> int:
-    """Returns the number of calls that take `PROFILED_S`, at least one."""
     return max(1, min(most, round(PROFILED_S / max(call_s, PROFILED_S / most))))
 
 

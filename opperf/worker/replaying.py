@@ -103,7 +103,6 @@ class RankedReplay:
 
 
 def _end(processes: Collection[Child]) -> None:
-    """Ends processes, which read that there are no more messages."""
     for process in processes:
         process.channel.say_end()
     for process in processes:

@@ -288,7 +288,6 @@ class Server:
             self._channel.send(response)
 
     def _check(self, case: Case) -> None:
-        """Raises `WorkerError` for a case that needs a process with other settings."""
         wanted = process_settings(case.settings)
         if wanted != self._settings:
             asked, own = map(msgspec.json.encode, (wanted, self._settings))

@@ -34,15 +34,10 @@ QUIET = {
 }
 
 
-def load_ray() -> Any:
-    """Returns the module. Raises `UsageError` if it is not installed."""
-    return load_extra("ray", "--executor ray")
-
-
 def connect(options: FleetOptions) -> tuple[Any, bool]:
     """Returns the module, connected to the cluster, and whether it was connected now. Raises
     `UsageError` if Ray is not installed, and `WorkerError` if no cluster answers."""
-    ray = load_ray()
+    ray = load_extra("ray", "--executor ray")
     if ray.is_initialized():
         return ray, False
     address = options.address or os.environ.get("RAY_ADDRESS", "")
@@ -131,14 +126,13 @@ def list_nodes(ray: Any) -> tuple[Node, ...]:
         raise WorkerError(f"the Ray cluster answers no more: {reason}") from error
 
 
-def measuring_nodes(options: FleetOptions) -> tuple[str, ...]:
-    """Returns the names of the cluster's nodes that measure. Raises as `connect` and `choose`
-    do."""
-    # It stays connected for the executor.
+def measuring_nodes(options: FleetOptions) -> tuple[Node, ...]:
+    """Returns the cluster's nodes that measure. The connection stays for the executor. Raises as
+    `connect` and `choose` do."""
     ray, _ = connect(options)
     # A head often has no cores, so that it does nothing else.
     measuring = [node for node in list_nodes(ray) if node.cpus]
-    return tuple(node.name for node in choose(measuring, options.labels))
+    return choose(measuring, options.labels)
 
 
 START_S = 120.0
@@ -166,12 +160,10 @@ def count_here() -> tuple[int, int]:
 
 
 def count_nodes(options: FleetOptions) -> tuple[NodeCounts, ...]:
-    """Returns what the nodes have that measure, by name. The connection stays for the executor.
-    Raises as `connect` and `choose` do, and `WorkerError` if a node does not answer."""
+    """Returns what the nodes have that measure, by name. Raises as `measuring_nodes` does, and
+    `WorkerError` if a node does not answer."""
+    chosen = measuring_nodes(options)
     ray, _ = connect(options)
-    # A head often has no cores, so that it does nothing else.
-    measuring = [node for node in list_nodes(ray) if node.cpus]
-    chosen = choose(measuring, options.labels)
     asked = [_ask(ray, node.id) for node in chosen]
     try:
         counts: list[tuple[int, int]] = ray.get(asked, timeout=START_S)

@@ -149,14 +149,15 @@ class Fleet:
         )
 
     def _measure_together(self, case: Case, number: int, arrive: Arrive) -> Record:
-        """Returns the record of a program on several nodes at once."""
         # Nodes with GPUs first, and the same ones each time.
         sizes = {worker.node.name: worker.node.gpus for worker in list(self._workers.values())}
         names = sorted(self._placements.nodes, key=lambda name: (-sizes.get(name, 0), name))
         first = [case.settings.node] if case.settings.node else []
         ordered = [*first, *(name for name in names if name not in first)]
         # What there is not is not waited for.
-        slots = self._queue.take(number, ordered, self._slot_of) if len(names) >= number else []
+        slots = []
+        if len(names) >= number:
+            slots = self._queue.take(number, ordered, lambda node: self._ask(Wanted(node)).slot)
         workers = [self._workers[slot] for slot in slots]
         if len(workers) < number:
             for worker in workers:
@@ -189,9 +190,6 @@ class Fleet:
         return msgspec.structs.replace(
             record, node=workers[0].node.name, environment=next(iter(environments), "")
         )
-
-    def _slot_of(self, node: str) -> Slot | None:
-        return self._ask(Wanted(node)).slot
 
     def _keep(self, files: Mapping[str, bytes]) -> None:
         if files and self._task.profiles is not None:
@@ -263,7 +261,6 @@ class Fleet:
         tell(f"warning: a worker of node {worker.node.name} has ended: {why}")
 
     def _drop(self, worker: Worker, why: str) -> None:
-        """Gives no further case to a worker, which is not free."""
         self._why = f"node {worker.node.name}: {why}"
         tell(f"warning: node {worker.node.name} measures no more: {why}")
         with self._lock:
@@ -277,7 +274,6 @@ class Fleet:
             self._ray.kill(worker.actor)
 
     def _add(self, nodes: Sequence[Node]) -> None:
-        """Starts the workers of nodes that are new."""
         for node in nodes:
             if node.id in self._known:
                 continue

@@ -297,7 +297,6 @@ class Counter:
         )
 
     def _settle(self, phases: Sequence[Phase], calls: int) -> None:
-        """Calls the phases until they always take the same path."""
         begun = time.perf_counter()
         for _ in range(calls):
             for phase in phases:

@@ -171,7 +171,6 @@ def library() -> Path:
 
 
 def _compile(command: list[str], made: Path) -> None:
-    """Makes the library, of which another process never sees a part."""
     with part_folder(made.parent) as folder:
         part = folder / made.name
         done = run_command([*command, "-o", str(part), str(SOURCE)], timeout_s=HEAP_TIMEOUT_S)

@@ -113,7 +113,6 @@ class QueueTimer(PythonTimer):
         return [timed]
 
     def _batch(self, phase: Callable[[], object], loops: int) -> tuple[float, object]:
-        """Returns the mean time of a call, and what the last one returned."""
         result: object = None
         begin = perf_counter_ns()
         for _ in range(loops):

@@ -201,7 +201,6 @@ def _root_mean_square(values: Any) -> float:
 
 
 def _cosine(one: Any, other: Any) -> float:
-    """Returns the cosine of two vectors; 1 of two without elements, 0 if one has only zeros."""
     norms = [float(np.linalg.norm(values)) for values in (one, other)]
     if not any(norms):
         return 1.0

@@ -70,7 +70,6 @@ def verify(prepared: PreparedCase) -> Verification:
 
 
 def _why_not(case: Case, framework: Framework) -> str:
-    """Returns why a case cannot be verified; empty if it can."""
     for kind, reason in WITHOUT_RESULTS.items():
         if isinstance(case.target, kind):
             return reason
@@ -83,8 +82,6 @@ def _why_not(case: Case, framework: Framework) -> str:
 
 
 class _Ended(Exception):
-    """Ends a verification before results are compared."""
-
     def __init__(self, code: VerificationCode, reason: str) -> None:
         super().__init__(reason)
         self.verification = Verification(code=code, reason=reason)
@@ -318,7 +315,6 @@ def results_of(prepared: PreparedCase) -> Results:
 
 
 def _read(framework: Framework, results: list[Leaf]) -> dict[str, Array]:
-    """Returns the arrays and numbers among results."""
     found = [
         (place, held)
         for name, value in results

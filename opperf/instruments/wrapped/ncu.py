@@ -298,7 +298,6 @@ def _number(cell: str) -> float | None:
 
 
 def _add(findings: Findings, name: Pass, listed: Sequence[Kernel]) -> None:
-    """Adds the figures of a call, of its kernels."""
     place = list(SUFFIXES).index(name)
     _keep(findings, KERNELS[place].name, len(listed), KERNELS[place].unit)
     sources = dict.fromkeys(source for kernel in listed for source in kernel.values)
@@ -324,6 +323,5 @@ def _keep(findings: Findings, name: str, value: float, unit: str) -> None:
 
 
 def _error(text: str) -> str:
-    """Returns the last error that ncu printed; empty without one."""
     errors = [line for line in text.splitlines() if line.startswith("==ERROR==")]
     return errors[-1].removeprefix("==ERROR==").strip() if errors else ""

@@ -226,7 +226,6 @@ EXPLANATIONS = {"not supported": ", as on most virtual machines"}
 
 
 def _lacking(why: str, counted: Iterable[Counted]) -> Note:
-    """Returns the note on the events that have no count."""
     names = ", ".join(event.name for event in counted if event.reason == why)
     text = f"perf stat: {names}: {why} here{EXPLANATIONS.get(why, '')}"
     return Note("", NoteCode.NOT_PROFILED, text)

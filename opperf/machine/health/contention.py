@@ -116,7 +116,6 @@ def cpu_quota(machine: Machine) -> Reading:
 
 
 def _throttled(folder: Path) -> str:
-    """Returns how often a group had used its quota up, as text."""
     path = folder / "cpu.stat"
     if not path.exists():
         return ""
