@@ -80,7 +80,7 @@ def run_shapes(case: Case) -> Outcome:
 
     try:
         with torch.device("meta"):
-            model = build_model(case, case.target, load("torch"))
+            model = build_model(case, load("torch"))
             model.call.train(case.settings.phase == "train")
             place = partial(tree_map_only, torch.Tensor, lambda tensor: tensor.to("meta"))
             inputs, targets = place(model.inputs), place([*model.targets])

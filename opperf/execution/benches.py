@@ -62,8 +62,7 @@ class BenchEnvironment(NamedTuple):
 
 
 Environments = Mapping[str, Sequence[BenchEnvironment] | str]
-"""By the name of a bench, the environments that it is run in, each of which makes its cases, or why
-there is none."""
+"""By the name of a bench, the environments that make its cases, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,7 @@ class Benches:
     repeats = False
 
     def find(self, asked: Asked) -> Planned:
-        """Returns the cases of the benches, each once for every node that is asked for. Raises
-        `UsageError` if there is none."""
+        """Returns the cases of the benches. Raises `UsageError` if there is none."""
         found = [self._find(bench, asked) for bench in self.benches]
         facts = tuple(fact for _, fact in found)
         whole = united(plan for plan, _ in found)
@@ -99,8 +97,7 @@ class Benches:
         return Planned(whole, asked.axes, benches=facts)
 
     def _find(self, bench: Bench, asked: Asked) -> tuple[Plan, BenchFacts]:
-        """Returns the plan of a bench, and what reports need to know of it; says why there is
-        none."""
+        """Returns the plan of a bench, and what reports need of it; says why there is none."""
         obstacle = self.obstacles.get(bench.name, "")
         installed = self.environments.get(bench.name, (BenchEnvironment(),))
         reason = obstacle or (installed if isinstance(installed, str) else "")

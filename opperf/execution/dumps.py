@@ -134,8 +134,7 @@ def write_dumps(
 
 
 def _lacking(cases: Collection[Case], dumps: Collection[str]) -> Iterator[str]:
-    """Yields a line on each of several compilers' dumps that no case has, unless all that there is
-    was asked for."""
+    """Yields a line on each dump that no case's compiler writes, unless all were asked for."""
     for dump in dumps if not set(INSIDES) <= set(dumps) else ():
         own = [compiler for compiler in COMPILERS if compiler.dump == dump]
         if own and not any(compiler.compiles(case) for compiler in own for case in cases):

@@ -79,8 +79,7 @@ def plan_visits(
 
 
 def take_turns(cases: Iterable[Case]) -> Iterator[Case]:
-    """Returns the cases of each node in their order, and those of different nodes in turn: a
-    cluster measures them side by side."""
+    """Returns the cases of each node in their order, those of different nodes in turn."""
     by_node: dict[str, list[Case]] = {}
     for case in cases:
         by_node.setdefault(case.settings.node, []).append(case)
@@ -154,8 +153,7 @@ class Store(Protocol):
     """Stores records. `environment` may be called by several threads."""
 
     def environment(self, case: Case, environment: Environment, node: str = "") -> str:
-        """Returns the id of the environment of a case's process, which is stored. `node` is that of
-        a cluster."""
+        """Returns the id of the stored environment of a case's process, on a cluster's `node`."""
         ...
 
     def record(self, record: Record) -> None:
@@ -207,8 +205,8 @@ class Environments:
                 ]
 
     def check(self, case: Case, now: Environment, node: str = "") -> Environment:
-        """Returns the first environment of the case's group on a node. Raises `RunFileError` if
-        `now` differs."""
+        """Returns the first environment of the case's group. Raises `RunFileError` if `now`
+        differs."""
         first = self._of.setdefault((_group(case), node), now)
         check_environment(f"node {node}" if node else "the run to resume", first, now)
         return first

@@ -76,14 +76,12 @@ class Place(NamedTuple):
 
 
 MATRIX, REMOVED = "matrix", "removed"
-"""Keys of a header's options: models and axes of experiments, and the number of cases that each
-rule removed."""
+"""Keys of a header's options: models and axes, and the cases that each rule removed."""
 
 
 @dataclass(frozen=True)
 class Models:
-    """The product of models and axes, without the combinations that rules remove; operators and
-    files as `opperf run` has them."""
+    """The product of models and axes, without what rules remove; also operators and files."""
 
     matrix: Matrix
     program = "experiment"
@@ -158,8 +156,7 @@ def examine(
     matrix: Matrix,
     axes: Axes,
 ) -> Place:
-    """Returns a framework with what it lacks of the axes. Raises `UsageError` for a value that no
-    framework has."""
+    """Returns a framework with what it lacks. Raises `UsageError` for what no framework has."""
     path = _first_path(axes)
     worker = workers.of(framework, Settings(python=python, imports=imports, env=path))
     by_words = _axes_of_words(matrix)
@@ -339,8 +336,7 @@ def _of_operators(place: Place, matrix: Matrix, asked: Asked) -> tuple[Plan, lis
 
 
 def _points_of(case: Case, place: Place, matrix: Matrix) -> Iterator[Settled]:
-    """Yields the points of PyTorch/XLA's product that a case is of; one without words if none of
-    its words is used."""
+    """Yields the points of PyTorch/XLA's product of a case; one without words if none is used."""
     if not matrix.words:
         yield Settled({}, {})
         return
@@ -361,8 +357,7 @@ def with_env(case: Case, point: Settled) -> Case:
 
 
 def _check_any(cases: Sequence[Case], removed: Sequence[Removed], names: Iterable[str]) -> None:
-    """Raises `UsageError` if no case is left, with what left none. `names` are those of the models
-    that there were to select."""
+    """Raises `UsageError` if no case is left of the models with these `names`."""
     if cases:
         return
     if removed:

@@ -49,8 +49,7 @@ cases of NumPy and PyTorch made 10 to 61. On a busy machine, noise makes it the 
 
 
 def case_s(case: Case, is_soon_precise: bool = False) -> float:
-    """Returns the seconds that a case is expected to take: without a number of calls at most, or if
-    it is soon precise."""
+    """Returns the seconds that a case is expected to take, at most or if it is soon precise."""
     settings = case.settings
     elements = sum(spec.size for _, spec in case.tensors())
     share = 1.0 if "backward" in case.passes else FORWARD_SHARE

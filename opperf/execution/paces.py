@@ -146,8 +146,7 @@ class Paces(Struct, frozen=True):
     """The lowest and highest that other cases may have."""
 
     def learn(self, taken: Sequence[Taken], slowed: float) -> Paces:
-        """Returns the paces with those of a run on a machine that was so much slower than when it
-        was quiet."""
+        """Returns the paces with those of a run on a machine that was so much slower."""
         usual, low, high = self.usual, self.low, self.high
         if len(taken) >= FEWEST_RECORDS:
             usual, low, high = (pace / slowed for pace in paces_of(taken))
@@ -164,8 +163,7 @@ class Paces(Struct, frozen=True):
 
 
 def paces_of(taken: Sequence[Taken]) -> tuple[float, float, float]:
-    """Returns the pace of all cases together, and the lowest and highest of a part of them. What a
-    stall took does not count."""
+    """Returns the pace of all cases, and the lowest and highest of a part, without stalls."""
     pace = _pace(taken, math.inf)
     for _ in range(NARROWING):
         narrower = _pace(taken, OUTLYING * pace)
@@ -187,16 +185,14 @@ def _pace(taken: Sequence[Taken], longest: float) -> float:
 
 
 class Learnt(Struct, frozen=True):
-    """The paces of earlier runs of a framework's build, and what these took beside their cases, at
-    the pace of the quiet machine."""
+    """The paces of earlier runs, and what these took beside their cases, on the quiet machine."""
 
     paces: dict[str, Paces] = {}
     """By the kind of cases."""
     visit_s: float = 0.0
     """Seconds between two cases."""
     beside_s: float = 0.0
-    """Seconds of a run beside its cases and the time between them: starts of workers, second
-    measurements."""
+    """Seconds of a run beside its cases and visits: starts of workers, second measurements."""
     gauge_s: float = 0.0
     """Seconds of the gauge on the quiet machine; 0 if it was never read."""
 

@@ -46,8 +46,7 @@ SMALL = "small"
 
 @dataclass(frozen=True)
 class RegistrySource:
-    """The registry of a framework, and files of cases. A file's cases keep their settings, except
-    those that are overriding."""
+    """The registry of a framework, and files, whose cases keep settings that are not overriding."""
 
     framework: str
     program = "run"
@@ -57,8 +56,8 @@ class RegistrySource:
     repeats = False
 
     def find(self, asked: Asked) -> Planned:
-        """Returns the cases of the selected operators, by default of all if there is no file, and
-        those of the files."""
+        """Returns the cases of the selected operators, by default all without a file, and of
+        files."""
         plans: list[Plan] = []
         selection, axes = asked.selection, asked.axes
         if selection.patterns or not asked.files:

@@ -104,8 +104,7 @@ class ProfilingExecutor:
         return number is not None and bool(self._visits.pop(number))
 
     def _profile(self, case: Case) -> None:
-        """Profiles a case, and with it those of the next visits in a process of the same
-        settings."""
+        """Profiles a case, and with it those of the next visits with the same process settings."""
         key = process_key(case.target.framework, case.settings)
         batch = {case.id: case}
         for number, other in list(self._visits.items()):
@@ -223,8 +222,7 @@ class ProfilingExecutor:
     def _read_empty(
         self, wrapper: Wrapper, program: WrappingProgram, case: Case, folder: Path
     ) -> dict[str, float]:
-        """Returns what a process counts in a span without a call, found once for each framework and
-        process settings."""
+        """Returns what a process counts without a call, once for each kind of process."""
         if not program.counts_process:
             return {}
         key = wrapper.name, process_key(case.target.framework, case.settings)

@@ -199,8 +199,7 @@ def make_progress(
     bar: bool = False,
     title: str = "",
 ) -> Progress:
-    """Returns the progress that suits the stream; with `bar` a bar, though it be no terminal.
-    Lines begin with `title`."""
+    """Returns the progress that suits the stream, or a `bar`, whose lines begin with `title`."""
     if quiet or total == 0:
         return Progress()
     shown = Live if bar or stream.isatty() else Plain

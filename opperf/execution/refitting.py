@@ -101,8 +101,7 @@ def fit_cases(
 def _fit_operator(
     fitter: _Fitter, plain: Iterable[Case], cases: Iterable[Case], overrides: Overrides
 ) -> tuple[list[Case], list[Misfit]]:
-    """Returns the cases of an operator that fit, the first of its plain forms that does before the
-    others, and those that do not."""
+    """Returns the cases that fit, the first plain form before the others, and those that do not."""
     found: dict[str, Case] = {}
     known = ""
     for case in plain:
@@ -245,8 +244,7 @@ MOST_AXES = 33
 
 
 def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Argument:
-    """Returns an argument whose tensors of these ranks have `more` extents for the first
-    `fewer`."""
+    """Returns an argument with `more` extents for the first `fewer`, of tensors of these ranks."""
 
     def lead(spec: TensorSpec) -> TensorSpec:
         if len(spec.shape) not in ranks or spec.fill.distribution in FIXED_FILLS:
@@ -257,8 +255,7 @@ def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Ar
 
 
 def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arguments | None:
-    """Returns the arguments with the user's extents, and those that change with them, if they
-    agree."""
+    """Returns the arguments with the user's extents, and those that follow, if they agree."""
     wanted = dict(_wanted(arguments, overrides))
     extents = dict(wanted)
     for group in free:

@@ -72,8 +72,7 @@ def find_suspects(records: Iterable[Record], total: int) -> list[Record]:
 
 
 def _family(case: Case) -> str:
-    """Returns what cases have in common whose times can be compared by size. Not the profiler:
-    kernels take no longer than a call."""
+    """Returns what cases have in common whose times can be compared by size, by any profiler."""
     settings = {**identity_of(case.settings), "profiler": ""}
     return f"{case.target.framework} {case.label} {sorted(map(str, settings.items()))}"
 
@@ -223,8 +222,7 @@ def _all_calls_ns(record: Record) -> float:
 
 
 def without_memory(case: Case) -> Case:
-    """Returns the case without a measurement of its memory and without a verification, which are
-    the same each time."""
+    """Returns the case without memory and verification, which are the same each time."""
     settings = msgspec.structs.replace(case.settings, memory=False, verify=False)
     return msgspec.structs.replace(case, settings=settings)
 

@@ -37,8 +37,7 @@ def make_header(
     wrapping: Wrapping | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> Header:
-    """Returns the first line of a run file. `command` is empty for a function's run; `more` are
-    further options by key."""
+    """Returns the first line. `command` is empty for a function; `more` are further options."""
     written: dict[str, Any] = {SELECTION: selection, AXES: axes or {}, **(more or {})}
     if command:
         written = {"command": command, **written}
@@ -77,8 +76,7 @@ def run_file_path(output: Path, output_format: str) -> Path:
 
 
 def cached_path(output: Path) -> Path:
-    """Returns a run file in the cache, named after the output, or the folder for standard
-    output."""
+    """Returns a run file in the cache, named after the output, or the folder for stdout."""
     digest = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:12]
     name = "stdout" if output == STDOUT else output.name
     return unfinished_folder() / f"{name}-{digest}.jsonl"

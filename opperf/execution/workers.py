@@ -28,8 +28,7 @@ from opperf.sources.varying import group_by_process, process_key
 from opperf.worker.client import Worker
 
 WORKER_BYTES = 3 * 2**30
-"""Memory of a worker that counts, with room for its case: under Valgrind PyTorch's has 0.74 GiB
-after small cases, MXNet's 0.40."""
+"""Memory of a worker that counts, with its case: PyTorch's has 0.74 GiB, MXNet's 0.40."""
 
 
 def interpreter_of(
@@ -76,8 +75,7 @@ class Workers(AbstractContextManager["Workers"]):
         self._worker, self._key = None, ""
 
     def kill(self) -> None:
-        """Kills the worker, or the program that runs, from any thread, and lets no other one
-        start."""
+        """Kills the worker, or the running program, from any thread, and lets no other start."""
         self._killed = True
         self.programs.kill()
         worker = self._worker
@@ -102,8 +100,7 @@ class Workers(AbstractContextManager["Workers"]):
         return self._worker
 
     def begin(self, framework: str, settings: Settings) -> Worker:
-        """Returns a worker on the cores of that which measures cases of these settings, for the
-        caller to end."""
+        """Returns a worker on the cores for cases of these settings, for the caller to end."""
         cpus = self._pinning.choose(self.core_count(settings))
         self._pinning.keep_off(cpus)
         return Worker(

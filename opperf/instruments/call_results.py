@@ -50,8 +50,7 @@ def step_of(held: Iterable[Contents], most_bytes: int = MOST_BYTES) -> int:
 
 
 def parts_of(place: str, value: Any) -> list[Leaf] | None:
-    """Returns what a container or data class holds, each with its place, as `output[0]`; None for
-    any other value."""
+    """Returns what a container or data class holds, each with its place; None for other values."""
     if isinstance(value, (list, tuple)):
         return [(f"{place}[{index}]", part) for index, part in enumerate(value)]
     if isinstance(value, Mapping):
@@ -74,8 +73,8 @@ def leaves(place: str, value: Any) -> Iterator[Leaf]:
 
 
 class CallResults:
-    """The results of a prepared case, with random numbers of `seed`. `fresh` are the inputs of a
-    case that was called already."""
+    """The results of a prepared case with a seed. `fresh` are its inputs if it was called
+    already."""
 
     def __init__(self, prepared: PreparedCase, seed: int, fresh: FreshInputs | None = None) -> None:
         self._prepared, self._seed = prepared, seed
@@ -118,8 +117,7 @@ class CallResults:
         return calls
 
     def outputs_again(self, calls: int = 1) -> list[Leaf]:
-        """Calls the target several times more, after a first call, and returns what it returned
-        and changed last."""
+        """Calls the target several times more, and returns what it returned and changed last."""
         self._look()
         outputs = None
         for _ in range(calls):
@@ -129,7 +127,7 @@ class CallResults:
         return self.of(outputs)
 
     def change(self, change: Callable[[], object]) -> None:
-        """Has `change` give the inputs other contents, before each further call if that writes to
+        """Has `change` give the inputs other contents, and again before calls that write to
         them."""
         self._look()
         inputs = list(self._prepared.differentiated)

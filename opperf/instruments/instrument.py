@@ -90,8 +90,7 @@ class Instrument:
 
     @property
     def has_launcher(self) -> bool:
-        """Whether it runs workers in another program. Their cases then share no process with those
-        of other profilers."""
+        """Whether it runs workers in another program, which no other profiler's cases share."""
         return type(self).launcher is not Instrument.launcher
 
     def measures(self, settings: Settings) -> bool:

@@ -100,9 +100,8 @@ class _Readings:
 
 
 def peaks(prepared: PreparedCase) -> Peaks:
-    """Returns the peaks of one forward call and, if the case has a backward pass, of one with it.
-    Exact where the framework keeps no workspace; else what it keeps from earlier calls is
-    missing."""
+    """Returns the peaks of one forward call and, if the case has a backward pass, of one with it,
+    without the workspace that the framework keeps from earlier calls."""
     return _Readings(prepared).peaks(clean=False)
 
 

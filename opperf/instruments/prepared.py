@@ -46,8 +46,7 @@ class Bound:
     arrays: Mapping[Key, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
     make: Callable[[Case], Callable[..., Any]] | None = None
-    """Makes `function` of another case of its target, such as one in another mode; None if it is
-    the same for all."""
+    """Makes `function` of another case of its target; None if it is the same for all."""
 
     def of(self, case: Case) -> Bound:
         """Returns the objects for another case of the target."""

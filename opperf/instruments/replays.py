@@ -111,8 +111,7 @@ def _recorded(sequence: CallSequence, made: Sequence[int], calls: Sequence[int])
 def parts_of(
     sequence: CallSequence, omitted: Mapping[int, str], iterations: Sequence[Sequence[int]]
 ) -> tuple[Part, ...]:
-    """Returns the operators of a sequence with the medians of their times in some iterations, those
-    that took longest first."""
+    """Returns the operators with the medians of their times in iterations, longest first."""
     by_name: dict[str, list[int]] = defaultdict(list)
     for index, step in enumerate(sequence.steps):
         by_name[name_of(sequence, step)].append(index)

@@ -45,8 +45,7 @@ class FreshInputs:
             self.restore = refreshed(prepared)
 
     def look(self) -> Note | None:
-        """Finds what the first call wrote to, and restores it. Returns a note if that cannot be
-        restored."""
+        """Finds and restores what the first call wrote to. Returns a note if that fails."""
         arguments, called = self._arguments, self._called
         self._arguments = None
         written = [] if arguments is None else arguments.changed()
@@ -159,8 +158,7 @@ def is_users_layer(prepared: PreparedCase) -> bool:
 
 
 def refreshed(prepared: PreparedCase) -> Restore:
-    """Returns what gives the inputs of a case other contents. Raises `UnsupportedError` for a case
-    whose inputs cannot have them."""
+    """Returns what gives the inputs other contents. Raises `UnsupportedError` if nothing can."""
     if not isinstance(prepared.called, RefreshedInputs):
         option = DECLARED["fresh_contents"].option
         raise UnsupportedError(f"{option} needs a model whose inputs can be written to; omit it")

@@ -57,8 +57,7 @@ MOST_NAMES = 3
 """Names in that note: the others are mostly of the same object."""
 
 KERNEL_SHARE = 0.5
-"""Share of a call's wall time below which its kernels are short: more than half of the time is then
-the framework's dispatch."""
+"""Share of a call's wall time below which its kernels are short, beside the dispatch."""
 
 RECORDING_SHARE = 0.2
 """Share of a call's time that recording its events may take without a note: its cost is known to a
@@ -87,8 +86,8 @@ class SampledPasses:
         run(self.steps(forward, backward, total))
 
     def steps(self, forward: Metric, backward: Metric, total: Metric) -> Steps[None]:
-        """Yields what is sampled, pass after pass, and keeps the times of these metrics from the
-        samples that it is sent."""
+        """Yields what is sampled, pass after pass, and keeps the times of the samples it is
+        sent."""
         visit, settings = self._visit, self._case.settings
         visit.inspect()
         timer = profiler(settings.profiler, self._framework, settings.device)

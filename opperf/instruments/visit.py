@@ -44,8 +44,7 @@ class KeptResults(Struct, frozen=True):
 
 
 class FewCalls(Struct, frozen=True):
-    """How a slow case is sampled where many processes measure it: one sample is enough, as its
-    scatter is that of the processes."""
+    """How a slow case is sampled in many processes: once, as its scatter is that of these."""
 
     first_s: float | None = None
     """Seconds from which the first call is a sample by the wall clock, and the only one of the
@@ -124,8 +123,7 @@ class Visit:
         """Operators of a target that calls several."""
         self.verification: Verification | None = None
         self.observer: Any = None
-        """The worker's `TimedCalls`, which read what the last timed call of a pass resulted in,
-        where that is kept."""
+        """The worker's `TimedCalls`, where what timed calls resulted in is kept."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -180,8 +178,7 @@ class Visit:
         self.notes.append(Note(metric, code, message))
 
     def keep(self, metric: Metric, samples: Iterable[float], loops: int = 1) -> Summary:
-        """Keeps samples of a metric and their summary. Raises `ValueError` unless all are
-        finite."""
+        """Keeps samples and their summary. Raises `ValueError` unless all are finite."""
         listed = [float(sample) for sample in samples]
         if not all(map(math.isfinite, listed)):
             raise ValueError(f"not all values of {metric.name} are finite numbers")

@@ -37,8 +37,7 @@ NAME = "opperf-cores"
 SUFFIX = ".claim"
 
 CHOOSING = "choosing"
-"""File that a process has locked while it chooses: two that start together choose different
-cores."""
+"""Locked by a process while it chooses: two that start together choose different cores."""
 
 LONGEST_WAIT_S = 1.0
 """Longest wait for another process to choose, which takes milliseconds unless it is stopped."""

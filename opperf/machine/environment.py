@@ -218,8 +218,7 @@ def list_cpus(machine: Machine) -> str:
 
 
 def environment(framework: Any, allocator: str = "") -> Environment:
-    """Returns the environment of this process, which measures with a `Framework`, and whose heap
-    has the settings `allocator`."""
+    """Returns the environment of this process. `allocator` are the settings of its heap."""
     machine = this_machine(framework.variables)
     usable = named_cpus() or machine.cpus
     process = Process(framework, machine._replace(cpus=usable), list_cpus(machine), allocator)
@@ -275,8 +274,7 @@ class Difference(NamedTuple):
 
 
 def differences(one: Environment, other: Environment) -> list[Difference]:
-    """Returns the facts that differ. Of the machine's health, only checks in both count: one may be
-    of another version of opperf."""
+    """Returns the facts that differ; of the health, checks that both have: versions differ."""
     return [
         difference
         for difference in _compare(msgspec.structs.asdict(one), msgspec.structs.asdict(other))

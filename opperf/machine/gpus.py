@@ -171,8 +171,8 @@ class Gpu:
 
 @functools.cache
 def find_gpu(name: str) -> Gpu | None:
-    """Returns the GPU with an index or a UUID; None if that is empty, or NVIDIA's library does not
-    know it."""
+    """Returns the GPU with an index or UUID; None if that is empty, or NVIDIA's library lacks
+    it."""
     nvml = nvidia_library() if name else None
     if nvml is None:
         return None

@@ -27,8 +27,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 """Variables that set a framework's compute threads; a framework reads them at import."""
 
 THREAD_SETTINGS = (*THREAD_VARIABLES, "KMP_AFFINITY", "OMP_PROC_BIND")
-"""Environment variables that decide how many threads compute, and where, whatever the framework;
-each has more of its own."""
+"""Variables that decide how many threads compute, and where; each framework has more."""
 
 
 USABLE_CPUS = "OPPERF_USABLE_CPUS"
@@ -240,8 +239,7 @@ KILLS = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
 def memory_kills(proc: Path = PROCFS) -> int | None:
-    """Returns how many processes the kernel has killed for lack of memory since it started; None
-    where it does not say."""
+    """Returns how many processes the kernel has killed for lack of memory; None if unknown."""
     try:
         found = KILLS.search(read_text(proc / "vmstat"))
     except Unreadable:

@@ -181,8 +181,7 @@ class Pinning(AbstractContextManager["Pinning"]):
         self._claims.release()
 
     def core_count(self, settings: Settings, variables: Mapping[str, str]) -> int:
-        """Returns the number of cores of a worker with these settings of its process, and
-        inherited variables."""
+        """Returns the number of cores of a worker with these settings and inherited variables."""
         count = thread_count(settings, variables)
         return len(self.usable) if count is None else min(count, len(self.usable))
 
@@ -226,8 +225,7 @@ class Pinning(AbstractContextManager["Pinning"]):
         return found
 
     def reserve(self, number: int) -> Pinning:
-        """Claims cores, and returns the choice of workers that have these and no others. This
-        process is not kept off them."""
+        """Claims cores, and returns the choice of workers that have no others."""
         one = Pinning(self.choice, self._sys)
         one._keeps_off = False
         if self._is_wanted and not self._obstacle and number < len(self.available):

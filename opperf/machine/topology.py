@@ -130,8 +130,7 @@ LARGEST = 64 * 2**20
 
 REPEATS = 20
 MOST_S = 0.05
-"""Copies, of which the fastest counts, as others were disturbed; and the seconds that they may
-take, after three."""
+"""Copies, of which the fastest counts, and the seconds that they may take, after three."""
 
 
 def copy_ns(moved_bytes: int) -> float:

@@ -128,8 +128,7 @@ class Channel:
             yield line
 
     def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
-        """Returns the answer to a request. Raises the exception of a refusal, `ChannelClosed` and
-        `ChannelTimeout`."""
+        """Returns the answer. Raises that of a refusal, `ChannelClosed` and `ChannelTimeout`."""
         self.send(request)
         return self.answer(type(request), timeout_s)
 

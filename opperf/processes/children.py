@@ -37,8 +37,8 @@ MARK = "OPPERF_MARKS"
 
 
 class Mark:
-    """A mark of processes that belong together. They inherit it, also those that leave their group
-    for a session of their own."""
+    """A mark that processes inherit, also those that leave their group for a session of their
+    own."""
 
     def __init__(self) -> None:
         self._id = uuid.uuid4().hex
@@ -127,8 +127,7 @@ class Child(subprocess.Popen[bytes]):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def end(self, grace_s: float = 0.0) -> None:
-        """Kills it with all that came of it, unless it ends within some seconds by itself, and
-        waits until its memory is free."""
+        """Kills it with all that came of it, unless it ends in time, and waits for its memory."""
         if grace_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.wait(grace_s)

@@ -190,9 +190,8 @@ def trace(
     framework: Framework, cases: Sequence[Case], chrome: str, execution: str, least_s: float = 0.0
 ) -> dict[str, str]:
     """Writes the framework's traces of the cases to these files, unless empty, and returns those
-    that could not be called, by id, with the reason. The label of a case is
-    `[param|<id in its file>]`, that of a replay its name. Raises `UnsupportedError` if the
-    framework writes none."""
+    that could not be called, by id, with the reason. The label of a case is `[param|<id in its
+    file>]`, that of a replay its name. Raises `UnsupportedError` without traces."""
     failed: dict[str, str] = {}
     # A replay has tried its calls before, which are no part of its iteration.
     replays = {case.id: case for case in cases if isinstance(case.target, TraceTarget)}
@@ -241,8 +240,7 @@ def _call(framework: Framework, case: Case, bound: Bound, least_s: float) -> Non
 
 
 UNGUARDED = 2**20
-"""Bytes of inputs up to which free memory is not checked: the check takes longer than such a
-call."""
+"""Bytes of inputs up to which free memory is not checked, which takes longer than the call."""
 
 
 def _complete(case: Case, framework: Framework) -> Case:

@@ -50,10 +50,11 @@ def runnable_model(case: Case, framework: Framework) -> RunnableModel:
 
     # Of the user's function, which may draw of any of them.
     seed_all(framework, case.settings.seed)
-    return framework.model(case, _build_model(case, framework))
+    return framework.model(case, build_model(case, framework))
 
 
-def _build_model(case: Case, framework: Framework) -> Model:
+def build_model(case: Case, framework: Framework) -> Model:
+    """Returns the model that a suite or a user's function builds. Raises `UsageError`."""
     target, settings = case.target, case.settings
     assert isinstance(target, ModelTarget)
     if not target.suite:
@@ -80,7 +81,7 @@ def check_models(framework: Framework, cases: Iterable[Case]) -> None:
     for case in cases:
         framework.seed(case.settings.seed)
         try:
-            _build_model(case, framework)
+            build_model(case, framework)
         except OpperfError:
             raise
         except Exception as error:

@@ -56,8 +56,7 @@ MOST_BYTES_TIMED = 2**20
 """Of calls after the timed ones: those of all cases of a process are kept."""
 
 SHORT_S = 0.01
-"""Seconds of a first call from which the very next one after the timed calls is that whose results
-are kept."""
+"""Seconds of a first call from which the next one after the timed calls is kept."""
 
 
 def observe(

@@ -189,8 +189,7 @@ class CaseProcess:
     def _ask(
         self, request: Request[R], timeout_s: float, import_timeout_s: float | None = None
     ) -> R:
-        """Returns the answer to a request. Each import of a user's module has a limit of its own,
-        that of the rest by default."""
+        """Returns the answer. Each import of a user's module has a limit of its own, if any."""
         process = self._process
         assert process is not None
         self._memory_kills = memory_kills()
@@ -204,8 +203,7 @@ class CaseProcess:
         return answer
 
     def _answer(self, kind: Any, timeout_s: float, import_timeout_s: float) -> Any:
-        """Returns the answer. An import has as much time as what is before and after, as has what
-        follows a record that is kept."""
+        """Returns the answer. An import, and what follows a kept record, has as much time again."""
         while True:
             line = self._line(import_timeout_s if self._importing else timeout_s)
             try:
@@ -303,8 +301,7 @@ class CaseProcess:
                 return msgspec.structs.replace(plan, excluded={**plan.excluded, **excluded})
 
     def _why_not_imported(self, name: str) -> str:
-        """Returns why the user's module that an operator's name leads to was not imported; empty
-        for any other operator."""
+        """Returns why the user's module of an operator was not imported; empty for any other."""
         target = target_at(self._framework, name, self.has_own_modules)
         if isinstance(target, FileTarget):
             return self._not_imported.get(str(Path(target.file).resolve()), "")
@@ -369,14 +366,14 @@ class CaseProcess:
     def _ask_or_fail(
         self,
         request: Request[R],
-        timeout_s: float = PLAN_TIMEOUT_S,
+        timeout_s: float | None = None,
         work: str = "planning",
         import_timeout_s: float | None = None,
     ) -> R:
         """Returns the answer to a request whose failure ends the run."""
         self._start()
         try:
-            return self._ask(request, timeout_s, import_timeout_s)
+            return self._ask(request, timeout_s or PLAN_TIMEOUT_S, import_timeout_s)
         except WorkerEnded as ended:
             raise WorkerError(ended.of(work)) from ended
 

@@ -20,13 +20,11 @@ from opperf.worker.program import WorkerEnded, WorkerTimeout
 from opperf.worker.protocol import Loaded, Observed, Trial
 
 BUILD_TIMEOUT_S = 3600.0
-"""Limit on compiling: two hundred snippets of C++ take two minutes on two cores, and each that does
-not compile another one."""
+"""Limit on compiling: two hundred snippets of C++ take two minutes on two cores."""
 
 
 class Worker(CaseProcess, AbstractContextManager["Worker"]):
-    """A worker for one framework and the process settings of `settings`, and all that is asked of
-    it."""
+    """A worker, and all that is asked of it."""
 
     def resolve(self, axes: Axes) -> Resolution:
         """Returns the axes with the framework's defaults, and canonical names of devices."""

@@ -22,8 +22,7 @@ from pathlib import Path  # noqa: E402
 PACKAGE = Path(__file__).parents[1]
 
 FALLBACK_PACKAGES = "OPPERF_FALLBACK_PACKAGES"
-"""Environment variable with the starting process's version of Python and the folders of its
-packages, separated as in PATH."""
+"""Variable with the starting process's version of Python and the folders of its packages."""
 
 PINNED_CPUS = "OPPERF_PINNED_CPUS"
 """Environment variable with the cores that the process is pinned to, separated by commas."""
@@ -55,8 +54,7 @@ def install_fallback_finder() -> None:
 
 
 def pin_process() -> None:
-    """Pins this process to the cores of `PINNED_CPUS`: before any import, as OpenMP counts its
-    cores when it is loaded."""
+    """Pins this process before any import, as OpenMP counts its cores when it is loaded."""
     cpus = os.environ.pop(PINNED_CPUS, "")
     if cpus:
         # A control group may have lost them; the environment then shows others.

@@ -128,9 +128,9 @@ class _Measuring:
         return msgspec.structs.replace(visit.record(), gpu=state)
 
     def _each(self, step: Callable[[Instrument], object], last: bool | None = None) -> None:
-        """Takes a step with each instrument that goes on, or of these only with those that are, or
-        are not, to be last. Another package's that measures beside times costs the case its own
-        metrics alone."""
+        """Takes a step with each instrument that goes on, or of these with those that are, or are
+        not, to be last. An error of an added one beside times costs the case its own metrics
+        alone."""
         for instrument in self._chosen:
             if instrument in self._lost or last not in (None, instrument.needs.last):
                 continue
@@ -232,8 +232,7 @@ def _alternate(
 
 
 def _has_equal_inputs(one: Case, other: Case) -> bool:
-    """Whether cases may have the same inputs: not those with gradients, beside which a framework
-    writes."""
+    """Whether cases may share inputs: not with gradients, beside which a framework writes."""
     return (
         one.arguments == other.arguments
         and one.settings == other.settings
@@ -296,8 +295,7 @@ def _take_turns(
 
 
 def _unverified(record: Record, framework: Framework, bound: Bound) -> Verification:
-    """Returns the verification of a case that was not measured: whether it fails in eager mode
-    too."""
+    """Returns the verification of a case that was not measured: whether eager mode fails too."""
     if record.status is not Status.FAILED:
         return Verification.not_run(record.reason)
     settings = {"mode": EAGER, "verify": False}

@@ -279,8 +279,7 @@ PARTS = (
 
 
 def parts_of(framework: Framework) -> tuple[ProcessPart, ...]:
-    """Returns the parts of a process that measures with a framework, in the order in which they are
-    read."""
+    """Returns the parts of a process of a framework, in the order in which they are read."""
     return (*PARTS, _environment_part(framework.own_variables), *framework.process_parts)
 
 

@@ -171,8 +171,7 @@ def _count(call_s: float, most: int) -> int:
 
 
 def run(framework: Framework, batch: Batch, lines: BinaryIO) -> None:
-    """Makes the calls of a batch, with lines to a file. Ends without the rest if the manager has
-    ended."""
+    """Makes the calls of a batch, with lines to a file, until the manager has ended."""
 
     def write(line: Line) -> None:
         lines.write(msgspec.json.encode(line) + b"\n")

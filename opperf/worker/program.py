@@ -162,8 +162,7 @@ class WorkerDied(WorkerEnded):
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-"""Signals of a fault in a program, which a framework may handle: MXNet 1 prints "Segmentation
-fault: 11" and exits with 255."""
+"""Signals of a fault, which a framework may handle: MXNet 1 then exits with 255."""
 
 
 UNHANDLED = re.compile(r"unhandled instruction(?: bytes:)? (0x[0-9A-Fa-fx ]+)")
@@ -195,8 +194,7 @@ def describe_end(died: WorkerDied) -> str:
 
 
 class WorkerTimeout(WorkerEnded):
-    """`importing` is the user's module that it was importing, by name or file; empty if it was
-    not."""
+    """`importing` is the user's module that it imported, by name or file; empty if none."""
 
     status = Status.TIMEOUT
 

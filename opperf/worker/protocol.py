@@ -57,8 +57,7 @@ class Value(Struct, frozen=True):
     type: str = ""
     """The class of an array; empty of anything else."""
     usual: bool = False
-    """Whether that is the class of one of the call's inputs, or of any array that the framework
-    makes of such a case."""
+    """Whether inputs of the call, or arrays that the framework makes of it, are of that class."""
     unread: bool = False
     """Whether `text` is the type of an object of which nothing else is known."""
 

@@ -90,8 +90,7 @@ class RankedReplay:
         return self._replay.step_times()
 
     def _begin(self) -> None:
-        """Has the other processes begin an iteration, which they do not answer. Raises
-        `UnsupportedError` if one ended."""
+        """Has the other processes begin an iteration. Raises `UnsupportedError` if one ended."""
         for rank in self._others:
             self._send(rank, None)
 

@@ -61,8 +61,7 @@ def connect(options: FleetOptions) -> tuple[Any, bool]:
 
 
 def check_answers(address: str) -> None:
-    """Raises `WorkerError` if nothing answers at an address with a port: Ray would try for minutes,
-    and say so on and on."""
+    """Raises `WorkerError` if nothing answers at an address, where Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         return
@@ -127,8 +126,7 @@ def list_nodes(ray: Any) -> tuple[Node, ...]:
 
 
 def measuring_nodes(options: FleetOptions) -> tuple[Node, ...]:
-    """Returns the cluster's nodes that measure. The connection stays for the executor. Raises as
-    `connect` and `choose` do."""
+    """Returns the nodes that measure, and stays connected. Raises as `connect` and `choose`."""
     ray, _ = connect(options)
     # A head often has no cores, so that it does nothing else.
     measuring = [node for node in list_nodes(ray) if node.cpus]

@@ -166,8 +166,7 @@ class NodeQueue:
         self._lock = threading.Lock()
 
     def take(self, number: int, names: Sequence[str], ask: Callable[[str], T | None]) -> list[T]:
-        """Returns what `ask` gives, waiting for it, of as many of the nodes; of fewer, if some have
-        ended."""
+        """Returns what `ask` gives of as many of the nodes; of fewer, if some have ended."""
         taken: list[T] = []
         with self._lock:
             for name in names:
@@ -217,8 +216,7 @@ def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception)
 
 
 def _goes_on(ray: Any, node_id: str, actor: Any) -> bool:
-    """Returns whether a node is alive after the end of its worker: Ray restarts that there, or says
-    that the node has ended."""
+    """Returns whether a node is alive: Ray restarts its worker, or says that it has ended."""
     answer = actor.version.options(max_task_retries=-1).remote()
     until = time.monotonic() + RESTART_S
     while time.monotonic() < until:

@@ -46,8 +46,7 @@ class Setup(Struct, frozen=True):
     """As `--cpus` has it."""
     interpreters: tuple[Interpreter, ...] = ()
     profiles: str = ""
-    """Name of the folder of what instruments and programs write beside a record, which is sent with
-    it; empty if nobody wants it."""
+    """Name of the folder of what is written beside a record, and sent with it; empty for none."""
 
 
 class Measured(Struct, frozen=True):
@@ -56,15 +55,13 @@ class Measured(Struct, frozen=True):
     record: Record | None = None
     environment: Environment | None = None
     refusal: str = ""
-    """Why the node can measure no such case, as one without the framework; then there is no
-    record."""
+    """Why the node can measure no such case; then there is no record."""
     files: dict[str, bytes] = {}
     """The files that were written beside the record, by name."""
 
 
 class NodeWorker:
-    """Measures cases on a node, once its version is known to be that of who asks. Its set-up, which
-    comes before that, is JSON."""
+    """Measures cases on a node, by a set-up that is JSON, once its version is checked."""
 
     def __init__(self, setup: bytes) -> None:
         made = msgspec.json.decode(setup, type=Setup)
@@ -137,8 +134,7 @@ class NodeWorker:
 
 
 def keep_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes the files of a record to their folders, in that of the run file. Raises
-    `OutputError`."""
+    """Writes the files of a record to the run file's folder. Raises `OutputError`."""
     for name, content in files.items():
         path = folder / name
         try:

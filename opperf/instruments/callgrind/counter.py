@@ -33,8 +33,7 @@ from typing import NamedTuple
 from opperf.errors import ProfilerError, UnsupportedError
 
 DUMPS = "OPPERF_CALLGRIND_DUMPS"
-"""Environment variable with the path of the dumps, to which Valgrind adds the process's id and the
-dump's number."""
+"""Environment variable with the path of the dumps, to which Valgrind adds process and number."""
 
 
 class Dumps:
@@ -139,8 +138,7 @@ class Requests:
         self.stop = self._request(STOP_INSTRUMENTATION)
         """Ends to instrument, which empties the model of the caches."""
         self.dump = self._request(DUMP_STATS_AT, ctypes.addressof(self._description))
-        """Writes the counts to the next dump, with the text of `describe`, and sets them to
-        zero."""
+        """Writes the counts to the next dump, with the description, and sets them to zero."""
 
     def describe(self, text: str) -> None:
         """Sets the description of the next dumps: at most 255 characters of ASCII."""
@@ -179,8 +177,7 @@ class Effort(NamedTuple):
     """Samples of several calls, or as many as `singles` of one."""
     singles: int
     unused: int
-    """Samples before those that are used: the first of a short backward pass had up to 0.6 % more
-    than the next."""
+    """Samples that are not used: the first of a short backward pass had up to 0.6 % more."""
 
 
 EFFORTS = (
@@ -192,9 +189,8 @@ EFFORTS = (
 """By size, so that up to 250 million instructions of a call at most 750 million are counted."""
 
 LONGEST_S = 30.0
-"""Limit on the CPU time of a phase's samples, which products of matrices come to, as Valgrind
-computes each of their instructions by a function: a phase that takes longer has one sample of one
-call."""
+"""Limit on the CPU time of a phase's samples, as of products of matrices, whose instructions
+Valgrind computes by functions: a longer one has one sample of one call."""
 
 
 def choose_effort(instructions: float, call_s: float) -> Effort:
@@ -208,8 +204,7 @@ class Counts(NamedTuple):
     """The counts of a phase."""
 
     samples: dict[str, list[float]]
-    """Mean counts of a call in each sample, by callgrind's name of the event; without the empty
-    call's."""
+    """Mean counts of a call in each sample, by event, without those of the empty call."""
     empty: float
     """Instructions of an empty call and its loop, in each call of the dumps."""
     loops: int

@@ -130,8 +130,7 @@ COMPILER = "CC"
 """Environment variable with the command of the C compiler; without it `cc` is used."""
 
 OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-fno-builtin")
-"""The compiler must not make `calloc`, of which these functions are a part, of `malloc` and
-`memset`."""
+"""The compiler must not make `calloc`, which is here, of `malloc` and `memset`."""
 
 SEPARATORS = " :"
 """Separators of the paths of LD_PRELOAD, which knows no quotes."""

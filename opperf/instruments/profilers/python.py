@@ -32,8 +32,7 @@ def overhead_ns(waits: bool) -> float:
 
 
 IDLE_WAITS = 200
-"""Number of synchronisations of an idle device whose median is the cost of one: a few milliseconds,
-once in a process."""
+"""Synchronisations of an idle device whose median is the cost of one: a few milliseconds."""
 
 
 class IdleWait(NamedTuple):
@@ -81,8 +80,7 @@ class PythonTimer:
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[PhaseTimes]:
-        """Runs the phases in order, `count` times `loops` times. Returns each phase's samples, each
-        the mean of `loops` calls."""
+        """Runs the phases `count` times `loops` times; samples are the means of `loops` calls."""
         return _trace(phases, count, loops, self._synchronize, self.overhead_ns)
 
 

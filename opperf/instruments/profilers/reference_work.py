@@ -102,8 +102,7 @@ def _measure(framework: Framework, device: str, timer: Profiler, loops: int) -> 
 
 
 LONGER = 1.05
-"""Ratio of a profiler's time to the wall clock's from which it is too long; less is noise of
-either."""
+"""Ratio of a profiler's time to the wall clock's from which it is too long, beyond noise."""
 
 
 COMPARED = 25

@@ -103,8 +103,7 @@ def most_loops(limit: float, call_s: float) -> int:
 
 
 def criteria(settings: Settings, share: float, fewest: int = MIN_RUNS) -> tuple[Criterion, ...]:
-    """The criteria of a pass with this share of the case's time, and the fewest samples in any
-    time."""
+    """The criteria of a pass with this share of the case's time, and the fewest samples."""
     limit = limit_s(settings)
     return (
         *([Precision(settings.precision)] if settings.runs is None else []),
@@ -121,15 +120,13 @@ RESOLUTIONS = 1000
 """Shortest sample in steps of the clock, so that rounding is at most a thousandth of it."""
 
 LONGEST_SAMPLE_S = 0.02
-"""Longest wall time of a sample: where kernels are a small part of a call, rounding averages out
-over the samples instead."""
+"""Longest wall time of a sample; rounding of short kernels averages out over samples."""
 
 CALIBRATING = 5
 """Calls whose median determines the loops of a sample."""
 
 WARM_CALLS = 5
-"""Calls of a stretch of the warm-up, which are compared by the fastest: interruptions only add
-time."""
+"""Calls of a stretch of the warm-up, compared by the fastest: interruptions add time."""
 
 WARM_GAIN = 0.02
 """Smallest gain of a stretch over the one before for the warm-up to go on, as a share; a smaller
@@ -185,8 +182,8 @@ class Settling:
         self._stretch.append(seconds)
 
     def is_over(self) -> bool:
-        """Returns whether the calls so far are enough; else the next stretch begins, where one has
-        ended."""
+        """Returns whether the calls so far are enough; else a stretch that has ended begins
+        anew."""
         if len(self._stretch) < WARM_CALLS:
             return False
         if self.fastest_s > (1 - WARM_GAIN) * self._level:
@@ -258,8 +255,7 @@ def sample(
     call_s: float,
     loops: int,
 ) -> Samples:
-    """Samples the phases until the measured one, by its index, meets a criterion. One call of all
-    takes about `call_s` seconds."""
+    """Samples the phases, which take about `call_s`, until the measured one meets a criterion."""
     found = [PhaseTimes([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
     last: tuple[Any, ...] = ()
@@ -328,8 +324,7 @@ def sample_in_turn(
 
 
 ROUNDS = 5
-"""Rounds between two looks at the criteria, the fewest samples that a time limit leaves: a look
-sorts the ratios."""
+"""Rounds between two looks at the criteria, which sort the ratios."""
 
 
 T = TypeVar("T")

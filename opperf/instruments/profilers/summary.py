@@ -15,8 +15,7 @@ CONFIDENCE = 0.95
 
 
 FENCE = 1.5
-"""Distance of Tukey's fences from the quartiles, in interquartile ranges (Exploratory Data
-Analysis, 1977)."""
+"""Tukey's fences in interquartile ranges from the quartiles (Exploratory Data Analysis, 1977)."""
 
 
 def median_interval(ordered: Sequence[float]) -> tuple[float, float]:

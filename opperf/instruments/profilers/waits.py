@@ -40,8 +40,7 @@ MEDIAN_SHARE = 0.4
 """Share of the samples that may have a wait while the median one has none, with a margin."""
 
 NOTABLE = 0.1
-"""Share of a typical sample that may be waits without a note: the share of a figure from which a
-half-width makes it uncertain."""
+"""Share of a typical sample that may be waits without a note."""
 
 
 class Reading(NamedTuple):
@@ -49,8 +48,7 @@ class Reading(NamedTuple):
 
     at_s: float
     waited: dict[int, tuple[float, int]] | None
-    """Seconds that each thread was ready and waited for a core, and how often it ran; None if the
-    kernel does not count them."""
+    """Seconds that each thread waited for a core, and how often it ran; None if unknown."""
     preempted: int
     blocked: int
     """Times that threads were stopped for others, and that they waited by themselves."""

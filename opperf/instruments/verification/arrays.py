@@ -78,8 +78,7 @@ class Comparison(NamedTuple):
 
 
 def compare(expected: Array, found: Array, double: Array | None, tolerance: float) -> Comparison:
-    """Returns how an array compares with the `expected` one of eager mode. `double` is that of a
-    run in float64; None without one."""
+    """Returns how an array compares with that of eager mode; `double` is of a run in float64."""
     for what, own, other in zip(("dtype", "shape"), found, expected, strict=False):
         if own != other:
             return Comparison("exact", f"its {what} is {own}, and in eager mode {other}")

@@ -82,8 +82,7 @@ def judge(
 
 
 def judge_eager(eager: Results, double: Results) -> Verification:
-    """Returns the verification of eager mode itself, two runs of which are the same: its errors are
-    those from float64."""
+    """Returns the verification of eager mode itself: its errors are those from float64."""
     errors = [
         relative_errors(double[name].values, one.values)
         for name, one in eager.items()
@@ -105,8 +104,7 @@ on the whole than the tolerance of an element."""
 
 
 def is_far(eager: Results, double: Results, tolerance_of: Callable[[str], float]) -> bool:
-    """Whether results in float64 differ from those of eager mode by more than rounding, such as
-    those of other random numbers."""
+    """Whether results in float64 differ by more than rounding, as of other random numbers."""
     return any(
         relative_errors(double[name].values, found.values).mean > FAR * tolerance_of(found.dtype)
         for name, found in eager.items()
@@ -115,8 +113,7 @@ def is_far(eager: Results, double: Results, tolerance_of: Callable[[str], float]
 
 
 def figures_of(errors: Sequence[Errors]) -> tuple[float | None, float | None]:
-    """Returns the mean over all elements, and the largest; None where it is not finite or there is
-    no element."""
+    """Returns the mean over all elements, and the largest; None where it is not finite."""
     count = sum(own.elements for own in errors)
     if not count:
         return None, None

@@ -276,8 +276,7 @@ def _double_of(dtype: str) -> str:
 
 
 def prepare_anew(prepared: PreparedCase, case: Case) -> PreparedCase:
-    """Returns another case of the same target, prepared anew, with the same random weights. To be
-    called in its scope."""
+    """Returns another case of the target, in its scope, with the same random weights."""
     seed_all(prepared.framework, case.settings.seed)
     return PreparedCase(case, prepared.framework, prepared.bound_for(case))
 

@@ -168,8 +168,7 @@ KERNELS = wrapped_metric(
 BY_SOURCE = {column.source: column for column in COLUMNS}
 
 ENDINGS: dict[str, Callable[[Values], float]] = {".sum": total, ".max": largest}
-"""How values of several kernels are combined, by the end of a metric's name; others are averaged by
-the kernels' times."""
+"""How values of kernels are combined, by a metric's ending; others are weighted means."""
 
 UNITS = {
     "nsecond": ("ns", 1.0),

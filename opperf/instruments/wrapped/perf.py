@@ -94,8 +94,7 @@ EVENTS = {
 that perf knows, so that none is estimated."""
 
 NAME = re.compile(r"(?:cpu\w*/)?(?P<event>[^/:]+)/?(?::[ukhGHSDWep]+)?")
-"""An event as perf prints it: with the cores that have it, and `:u` where only a user's own code is
-counted."""
+"""An event as perf prints it: with its cores, and `:u` where a user's code is counted."""
 
 OWN = "perf."
 """Before the names, in lower case, of events that are not in the table."""
@@ -149,8 +148,7 @@ class PerfRecord(Perf):
 
 
 class PerfStat(Perf):
-    """`perf stat`: counts of events. They are those of a process, and one case's therefore need a
-    process of its own."""
+    """`perf stat`: counts of events of a process, which has one pass of one case."""
 
     name = "perf stat"
     metrics = tuple(metric for event in EVENTS.values() for metric in event.metrics)

@@ -60,8 +60,7 @@ class Findings:
 
 
 class WrappingProgram:
-    """A program that profiles the process which it runs. A subclass says how it is called, and
-    reads what it wrote."""
+    """A program that profiles the process which it runs."""
 
     name = ""
     metrics: tuple[Metric, ...] = ()
@@ -89,8 +88,7 @@ class WrappingProgram:
         return {}
 
     def read_empty(self, files: ProcessFiles, spans: int) -> dict[str, float]:
-        """Returns by metric what a process counts in a span without a call, of which it made
-        `spans`."""
+        """Returns by metric what a process counts in a span without a call, of `spans`."""
         return {}
 
     def kept(self, files: ProcessFiles) -> list[Path]:

@@ -73,8 +73,7 @@ ADVICE = {
 
 
 def name_of(words: tuple[str, ...]) -> str:
-    """Returns the name under which results have a user's command: that of the table, or the
-    program's own."""
+    """Returns the name of a user's command in results: that of the table, or the program's."""
     program = Path(words[0]).name
     known = " ".join((program, *words[1:2]))
     return known if known in BY_NAME else program

@@ -18,8 +18,7 @@ RESTING_LOAD = 0.5
 """Maximum load of an idle machine; one busy thread adds 1."""
 
 RESTING_SHARE = 0.05
-"""The same for each usable core: machines with many cores run more housekeeping, and one thread
-disturbs an operator less there."""
+"""The same for each usable core: where there are many, more housekeeping runs."""
 
 
 @probe(persistence="transient")
@@ -40,8 +39,7 @@ a little on every machine; another process that is busy on all cores makes it te
 
 
 def _pressure(machine: Machine, resource: str, most: float, fix: str) -> Reading:
-    """Reads the percentage of the time in which a thread waited for a resource; a warning above
-    `most`."""
+    """Reads the percentage of time in which a thread waited; a warning above `most`."""
     path = machine.proc / "pressure" / resource
     for line in read_text(path).splitlines():
         kind, ten_seconds, *_ = line.split()
@@ -68,8 +66,7 @@ def memory_pressure(machine: Machine) -> Reading:
 
 
 MIN_AVAILABLE = 0.1
-"""Minimum share of the memory that is available: below it, the kernel begins to reclaim pages while
-threads wait."""
+"""Minimum available share of the memory: below it, threads wait for pages to be reclaimed."""
 
 SWAPPED_BYTES = 256 * 2**20
 """Maximum bytes that a machine with a long uptime swaps out of unused services."""

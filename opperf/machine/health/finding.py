@@ -36,8 +36,7 @@ class Reading(NamedTuple):
     level: Level = "ok"
     fix: str = ""
     short: str = ""
-    """The state for a run's environment, if `state` has details that change or have a field
-    there."""
+    """The state for a run's environment, if `state` has details that change or are there."""
 
 
 class Probe(NamedTuple):
@@ -55,8 +54,7 @@ class Probe(NamedTuple):
 def probe(
     persistence: Persistence = "lasting", has_own_field: bool = False
 ) -> Callable[[Callable[[Machine], Reading]], Probe]:
-    """Makes a probe of a function, whose name it has, and whose docstring tells users why it
-    matters."""
+    """Makes a probe of a function, whose docstring tells users why it matters."""
     return lambda read: Probe(
         read.__name__, read, " ".join((read.__doc__ or "").split()), persistence, has_own_field
     )
