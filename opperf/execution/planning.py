@@ -1,15 +1,9 @@
-"""Plans a run: from a selection, axes and files to the cases that are measured, in their order.
-
-The registry's cases are made for each dtype and point of a sweep: inputs by rule in the worker
-(`sources/registry.py`), by search where there is no rule (`searching.py`), fitted to the user's
-shapes or with random ones (`refitting.py`); then varied along the other axes
-(`sources/varying.py`). A file's cases are completed by their framework, and varied.
-"""
+"""Plans a run: from a selection, axes and files to the cases that are measured, in their order."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,16 +56,10 @@ class RegistrySource:
         selection, axes = asked.selection, asked.axes
         if selection.patterns or not asked.files:
             for here in _by_modules(axes):
-                plan, found = _plan_registry(
-                    asked.workers, self.framework, selection, here, asked.say
-                )
+                plan, found = _plan_registry(asked, self.framework, here)
                 plans.append(plan)
                 axes = {**found, **axes, **{name: found[name] for name in framework_axes(found)}}
-        of_files = [
-            plan_file(asked.workers, file, selection, axes, asked.overriding, asked.say)
-            for file in asked.files
-        ]
-        plan = _unite(plans, of_files)
+        plan = _unite(plans, [plan_file(asked, file, axes) for file in asked.files])
         check_size(plan, selection)
         return Planned(plan, axes)
 
@@ -130,11 +118,10 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
     )
 
 
-def _plan_registry(
-    workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
-) -> tuple[Plan, Axes]:
+def _plan_registry(asked: Asked, framework: str, axes: Axes) -> tuple[Plan, Axes]:
     """Returns the plan of the registry's cases, and the axes. A dtype that the framework lacks gets
     the first one's cases, whose records say so."""
+    workers, selection = asked.workers, asked.selection
     process = process_of(axes, selection.settings.imports)
     worker = workers.of(framework, process)
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **framework_axes(axes)})
@@ -153,7 +140,7 @@ def _plan_registry(
         if selection.settings.input_function:
             worker = workers.of(framework, making_process(framework, process, settings))
         one = msgspec.structs.replace(selection, settings=settings)
-        plans.append(_plan_points(worker, framework, one, say))
+        plans.append(_plan_points(worker, framework, one, asked.say))
     first = plans[0]
     others = {name: values for name, values in found.items() if name not in made}
     cases = [case for plan in plans for case in plan.cases]
@@ -236,16 +223,9 @@ def _unite(registry: Sequence[Plan], files: Sequence[Plan]) -> Plan:
     )
 
 
-def plan_file(
-    workers: Workers,
-    file: SourceFile,
-    selection: Selection,
-    axes: Axes,
-    overriding: Collection[str],
-    say: Say,
-) -> Plan:
+def plan_file(asked: Asked, file: SourceFile, axes: Axes) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `overriding`."""
-    source = file.source
+    workers, selection, say, source = asked.workers, asked.selection, asked.say, file.source
     workers.add_interpreters(restore(source.interpreters, say))
     for warning in source.warnings:
         say(f"warning: {warning}")
@@ -255,35 +235,33 @@ def plan_file(
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
         # A case that is incomplete has no settings yet.
-        if (name in overriding or source.completion is not None)
+        if (name in asked.overriding or source.completion is not None)
         and not setting.axis
         and name != "input_function"
     }
-    several = {name: values for name, values in axes.items() if name in overriding}
+    several = {name: values for name, values in axes.items() if name in asked.overriding}
     found = list(source.cases())
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
         if source.completion is not None:
             worker = workers.of(framework, process_of(axes, plain["imports"]))
-            own = complete_cases(
-                worker, source, own, selection.batch_factor, selection.skip_views, say
-            )
+            factor, skip_views = selection.batch_factor, selection.skip_views
+            own = complete_cases(worker, source, own, factor, skip_views, say)
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(framework_axes(several)).axes}
         else:
-            resolved, asked = several, framework_axes(several)
+            resolved, checked = several, framework_axes(several)
             # No worker starts if no axis needs it.
-            if asked:
-                worker = workers.of(
-                    framework, process_of(several, plain.get("imports", own[0].settings.imports))
-                )
-                found_axes = worker.resolve(asked).axes
-                resolved = {**several, **{name: found_axes[name] for name in asked}}
+            if checked:
+                imports = plain.get("imports", own[0].settings.imports)
+                worker = workers.of(framework, process_of(several, imports))
+                found_axes = worker.resolve(checked).axes
+                resolved = {**several, **{name: found_axes[name] for name in checked}}
         own = select_cases(own, selection)
         with_plain = (with_settings(case, plain) for case in own)
         cases += vary(with_plain, resolved, unite_of(source))
-    if "no_backward" in overriding:
+    if "no_backward" in asked.overriding:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     return Plan(
         cases=tuple(cases),

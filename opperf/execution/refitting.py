@@ -1,10 +1,6 @@
 """Fits cases to the shapes and values that a user sets, or to random shapes, by trying them in a
-worker.
-
-The framework's own inference of shapes, and extents that are equal, give most of the shapes that
-follow from the user's. Where a framework refuses the result, it is tried which extents of the
-rule's small inputs change only together: those then have the user's extents.
-"""
+worker: which extents of the rule's small inputs change only together, where the framework's own
+inference of shapes is not enough."""
 
 from __future__ import annotations
 

@@ -1,15 +1,13 @@
 """Finds measurements that stalled, or whose threads waited for cores, and measures them again.
 
-A machine or an engine may stall for as long as a case is measured, as when the threads of a kernel
-wait for a core that another process has. All its samples are then alike, so that their scatter says
-nothing. But such a time is an outlier beside others: a larger case of the operator takes a fraction
-of it, or the forward pass does when it is timed again, with the backward pass. That is only a
-suspicion, as options may make an operator slow, and a small matrix may be inverted by a slow
-algorithm: so the case is measured again, which decides.
+A machine may stall for as long as a case is measured: all its samples are then alike, but the time
+is an outlier beside others, such as that of a larger case, or of the forward pass when it is timed
+again, with the backward pass. Options may make an operator slow, too: so a second measurement
+decides.
 
-Beside a busy process, all threads of a call wait for the one whose core the process has, in each
-call for as long. A single thread, on a core with little other load, waits less, and mostly takes
-longer than several that do not wait: where it takes less, the first time was one of waits.
+Beside a busy process, all threads of a call wait for the one whose core the process has. A single
+thread waits less, and mostly takes longer than several that do not wait: where it takes less, the
+first time was one of waits.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from opperf.model import (
     Pass,
     Record,
     Status,
-    Waits,
     identity_of,
 )
 from opperf.results.possible import STALLED, plausible_ns
@@ -121,12 +118,17 @@ def settle(first: Record, second: Record) -> Record:
     """Returns the first record, with times of the second where the first stalled, and notes."""
     if second.status is not Status.OK:
         return first
-    stalled = [metric for metric in PASSES if _is_stalled(metric, first, second)]
+    both = _both_ns(first, second)
+    stalled = [
+        metric
+        for metric, (before, after) in both.items()
+        if before >= STALLED * after and _is_longer(before, after)
+    ]
     if not stalled:
         return first
     marks = []
     for metric in stalled:
-        before, after = map(time_text, _both_ns(metric, first, second))
+        before, after = map(time_text, both[metric])
         text = f"the first measurement stalled: it took {before}, the second {after}"
         marks.append(Note(metric, NoteCode.STALL, text))
     kept = with_times_of(first, second, stalled, marks)
@@ -156,15 +158,13 @@ def with_times_of(
     )
 
 
-def _both_ns(metric: Pass, first: Record, second: Record) -> list[float]:
-    """Returns the medians of a pass in both records, in nanoseconds; none if one lacks it."""
-    found = [record.summaries.get(metric) for record in (first, second)]
-    return [summary.median for summary in found if summary is not None] if all(found) else []
-
-
-def _is_stalled(metric: Pass, first: Record, second: Record) -> bool:
-    both = _both_ns(metric, first, second)
-    return bool(both) and both[0] >= STALLED * both[1] and _is_longer(*both)
+def _both_ns(first: Record, second: Record) -> dict[Pass, tuple[float, float]]:
+    """Returns the medians of the passes that both records have, in nanoseconds."""
+    return {
+        metric: (first.summaries[metric].median, second.summaries[metric].median)
+        for metric in PASSES
+        if metric in first.summaries and metric in second.summaries
+    }
 
 
 MOST_CONTENDED = 20
@@ -203,17 +203,17 @@ def _is_contended(record: Record, is_absurd: bool) -> bool:
         return False
     if any(_is_busy(record, metric) for metric in PASSES):
         return True
-    return is_absurd and any(map(_may_have_waited, record.waits.values()))
+    # Of what is not known some may have waited.
+    return is_absurd and any(
+        waits.waited_s is None or waits.waited_s > NOTABLE * waits.wall_s
+        for waits in record.waits.values()
+    )
 
 
 def _is_busy(record: Record, metric: Pass) -> bool:
     """Whether samples of a pass waited for cores. A single one is shown to be uncertain anyway."""
     samples = record.samples.get(metric, ())
     return len(samples) > 1 and bool(record.note(metric, NoteCode.BUSY))
-
-
-def _may_have_waited(waits: Waits) -> bool:
-    return waits.waited_s is None or waits.waited_s > NOTABLE * waits.wall_s
 
 
 def _all_calls_ns(record: Record) -> float:
@@ -232,21 +232,21 @@ def settle_contended(first: Record, alone: Record) -> Record:
     if alone.status is not Status.OK:
         return first
     noted = [metric for metric in PASSES if first.note(metric, NoteCode.BUSY)]
-    # An outlier may have waits that its samples do not show.
-    waited = [metric for metric in noted or PASSES if _is_shorter_alone(metric, first, alone)]
+    both = _both_ns(first, alone)
+    waited = [
+        metric
+        for metric, (before, after) in both.items()
+        # An outlier may have waits that its samples do not show.
+        if metric in (noted or PASSES) and after < SHORTER * before
+    ]
     if not waited:
         return first
     marks = []
     for metric in waited:
-        before, after = map(time_text, _both_ns(metric, first, alone))
+        before, after = map(time_text, both[metric])
         text = f"with all threads, which waited for cores, it took {before}"
         text = f"the machine was busy: {text}; shown is the time with one thread, {after}"
         marks.append(Note(metric, NoteCode.BUSY, text))
     # Waits of the one thread say nothing of the times that it replaces.
     others = tuple(note for note in alone.notes if note.code != NoteCode.BUSY.value)
     return with_times_of(first, msgspec.structs.replace(alone, notes=others), waited, marks)
-
-
-def _is_shorter_alone(metric: Pass, first: Record, alone: Record) -> bool:
-    both = _both_ns(metric, first, alone)
-    return bool(both) and both[1] < SHORTER * both[0]

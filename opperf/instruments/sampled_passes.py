@@ -246,7 +246,7 @@ class SampledPasses:
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
         with self._visit.busy():
-            warm = warm_up(
+            call_s, warm_ns = warm_up(
                 phases,
                 lambda: self._framework.synchronize(settings.device),
                 first_s,
@@ -255,7 +255,6 @@ class SampledPasses:
             )
             if metric in PASSES and self._fresh.look_again(lambda: [phase() for phase in called]):
                 phases, timed = self._with_steps(called, before)
-            call_s = warm.fastest_s
             loops = self._loops(timer, phases, call_s)
             if work is not None or self._visit.conditions.rehearsed:
                 # A process of a session is one of many: its time counts more than its resolution.
@@ -275,12 +274,12 @@ class SampledPasses:
             # It has changed what no call before it has.
             self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
         if settings.warmup is not None:
-            self._visit.warmup[metric] = warm.times
+            self._visit.warmup[metric] = warm_ns
         walls = [phase.walls for phase in done.phases]
         self._visit.waits[metric] = waits.waits_between(begin, end, walls, loops)
         done = done._replace(phases=[done.phases[place] for place in timed])
         if timer.kind is MetricKind.KERNEL:
-            plain_ns = warm.times[-LATEST:] or [first_s * NS_PER_S]
+            plain_ns = warm_ns[-LATEST:] or [first_s * NS_PER_S]
             if is_too_long(done.phases[-1], plain_ns, timer.resolution_ns):
                 done = self._compared(metric, timer, done, phases, timed, call_s)
         calls = done.phases[-1].calls

@@ -60,12 +60,6 @@ class Cache(NamedTuple):
     size: str
     """As the kernel prints it: `48K`."""
 
-    @property
-    def bytes(self) -> int | None:
-        """Its size; None if it has no known unit."""
-        number, unit = self.size[:-1], UNITS.get(self.size[-1:])
-        return int(number) * unit if unit and number.isdecimal() else None
-
 
 def caches(folder: Path = CACHES) -> Iterator[Cache]:
     """Yields the caches of the first core whose size the kernel reports."""
@@ -77,7 +71,11 @@ def caches(folder: Path = CACHES) -> Iterator[Cache]:
 
 def last_level_bytes(folder: Path = CACHES) -> int | None:
     """Returns the bytes of the last-level cache; None if the kernel does not report them."""
-    sizes = [(cache.level, cache.bytes) for cache in caches(folder) if cache.bytes is not None]
+    sizes = [
+        (level, int(size[:-1]) * UNITS[size[-1]])
+        for level, _, size in caches(folder)
+        if size[-1:] in UNITS and size[:-1].isdecimal()
+    ]
     return max(sizes)[1] if sizes else None
 
 

@@ -1,20 +1,14 @@
 """Measures memory in pristine processes: forks of one that has imported the framework and run
 nothing.
 
-Frameworks keep workspace for later calls. One may have several buffers that it uses in turn and
-lets grow, so what an operator allocates depends on what ran before it. A fork measures one case
-after the other until the framework keeps memory, and is then replaced. A fork takes some tens of
-milliseconds, and its end as long again; an import takes seconds.
-
+Frameworks keep workspace for later calls, so what an operator allocates depends on what ran before
+it. A fork measures one case after the other until the framework keeps memory, and is then replaced.
 The server, which is forked for that, is itself a fork of a worker that has just imported the
-framework. For a process that may have run operators already, it is a process of its own:
+framework, or for a process that may have run operators a process of its own:
 `opperf.worker.pristine FRAMEWORK`.
 
-The `forkserver` of `multiprocessing` cannot replace this: its server is a new interpreter, which
-would import the framework a second time; there is one in a process, which may be the user's; and
-its children outlive a parent that is killed in the middle of a kernel.
-
-The heap of such a process is configured before the framework is imported.
+The `forkserver` of `multiprocessing` cannot replace this: it would import the framework a second
+time, there is one in a process, and its children outlive a parent that is killed in a kernel.
 """
 
 from __future__ import annotations

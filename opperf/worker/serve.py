@@ -1,15 +1,12 @@
 """A worker process: imports one framework, then answers requests to plan and to measure.
 
 `opperf.worker.serve FRAMEWORK SETTINGS [MEMORY] [FORKS]`, started by `launch.py`, reads requests
-from standard input and writes responses to what was its standard output. The framework's own output
-goes to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a
-fork that measures memory, if the framework needs one for that; with `FORKS`, a request for a fork,
-it imports what such forks would before it answers.
+from standard input and writes responses to what was its standard output; the framework's own output
+goes to standard error. With `MEMORY`, it begins with a fork that measures memory, if the framework
+needs one for that; with `FORKS`, a request for a fork, it imports what such forks would.
 
-A fork of a worker answers requests in its place. A fork takes some ten milliseconds, and an import
-more than a second. The fork has the same standard input and output, and its parent waits for its
-end, so that only one of them reads. If the fork crashes, so does its parent, in the same way: the
-manager then sees what it sees when a worker crashes that has no fork.
+A fork of a worker answers requests in its place, with the same standard input and output, while its
+parent waits for its end. If the fork crashes, so does its parent, in the same way.
 """
 
 from __future__ import annotations

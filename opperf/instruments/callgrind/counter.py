@@ -2,16 +2,12 @@
 
 Callgrind's counts are set to zero before some calls and dumped after them. Where a phase comes
 before the counted one, as the forward pass before the backward pass, callgrind collects during the
-counted one only, if all of that runs on the calling thread: collection is switched for one thread.
-Otherwise each call has a dump of its own, which holds for the work of all threads once the device
-is synchronised.
+counted one only, if all of that runs on the calling thread. Otherwise each call has a dump of its
+own, which holds for the work of all threads once the device is synchronised.
 
 Until a case is counted callgrind does not instrument, as instrumented code is several times slower.
-Its model of the caches begins empty when it instruments, and keeps its state from one dump to the
-next: the calls that come before the first counted one fill it.
-
-What the requests and the loop take between them, an empty phase takes too, whose count is
-subtracted.
+Its model of the caches is filled by the calls that come before the first counted one. What an empty
+phase takes, requests and loop, is subtracted.
 """
 
 from __future__ import annotations

@@ -157,15 +157,6 @@ class Sampling(NamedTuple):
     loops: int
 
 
-class WarmUp(NamedTuple):
-    """The calls before those that are timed."""
-
-    fastest_s: float
-    """Seconds of all phases in the fastest call of the last stretch."""
-    times: list[float]
-    """Wall-clock time of the last phase and its synchronisation in each call, in nanoseconds."""
-
-
 class Settling:
     """Decides when a warm-up is over: when a stretch of calls is no faster than the one before.
     `first_s` are the seconds of the very first call."""
@@ -194,9 +185,10 @@ class Settling:
 
 def warm_up(
     phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
-) -> WarmUp:
+) -> tuple[float, list[float]]:
     """Runs the phases until they get no faster, or `calls` times, for at most `most_s` seconds.
-    `first_s` are the seconds of the very first call."""
+    `first_s` are the seconds of the very first call. Returns the seconds of the fastest call of the
+    last stretch, and each call's time of the last phase and its synchronisation in nanoseconds."""
     *before, last = phases
     times: list[float] = []
     begun, settling = time.perf_counter(), Settling(first_s)
@@ -217,7 +209,7 @@ def warm_up(
         end = time.perf_counter()
         settling.add(end - begin)
         times.append((end - middle) * NS_PER_S)
-    return WarmUp(settling.fastest_s, times)
+    return settling.fastest_s, times
 
 
 def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:

@@ -3,9 +3,8 @@ variants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -195,23 +194,11 @@ EVEN_HIGHER = frozenset(
 """Models of TorchBench whose gradients PyTorch's runner compares least strictly."""
 
 
-class Row(NamedTuple):
-    """A tolerance of models in single precision."""
-
-    tolerance: float
-    fits: Callable[[ModelTarget, Settings], bool]
-
-
-def _trains_on_gpu(settings: Settings) -> bool:
-    return settings.phase == "train" and settings.device.startswith("gpu")
-
-
-OF_MODELS = (
-    Row(8e-2, lambda model, settings: _trains_on_gpu(settings) and model.name in EVEN_HIGHER),
-    Row(1e-3, lambda model, settings: _trains_on_gpu(settings)),
-    Row(1e-2, lambda model, settings: model.suite == "torchbench" and settings.phase == "predict"),
-)
-"""Those of PyTorch's and PyTorch/XLA's runners; the first that fits counts."""
+def _model_tolerance(model: ModelTarget, settings: Settings) -> float:
+    """Returns that of PyTorch's and PyTorch/XLA's runners for a model; 0 without one."""
+    if settings.phase == "train" and settings.device.startswith("gpu"):
+        return 8e-2 if model.name in EVEN_HIGHER else 1e-3
+    return 1e-2 if model.suite == "torchbench" and settings.phase == "predict" else 0.0
 
 
 def tolerance_of(case: Case, dtype: str) -> float:
@@ -220,9 +207,8 @@ def tolerance_of(case: Case, dtype: str) -> float:
     autocast = case.settings.autocast
     found = [BY_DTYPE.get(dtype, TOLERANCE)]
     found += [BY_DTYPE.get(autocast, TOLERANCE)] if is_floating(autocast) else []
-    target = case.target
-    if isinstance(target, ModelTarget):
-        found += [row.tolerance for row in OF_MODELS if row.fits(target, case.settings)][:1]
+    if isinstance(case.target, ModelTarget):
+        found.append(_model_tolerance(case.target, case.settings))
     return max(found)
 
 

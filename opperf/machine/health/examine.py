@@ -32,15 +32,13 @@ def take_reading(probe: Probe, machine: Machine) -> Reading:
         return Reading(f"not in a known form: {one_line(str(error))}", "unknown")
 
 
-def finding(probe: Probe, machine: Machine) -> Finding:
-    """Returns the finding of one probe."""
-    state, level, fix, _ = take_reading(probe, machine)
-    return Finding(probe.name, state, level, probe.explanation, fix)
-
-
 def examine(machine: Machine, probes: Iterable[Probe] = PROBES) -> list[Finding]:
     """Returns a finding for every probe, in their order."""
-    return [finding(probe, machine) for probe in probes]
+    readings = ((probe, take_reading(probe, machine)) for probe in probes)
+    return [
+        Finding(probe.name, found.state, found.level, probe.explanation, found.fix)
+        for probe, found in readings
+    ]
 
 
 def short_form(machine: Machine) -> dict[str, str]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from opperf.execution import written_traces
+from opperf.execution.case_source import Asked
 from opperf.execution.planning import plan_file
 from opperf.execution.workers import Workers
 from opperf.frameworks import load
@@ -32,7 +33,8 @@ def planned(shared_worker, monkeypatch):
     def plan(path):
         file = SourceFile(path, open_source(path))
         with Workers() as workers:
-            cases = plan_file(workers, file, Selection(), {}, (), lambda text: None).cases
+            asked = Asked(workers, Selection(), {}, (file,), (), lambda text: None)
+            cases = plan_file(asked, file, {}).cases
         return {case.id: case.count for case in cases}
 
     return plan
