@@ -58,9 +58,7 @@ class Workers:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch):
     """A machine of many cores and much memory."""
-    monkeypatch.setattr(module, "whole_cpus", lambda machine: 64)
-    monkeypatch.setattr(module, "free_memory", lambda machine: 2**40)
-    monkeypatch.setattr(module, "WORKER_BYTES", 1)
+    monkeypatch.setattr(module, "count_fitting", lambda cores: cores)
 
 
 def cases(count=FEWEST, framework="jax", **settings):
