@@ -8,9 +8,10 @@ What the program finds becomes metrics of the record, beside those that were mea
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,22 +132,26 @@ class ProfilingExecutor:
         while left:
             with tempfile.TemporaryDirectory(prefix="opperf-profile-") as name:
                 folder = Path(name)
-                files = self._files(wrapper, program, folder)
-                empty = self._read_empty(wrapper, program, left[0], folder)
-                ended = self._start(wrapper, program, left, passes, files, folder)
-                profiles = self._read(wrapper, program, ended, files, empty)
-            if ended.ended_by:
+                files = _files_in(folder, self._next_report(wrapper), program.is_controlled)
+                empty = self._read_empty(wrapper, left[0], folder)
+                ended = self._start(wrapper, left, passes, files, folder)
+                made = {id: line.passes for id, line in ended.made.items()}
+                findings = program.read(files, made, empty)
+                kept = program.kept(files)
+            before = len(left)
+            for id, line in ended.made.items():
+                own = findings.get(id, Findings())
                 # What the program loses of the others at such an end is profiled again.
-                profiles = {
-                    id: profile
-                    for id, profile in profiles.items()
-                    if profile.findings.samples or not (program.metrics and ended.made[id].passes)
-                }
+                if ended.ended_by and program.metrics and line.passes and not own.samples:
+                    continue
+                for name, reason in line.refusals.items():
+                    text = f"the {name} pass is not profiled by {wrapper.name}: {reason}"
+                    own.notes.append(Note("", NoteCode.NOT_PROFILED, text))
+                found[id] = Profile(wrapper.name, own, kept[0].name if kept else "")
+            if ended.ended_by:
                 text = f"not profiled by {wrapper.name}: {ended.reason}"
                 note = Note("", NoteCode.NOT_PROFILED, text)
-                profiles[ended.ended_by] = Profile(wrapper.name, Findings(notes=[note]))
-            found |= profiles
-            before = len(left)
+                found[ended.ended_by] = Profile(wrapper.name, Findings(notes=[note]))
             left = [case for case in left if case.id not in found]
             if len(left) == before:
                 raise WorkerError(
@@ -158,7 +163,6 @@ class ProfilingExecutor:
     def _start(
         self,
         wrapper: Wrapper,
-        program: WrappingProgram,
         cases: Sequence[Case],
         passes: tuple[Pass, ...],
         files: ProcessFiles,
@@ -167,7 +171,7 @@ class ProfilingExecutor:
     ) -> Ended:
         """Runs one process with the calls of cases, or of the first one's framework alone if only
         spans without a call are asked for."""
-        control = None if files.control is None else (str(files.control[0]), str(files.control[1]))
+        first, program = cases[0], program_of(wrapper)
         lines = () if empty_spans else [CaseLine(case.id, self._visible(case)) for case in cases]
         batch = Batch(
             cases=tuple(lines),
@@ -175,11 +179,10 @@ class ProfilingExecutor:
             warmup=wrapper.warmup,
             runs=wrapper.runs,
             lines=str(folder / "lines.jsonl"),
-            control=control,
+            control=files.control and (str(files.control[0]), str(files.control[1])),
             needs_ranges=program.needs_ranges,
             empty_spans=empty_spans,
         )
-        first = cases[0]
         # Not in a process that runs under Valgrind.
         settings = msgspec.structs.replace(first.settings, profiler=DEFAULTS["profiler"])
         python, device = settings.python, self._wrapping.cuda_device
@@ -198,31 +201,9 @@ class ProfilingExecutor:
         finally:
             self._process = None
 
-    def _read(
-        self,
-        wrapper: Wrapper,
-        program: WrappingProgram,
-        ended: Ended,
-        files: ProcessFiles,
-        empty: Mapping[str, float],
-    ) -> dict[str, Profile]:
-        made = {id: line.passes for id, line in ended.made.items()}
-        findings = program.read(files, made, empty)
-        kept = program.kept(files)
-        file = kept[0].name if kept else ""
-        found = {}
-        for id, line in ended.made.items():
-            own = findings.get(id, Findings())
-            for name, reason in line.refusals.items():
-                text = f"the {name} pass is not profiled by {wrapper.name}: {reason}"
-                own.notes.append(Note("", NoteCode.NOT_PROFILED, text))
-            found[id] = Profile(wrapper.name, own, file)
-        return found
-
-    def _read_empty(
-        self, wrapper: Wrapper, program: WrappingProgram, case: Case, folder: Path
-    ) -> dict[str, float]:
+    def _read_empty(self, wrapper: Wrapper, case: Case, folder: Path) -> dict[str, float]:
         """Returns what a process counts without a call, once for each kind of process."""
+        program = program_of(wrapper)
         if not program.counts_process:
             return {}
         key = wrapper.name, process_key(case.target.framework, case.settings)
@@ -230,19 +211,16 @@ class ProfilingExecutor:
             apart = folder / "empty"
             apart.mkdir()
             files = _files_in(apart, apart / "report", is_controlled=True)
-            ended = self._start(wrapper, program, [case], (), files, apart, SPANS)
+            ended = self._start(wrapper, [case], (), files, apart, SPANS)
             if ended.reason:
                 raise WorkerError(f"{wrapper.words[0]} ended without a count: {ended.reason}")
             self._empty[key] = program.read_empty(files, SPANS)
         return self._empty[key]
 
-    def _files(self, wrapper: Wrapper, program: WrappingProgram, folder: Path) -> ProcessFiles:
+    def _next_report(self, wrapper: Wrapper) -> Path:
         stem = f"opperf-{wrapper.name.replace(' ', '-')}"
-        number = 1
-        while written(self._folder / f"{stem}-{number}"):
-            number += 1
-        report = self._folder / f"{stem}-{number}"
-        return _files_in(folder, report, program.is_controlled)
+        reports = (self._folder / f"{stem}-{number}" for number in itertools.count(1))
+        return next(report for report in reports if not written(report))
 
     def _visible(self, case: Case) -> Case:
         if self._wrapping.cuda_device is None or not case.settings.device.startswith("gpu"):

@@ -28,9 +28,6 @@ class Entry(Struct, frozen=True):
     sizes: dict[str, Found] = {}
     """By size, the inputs scaled to that size, under the operator's name."""
 
-    def covers(self, size: str) -> bool:
-        return self.searched.arguments is None or size in self.sizes
-
 
 Entries = dict[str, Entry]
 
@@ -67,7 +64,12 @@ def search_inputs(
     entries, warnings = load(path, Entries)
     entries = entries or {}
     before = dict(entries)
-    missing = [name for name in names if not (name in entries and entries[name].covers(size))]
+    missing = [
+        name
+        for name in names
+        if name not in entries
+        or not (entries[name].searched.arguments is None or size in entries[name].sizes)
+    ]
     if missing:
         say(f"searching for inputs of {', '.join(missing)}, which have no rule")
         listing = worker.listing().operators

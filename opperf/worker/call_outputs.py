@@ -198,10 +198,10 @@ class _Observation:
             return "", ""
         try:
             results.renew()
-            others = OtherContents(prepared, self._case.settings.seed)
+            others, are_scaled = draw_others(prepared, self._case.settings.seed)
             if not others:
                 return "", ""
-            results.change(others.write)
+            results.change(lambda: _write(prepared, others))
         except Exception as error:
             return reason_of(error, self._framework), ""
         try:
@@ -210,7 +210,7 @@ class _Observation:
                 self._gradients(results, end + OTHER, self._most_bytes)
         except Exception as error:
             reason = reason_of(error, self._framework)
-            return (reason, "") if others.are_scaled else ("", reason)
+            return (reason, "") if are_scaled else ("", reason)
         return "", ""
 
     def _write(self, results: Iterable[Leaf], end: str, most_bytes: int) -> None:
@@ -325,45 +325,32 @@ SCALE = 0.75
 """Factor of contents that no seed changes, as a user's: their signs, order and zeros stay."""
 
 
-class OtherContents:
-    """Contents that another seed draws for the dense inputs of a case, for calls that may not
-    return what an earlier one did; floating-point numbers that are the same for every seed are
-    scaled, and their rows rotated. Raises what the framework raises
-    if it cannot draw them."""
+def draw_others(prepared: PreparedCase, seed: int) -> tuple[list[tuple[Any, Any]], bool]:
+    """Returns the dense inputs of a case that change, each with contents that another seed draws,
+    for calls that may not return what an earlier one did; and whether some are none that the case's
+    rule or function has made: floating-point numbers that are the same for every seed are scaled,
+    and their rows rotated. Raises what the framework raises if it cannot draw them."""
+    drawn = prepared.redrawn(seed + SEED)
+    found, are_scaled = [], False
+    for name, value in prepared.arguments.items():
+        pairs = zip(leaves(name, value), leaves(name, drawn[name]), strict=True)
+        for (_, own), (_, other) in pairs:
+            before, after = (contents_of(prepared.framework, held) for held in (own, other))
+            if before is None or after is None or before.layout != "dense":
+                continue
+            numbers = after.numbers(1).reshape(after.shape)
+            if not np.array_equal(before.numbers(1), numbers.reshape(-1), equal_nan=True):
+                found.append((own, numbers.copy()))
+            elif numbers.dtype.kind in "fc" and numbers.any():
+                are_scaled = True
+                numbers = numbers * numbers.dtype.type(SCALE)
+                found.append((own, np.roll(numbers, 1, axis=0) if numbers.ndim > 1 else numbers))
+    return found, are_scaled
 
-    def __init__(self, prepared: PreparedCase, seed: int) -> None:
-        self._prepared = prepared
-        self.are_scaled = False
-        """Whether some are none that the case's rule or function has made."""
-        drawn = prepared.redrawn(seed + SEED)
-        self._numbers: list[tuple[Any, Any]] = []
-        for name, value in prepared.arguments.items():
-            pairs = zip(leaves(name, value), leaves(name, drawn[name]), strict=True)
-            for (_, own), (_, other) in pairs:
-                before, after = (contents_of(prepared.framework, held) for held in (own, other))
-                if before is not None and after is not None and before.layout == "dense":
-                    self._add(own, before, after)
 
-    def __bool__(self) -> bool:
-        """Whether any contents change."""
-        return bool(self._numbers)
-
-    def _add(self, tensor: Any, before: Contents, after: Contents) -> None:
-        numbers = after.numbers(1).reshape(after.shape)
-        if not np.array_equal(before.numbers(1), numbers.reshape(-1), equal_nan=True):
-            self._numbers.append((tensor, numbers.copy()))
-        elif numbers.dtype.kind in "fc" and numbers.any():
-            self.are_scaled = True
-            numbers = numbers * numbers.dtype.type(SCALE)
-            if numbers.ndim > 1:
-                numbers = np.roll(numbers, 1, axis=0)
-            self._numbers.append((tensor, numbers))
-
-    def write(self) -> None:
-        """Gives the inputs these contents, in their own memory where the framework can write to it.
-        Raises what the framework raises if it cannot."""
-        prepared = self._prepared
-        for tensor, numbers in self._numbers:
-            other = prepared.framework.write_numbers(prepared.call, tensor, numbers)
-            if other is not tensor:
-                prepared.replace(tensor, other)
+def _write(prepared: PreparedCase, others: Iterable[tuple[Any, Any]]) -> None:
+    """Gives inputs other contents, in their own memory where the framework can write to it."""
+    for tensor, numbers in others:
+        other = prepared.framework.write_numbers(prepared.call, tensor, numbers)
+        if other is not tensor:
+            prepared.replace(tensor, other)

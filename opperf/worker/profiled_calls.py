@@ -45,11 +45,6 @@ MOST_SPANS = 100
 """Limit where each call is profiled apart, as its inputs are restored before it: then a command to
 the program comes before and after each."""
 
-NO_RANGES = (
-    "{framework} has no NVTX ranges, by which {program} finds the calls; install the package nvtx "
-    "in its environment: pip install nvtx"
-)
-
 
 class Spans:
     """Marks the parts of the process that are profiled."""
@@ -199,7 +194,10 @@ def main() -> None:
     batch = msgspec.json.decode(Path(path).read_bytes(), type=Batch)
     framework = load_framework(name, msgspec.json.decode(settings, type=Settings))
     if batch.needs_ranges and framework.ranges() is None:
-        sys.exit(NO_RANGES.format(framework=name, program="ncu"))
+        sys.exit(
+            f"{name} has no NVTX ranges, by which ncu finds the calls; install the package nvtx in "
+            "its environment: pip install nvtx"
+        )
     with Path(batch.lines).open("ab", buffering=0) as lines:
         run(framework, batch, lines)
 
