@@ -185,7 +185,7 @@ EFFORTS = (
 """By size, so that up to 250 million instructions of a call at most 750 million are counted."""
 
 LONGEST_S = 30.0
-"""Limit on the CPU time of a phase's samples, as of products of matrices, whose instructions
+"""Limit on the CPU time of a phase's samples, such as products of matrices, whose instructions
 Valgrind computes by functions: a longer one has one sample of one call."""
 
 
