@@ -104,7 +104,7 @@ on the whole than the tolerance of an element."""
 
 
 def is_far(eager: Results, double: Results, tolerance_of: Callable[[str], float]) -> bool:
-    """Whether results in float64 differ by more than rounding, such as those of other random numbers."""
+    """Whether results in float64 differ by more than rounding: of other random numbers, say."""
     return any(
         relative_errors(double[name].values, found.values).mean > FAR * tolerance_of(found.dtype)
         for name, found in eager.items()
