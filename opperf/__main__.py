@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     try:
-        from opperf.results.streams import discard_output, prepare_streams
+        from opperf.results.messages import discard_output, prepare_streams
 
         prepare_streams()
         from opperf import opperf

@@ -34,9 +34,8 @@ from opperf.errors import (
 )
 from opperf.extras import missing_extra
 from opperf.reading import is_writable
-from opperf.results.messages import tell
+from opperf.results.messages import discard_output, tell
 from opperf.results.output import ADVICE, unwritable
-from opperf.results.streams import discard_output
 from opperf.terminating import interrupted_by_termination
 
 if TYPE_CHECKING:

@@ -130,7 +130,7 @@ BUILT_IN = (
         "values with all digits, for programs; of a run by operator",
         run="opperf.results.opperf_json:json_text",
         environment="opperf.reports.writing:environment_and_unmeasured",
-        report="opperf.reports.data:write_json",
+        report="opperf.reports.writing:write_json",
     ),
     Format(
         "md",
@@ -147,7 +147,7 @@ BUILT_IN = (
         "a row for each record or figure, with every digit",
         run="opperf.results.columns:csv_text",
         environment="opperf.reports.writing:environment_of",
-        report="opperf.reports.data:write_csv",
+        report="opperf.reports.writing:write_csv",
         has_sections=False,
     ),
     Format(
@@ -222,7 +222,7 @@ BUILT_IN = (
         "junit",
         ".xml",
         "a test for each figure or row, for a CI",
-        report="opperf.reports.data:write_junit",
+        report="opperf.reports.writing:write_junit",
         has_sections=False,
     ),
 )

@@ -241,7 +241,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
         return rank_report.report_of(compare_ranks(overviews))
 
     def _report_of(self, part: str) -> Report:
-        from opperf.reports.traces import outline_report
+        from opperf.reports.traces.cells import outline_report
         from opperf.reports.traces.node_report import node_report, tensor_report
         from opperf.traces.outline import outline_of
 
@@ -250,7 +250,7 @@ class TraceRequest(ReportedRequest, frozen=True, kw_only=True):
             return node_report(trace, self.node)
         if self.tensor is not None:
             return tensor_report(trace, self.tensor)
-        return outline_report.report_of(trace, outline_of(trace, self.depth))
+        return outline_report(trace, outline_of(trace, self.depth))
 
     def _only(self, option: str) -> Trace:
         found: list[Trace] = []

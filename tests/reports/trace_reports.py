@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opperf.reports.model import Report
-from opperf.reports.traces import outline_report, overview_report, rank_report
+from opperf.reports.traces import overview_report, rank_report
+from opperf.reports.traces.cells import outline_report
 from opperf.reports.traces.node_report import node_report, tensor_report
 from opperf.traces.execution_trace import read_nodes
 from opperf.traces.kineto import read_events
@@ -57,7 +58,7 @@ def reports_of_traces(name: str) -> Iterator[Report]:
     yield overview_report.report_of(overview_of(timed))
     yield rank_report.report_of(compare_ranks([overview, overview_of(other)]))
     yield rank_report.report_of(compare_ranks([overview_of(timed), overview_of(timed)]))
-    yield outline_report.report_of(trace, outline_of(trace, 3))
+    yield outline_report(trace, outline_of(trace, 3))
     yield node_report(trace, 11)
     yield node_report(trace, 12)
     yield tensor_report(trace, 11)

@@ -5,7 +5,7 @@ import sys
 
 from opperf.errors import UsageError
 from opperf.opperf import _as_opperf_error
-from opperf.results.streams import ERRORS, prepare_streams
+from opperf.results.messages import ERRORS, prepare_streams
 
 
 def test_closed_streams_and_readers_that_are_gone_have_codes_of_their_own(tmp_path):

@@ -13,7 +13,8 @@ import pytest
 from opperf.errors import UsageError
 from opperf.model import Case
 from opperf.opperf import main
-from opperf.reports.traces import outline_report, overview_report
+from opperf.reports.traces import overview_report
+from opperf.reports.traces.cells import outline_report
 from opperf.sources.traces import TraceSource
 from opperf.traces import archives, objects
 from opperf.traces.outline import outline_of
@@ -131,7 +132,7 @@ def test_a_mutated_trace_ends_with_cases_or_one_line(tmp_path):
                 overview = overview_of(trace)
                 for report in (
                     overview_report.report_of(overview),
-                    outline_report.report_of(trace, outline_of(trace, 4)),
+                    outline_report(trace, outline_of(trace, 4)),
                 ):
                     json.loads(msgspec.json.encode(report.data))
             found = list(TraceSource([path]).cases())

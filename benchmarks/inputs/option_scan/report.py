@@ -11,7 +11,7 @@ from benchmarks.inputs.option_scan.results import Results
 from benchmarks.inputs.option_scan.screen import Screened, candidates
 from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.model import Case, display_argument, iter_tensors
-from opperf.results.terminal import Column, table_text
+from opperf.reports.text import TextColumn, table_text
 from opperf.results.text import value_text
 from opperf.statistics.data import CaseVerdict, Verdict
 
@@ -65,22 +65,22 @@ def table(results: Results, width: int | None = None) -> str:
     return table_text(
         [
             *_variant_columns([row.screened for row in found]),
-            Column("Pass", [row.metric for row in found]),
-            Column("Time us", [f"{row.before_us:.1f}" for row in found], is_text=False),
-            Column("Ratio", [_ratio_text(row.verdict) for row in found], is_text=False),
-            Column("Confirmed", [WORDS.get(row.verdict.verdict, "yes") for row in found]),
+            TextColumn("Pass", [row.metric for row in found]),
+            TextColumn("Time us", [f"{row.before_us:.1f}" for row in found], is_text=False),
+            TextColumn("Ratio", [_ratio_text(row.verdict) for row in found], is_text=False),
+            TextColumn("Confirmed", [WORDS.get(row.verdict.verdict, "yes") for row in found]),
         ],
         width,
     )
 
 
-def _variant_columns(found: Sequence[Screened]) -> list[Column]:
+def _variant_columns(found: Sequence[Screened]) -> list[TextColumn]:
     chosen = [one.variant for one in found]
     return [
-        Column("Operator", [one.case.label for one in chosen]),
-        Column("Configuration", [configuration_text(one.case) for one in chosen]),
-        Column("Parameter", [one.parameter for one in chosen]),
-        Column("Value", [str(one.value) for one in chosen]),
+        TextColumn("Operator", [one.case.label for one in chosen]),
+        TextColumn("Configuration", [configuration_text(one.case) for one in chosen]),
+        TextColumn("Parameter", [one.parameter for one in chosen]),
+        TextColumn("Value", [str(one.value) for one in chosen]),
     ]
 
 
@@ -105,7 +105,7 @@ def refused_table(results: Results, width: int | None = None) -> str:
     """The variants that could not be measured, each with the reason."""
     found = [one for one in results.screened if one.reason]
     return table_text(
-        [*_variant_columns(found), Column("Reason", [one.reason for one in found])], width
+        [*_variant_columns(found), TextColumn("Reason", [one.reason for one in found])], width
     )
 
 
@@ -116,7 +116,7 @@ def screened_table(results: Results, width: int | None = None) -> str:
         ", ".join(f"{metric} {math.exp(_middle(of)):.2f}" for metric, of in one.ratios.items())
         for one in found
     ]
-    return table_text([*_variant_columns(found), Column("Ratio", ratios)], width)
+    return table_text([*_variant_columns(found), TextColumn("Ratio", ratios)], width)
 
 
 def _middle(ratios: Sequence[float]) -> float:

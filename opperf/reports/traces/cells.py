@@ -1,13 +1,17 @@
-"""Names, amounts and columns of the reports on traces."""
+"""Names, amounts and columns of the reports on traces, and the report on the nodes of one as a
+tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.reports.model import ColumnKind, Section
+from opperf.reports.fields import COUNT, NAME, TIME, Field, objects_of, rows_of, table_of
+from opperf.reports.model import Cell, ColumnKind, Report, Section
 from opperf.results.units import Figure, choose_unit, format_figure
 from opperf.traces.anomalies import Anomalies, anomaly_values, sentences
+from opperf.traces.outline import Row
+from opperf.traces.trace import Trace
 
 COMMAND = "trace"
 """The command that makes these reports."""
@@ -80,3 +84,51 @@ def with_anomalies(
             for value in anomaly_values(anomalies)
         ),
     ]
+
+
+OUTLINE: tuple[Field[Row], ...] = (
+    Field("depth", None, COUNT, lambda row: row.depth),
+    Field(
+        "name",
+        "Nodes",
+        NAME,
+        lambda row: shown(row.name),
+        lambda row: Cell(shown(row.name), depth=row.depth),
+    ),
+    Field("nodes", "Times", COUNT, lambda row: row.nodes),
+    Field("first_node", None, COUNT, lambda row: row.first or None),
+    Field("calls", "Calls", COUNT, lambda row: row.calls),
+    Field("recorded_ns", "Recorded", TIME, lambda row: known(row.time_ns), is_optional=True),
+    Field("", "First", COUNT, lambda row: row.first or None),
+)
+
+
+def outline_section(rows: Sequence[Row], title: str = "") -> Section:
+    """Returns the section with a tree."""
+    return Section(title=title, table=table_of(OUTLINE, rows, is_ranked=True))
+
+
+def outline_report(trace: Trace, rows: Sequence[Row]) -> Report:
+    """Returns the report on the tree of a trace."""
+    sections = [anomaly_section(("", trace.anomalies)), outline_section(rows)]
+    return Report(
+        COMMAND,
+        "",
+        [section for section in sections if section.has_content],
+        {"trace": trace.name, "anomalies": anomaly_values(trace.anomalies), "tree": nested(rows)},
+        *with_anomalies(*rows_of(OUTLINE, rows), ("", trace.anomalies)),
+        headline="Nodes of a trace",
+    )
+
+
+def nested(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Returns rows as values of JSON, each with those below it."""
+    tops: list[dict[str, Any]] = []
+    above: list[list[dict[str, Any]]] = [tops]
+    for row in rows:
+        (made,) = objects_of(OUTLINE, [row])
+        made = {key: value for key, value in made.items() if key != "depth"} | {"below": []}
+        del above[row.depth + 1 :]
+        above[row.depth].append(made)
+        above.append(made["below"])
+    return tops

@@ -17,11 +17,12 @@ from opperf.reports.traces.cells import (
     amount,
     anomaly_section,
     known,
+    nested,
+    outline_section,
     shown,
     shown_whole,
     with_anomalies,
 )
-from opperf.reports.traces.outline_report import nested, outline_section
 from opperf.results.text import value_text
 from opperf.traces.anomalies import anomaly_values
 from opperf.traces.outline import outline_of

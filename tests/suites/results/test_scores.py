@@ -9,8 +9,8 @@ from opperf.comparison.suites.score_report import report_of
 from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, ModelTarget, ProcessResult, Record, Settings, Status
-from opperf.reports.data import write_json
 from opperf.reports.text import write_text
+from opperf.reports.writing import write_json
 from opperf.results.runfile import merge
 from opperf.suites.results.layers import choose_layers, validate
 from opperf.suites.results.run import load

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind
-from opperf.reports.data import write_junit
 from opperf.reports.model import Report
 from opperf.reports.model import Test as JUnitTest
+from opperf.reports.writing import write_junit
 from opperf.statistics.data import Verdict
 from tests.writing import compared
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 import pytest
 
 from opperf.reports.fields import Field, figure
-from opperf.reports.text import terminal_columns
-from opperf.results.terminal import LEAST_TEXT, Column, table_text
+from opperf.reports.text import LEAST_TEXT, TextColumn, table_text, terminal_columns
 from opperf.results.units import Figure
 
 NAMES = ["relu", "broadcast_add"]
 INPUTS = ["data: (1024, 1024)", "lhs: (10000, 1), rhs: (10000, 100), and " + "more " * 20]
 
 
-def figure_column(figures: list[Figure | None], title: str = "Forward", extra: int = 0) -> Column:
+def figure_column(
+    figures: list[Figure | None], title: str = "Forward", extra: int = 0
+) -> TextColumn:
     field = Field("", title, figure("ns"), lambda one: one, extra=extra)
     (column,) = terminal_columns([field.column(figures)], None)
     return column
 
 
-def columns(extra: int = 0) -> list[Column]:
+def columns(extra: int = 0) -> list[TextColumn]:
     figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e4)]
     return [
-        Column("Operator", NAMES),
-        Column("Inputs", INPUTS),
+        TextColumn("Operator", NAMES),
+        TextColumn("Inputs", INPUTS),
         figure_column(figures, extra=extra),
         figure_column(figures, "Backward"),
     ]
@@ -40,7 +41,7 @@ def test_a_table_in_a_file_is_plain_and_whole() -> None:
 def test_figures_with_a_mark_and_without_are_aligned() -> None:
     figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e5), Figure(2e3, 1.0), None]
     column = figure_column(figures, "A title that is wider than the figures of its column")
-    _, dashes, *lines = table_text([Column("A", list("abcd")), column]).splitlines()
+    _, dashes, *lines = table_text([TextColumn("A", list("abcd")), column]).splitlines()
     assert [line.index(".") for line in lines[:1] + lines[2:3]] == [lines[0].index(".")] * 2
     assert [line.index("%") for line in lines[:3]] == [len(dashes) - 3] * 3
     assert [line.endswith(" % ?") for line in lines] == [False, True, False, False]
@@ -72,7 +73,7 @@ def test_what_can_be_done_without_is_left_out_where_texts_have_no_room() -> None
 
 def test_reasons_take_several_lines() -> None:
     reason = "because of this and that and more of it"
-    made = [Column("Case", ["relu"]), Column("Why", [reason], wraps=True)]
+    made = [TextColumn("Case", ["relu"]), TextColumn("Why", [reason], wraps=True)]
     lines = table_text(made, 30).splitlines()
     assert len(lines) == 4 and "…" not in "".join(lines)
     assert " ".join(" ".join(lines[2:]).split()) == f"relu {reason}"
@@ -85,9 +86,9 @@ ARGUMENTS = "normalized_shape: (768,), dtype: bfloat16, compile_cache: cold"
 def test_lines_end_between_words_and_names_are_whole_where_other_texts_can_wrap(width: int) -> None:
     name = "torch.nn.functional.layer_norm"
     made = [
-        Column("Operator", [name, "relu"]),
-        Column("Inputs", [f"input: (8, 128, 768), {ARGUMENTS}", "x: (64,)"], wraps=True),
-        Column("Settings", [ARGUMENTS, "default"], wraps=True),
+        TextColumn("Operator", [name, "relu"]),
+        TextColumn("Inputs", [f"input: (8, 128, 768), {ARGUMENTS}", "x: (64,)"], wraps=True),
+        TextColumn("Settings", [ARGUMENTS, "default"], wraps=True),
     ]
     lines = table_text(made, width).splitlines()
     assert max(map(len, lines)) <= width and width - max(map(len, lines)) < len(
@@ -101,8 +102,8 @@ def test_words_longer_than_a_line_are_split_at_separators() -> None:
     settings = ["options torch.set_flush_denormal=true", "mode eager"]
     made = [
         figure_column([Figure(1e3, 1.0)] * 2),
-        Column("Slowest cases", ["gelu", "relu"]),
-        Column("Settings", settings, wraps=True),
+        TextColumn("Slowest cases", ["gelu", "relu"]),
+        TextColumn("Settings", settings, wraps=True),
     ]
     titles, more, _, *lines = table_text(made, 40).splitlines()
     assert titles.strip() == "Slowest" and "cases" in more
@@ -116,15 +117,19 @@ def test_words_longer_than_a_line_are_split_at_separators() -> None:
 
 def test_cut_names_stay_different() -> None:
     names = ["scaled_dot_product_attention.forward", "scaled_dot_product_attention.backward"]
-    made = [Column("Operator", names), Column("Calls", ["1", "2"], is_text=False)]
+    made = [TextColumn("Operator", names), TextColumn("Calls", ["1", "2"], is_text=False)]
     _, _, *lines = table_text(made, 26).splitlines()
     assert [line.split()[0][-8:] for line in lines] == [".forward", "backward"]
 
 
 def test_what_looks_like_markup_or_a_number_stays_as_it_is() -> None:
-    text = table_text([Column("A", ["[red]1e5[/red]", ":warning:"]), Column("B", ["1.10", "x"])])
+    text = table_text(
+        [TextColumn("A", ["[red]1e5[/red]", ":warning:"]), TextColumn("B", ["1.10", "x"])]
+    )
     assert "[red]1e5[/red]" in text and ":warning:" in text and "1.10" in text
 
 
 def test_a_table_of_nothing_has_its_titles() -> None:
-    assert table_text([Column("A", []), figure_column([])]).split()[:3] == [*("A", "Forward", "ns")]
+    assert table_text([TextColumn("A", []), figure_column([])]).split()[:3] == [
+        *("A", "Forward", "ns")
+    ]
