@@ -24,30 +24,12 @@ from opperf.reports.pages.content import (
     rounded,
 )
 from opperf.reports.run_tables import VERIFICATION, legend, verification_cell
-from opperf.reports.showing import split_preamble
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.settings import changed_settings_text, noun_of
 from opperf.results.sweeps import point_text
 from opperf.results.text import inputs_text
 from opperf.results.units import Figure
-
-
-class Scripts:
-    """The scripts of cases by id, without the lines with which all begin."""
-
-    def __init__(self, found: Mapping[str, str]) -> None:
-        shared, rests = split_preamble(list(found.values()))
-        self.preamble = "\n".join(shared)
-        self._rest = dict(zip(found, rests, strict=True))
-
-    def of(self, id: str) -> str:
-        return self._rest.get(id, "")
-
-
-def scripts_of(runs: Sequence[RunOnPage]) -> Scripts:
-    """Returns the scripts of the cases of runs."""
-    return Scripts({id: text for own in runs for id, text in own.scripts.items()})
 
 
 def environments_of(runs: Sequence[RunOnPage]) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -59,8 +41,12 @@ def environments_of(runs: Sequence[RunOnPage]) -> dict[str, tuple[tuple[str, str
     }
 
 
-def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
-    """Returns the table of all planned or recorded cases of the runs; None without one."""
+Reader = Callable[[RunOnPage, Case, Record | None], Cell]
+
+
+def case_table(runs: Sequence[RunOnPage], scripts: Mapping[str, str]) -> DataTable | None:
+    """Returns the table of all planned or recorded cases of the runs; None without one. `scripts`
+    are those of cases by id, without the lines with which all begin."""
     found: list[tuple[RunOnPage, Case, Record | None]] = [
         (own, record.case, record) for own in runs for record in own.run.records
     ]
@@ -68,62 +54,71 @@ def case_table(runs: Sequence[RunOnPage], scripts: Scripts) -> DataTable | None:
     found += [(own, case, None) for own in runs for case in without_record(own.run)]
     if not found:
         return None
-    columns = select_columns(records)
-    columns = [column for column in columns if any(map(column.read, records))]
-    cases = [case for _, case, _ in found]
-    shown = _optional(cases)
-    calls = [COUNT] if any(case.count > 1 for case in cases) else []
+    figures = [column for column in select_columns(records) if any(map(column.read, records))]
+    columns = list(_columns([case for _, case, _ in found], figures, len(runs) > 1))
     places = {id: place for place, id in enumerate(environments_of(runs))}
     most = most_samples(sum(len(_sampled(record)) for record in records))
-    are_several = len(runs) > 1
     rows = tuple(
         Row(
-            cells=(
-                *_texts(own, case, shown, are_several),
-                record.status.value if record else unmeasured_status(own.run),
-                *((case.count, None, 0) for _ in calls),
-                *(_cell(column.read(record)) if record else None for column in columns),
-            ),
+            cells=tuple(read(own, case, record) for _, read in columns),
             facts=tuple(_facts(own, case, record)),
             notes=tuple(_notes(record)) if record else (),
-            code=tuple(_code(own, case, scripts)),
+            code=tuple(_code(own, case, scripts.get(case.id, ""))),
             samples=tuple(_samples(figure, most) for figure in _sampled(record)) if record else (),
             environment=places.get(record.environment) if record else None,
         )
         for own, case, record in found
     )
-    headings = _headings(cases, columns, shown, calls, are_several)
-    figures = [place for place, one in enumerate(headings) if one.kind == "figure"]
+    headings = tuple(heading for heading, _ in columns)
+    places_of_figures = [place for place, one in enumerate(headings) if one.kind == "figure"]
     # A time, if there is one, and else the number of calls.
-    first = next((place for place in figures if headings[place] is not COUNT), None)
-    order = first if first is not None else next(iter(figures), None)
-    return DataTable(
-        "case",
-        headings,
-        rows,
-        None if order is None else (order, True),
-        legend=tuple(legend(records, columns)) if columns else (),
-    )
+    places_of_figures.sort(key=lambda place: headings[place] is COUNT)
+    order = (places_of_figures[0], True) if places_of_figures else None
+    explained = tuple(legend(records, figures)) if figures else ()
+    return DataTable("case", headings, rows, order, legend=explained)
 
 
-def _headings(
-    cases: Sequence[Case],
-    columns: Sequence[FigureColumn],
-    shown: Iterable[str],
-    calls: Sequence[Heading],
-    are_several: bool,
-) -> tuple[Heading, ...]:
-    """Returns the headings of the table, in the order of a row's cells."""
-    noun = noun_of(cases)
-    return (
-        Heading(noun.capitalize(), "name"),
-        Heading("Inputs", "text"),
-        *(Heading(title, "text", is_filter=title != "Sweep") for title in shown),
-        *([Heading("Run", "text", is_filter=True)] if are_several else []),
+def _columns(
+    cases: Sequence[Case], figures: Iterable[FigureColumn], are_several: bool
+) -> Iterator[tuple[Heading, Reader]]:
+    yield Heading(noun_of(cases).capitalize(), "name"), _of_case(lambda case: case.label)
+    yield Heading("Inputs", "text"), _of_case(inputs_text)
+    for title, text in OPTIONAL.items():
+        if len(set(map(text, cases))) > 1:
+            yield Heading(title, "text", is_filter=title != "Sweep"), _of_case(text)
+    if are_several:
+        yield Heading("Run", "text", is_filter=True), lambda own, case, record: own.name
+    yield (
         Heading("Status", "status", is_filter=True),
-        *calls,
-        *(_heading(column) for column in columns),
+        lambda own, case, record: record.status.value if record else unmeasured_status(own.run),
     )
+    if any(case.count > 1 for case in cases):
+        yield COUNT, lambda own, case, record: (case.count, None, 0)
+    yield from map(_figure_column, figures)
+
+
+def _of_case(text: Callable[[Case], str]) -> Reader:
+    return lambda own, case, record: text(case)
+
+
+OPTIONAL: dict[str, Callable[[Case], str]] = {
+    "Settings": lambda case: changed_settings_text(identity_of(case.settings)),
+    "Sweep": lambda case: point_text(case.point),
+    "Category": lambda case: case.category,
+}
+"""Columns of a table whose cases differ in them."""
+
+
+def _figure_column(column: FigureColumn) -> tuple[Heading, Reader]:
+    metric = column.metric
+    heading = Heading(
+        metric.title,
+        "figure",
+        unit=metric.unit,
+        about=metric.description,
+        lower_is_better=metric.lower_is_better,
+    )
+    return heading, lambda own, case, record: _cell(None if record is None else column.read(record))
 
 
 COUNT = Heading("Calls", "figure", about="how often the program or another source called it")
@@ -144,35 +139,6 @@ def without_record(run: Run) -> list[Case]:
 def unmeasured_status(run: Run) -> str:
     """Returns the status of a run's cases without a record."""
     return NOT_FINISHED if run.header.program is None else RECORDED
-
-
-def _optional(cases: Sequence[Case]) -> dict[str, dict[str, str]]:
-    """Returns, of the columns that say what cases are, those that differ: texts by case's id."""
-    read: dict[str, Callable[[Case], str]] = {
-        "Settings": lambda case: changed_settings_text(identity_of(case.settings)),
-        "Sweep": lambda case: point_text(case.point),
-        "Category": lambda case: case.category,
-    }
-    found = {title: {case.id: text(case) for case in cases} for title, text in read.items()}
-    return {title: own for title, own in found.items() if len(set(own.values())) > 1}
-
-
-def _texts(
-    own: RunOnPage, case: Case, shown: Mapping[str, Mapping[str, str]], are_several: bool
-) -> tuple[str, ...]:
-    texts = (found[case.id] for found in shown.values())
-    return (case.label, inputs_text(case), *texts, *([own.name] if are_several else []))
-
-
-def _heading(column: FigureColumn) -> Heading:
-    metric = column.metric
-    return Heading(
-        metric.title,
-        "figure",
-        unit=metric.unit,
-        about=metric.description,
-        lower_is_better=metric.lower_is_better,
-    )
 
 
 def _cell(figure: Figure | None) -> Cell:
@@ -207,7 +173,18 @@ def _samples(found: Measurement, most: int) -> Samples:
     )
 
 
-def _case_facts(own: RunOnPage, case: Case) -> Iterator[tuple[str, str]]:
+SHOWN_PLACES = 5
+"""Most places of calls of a case; the report's table has those that take most time."""
+
+
+def _place_text(site: CallSite) -> str:
+    where = " ".join(filter(None, (site.module, line_text(site), site.phase)))
+    return f"{where} ({pluralize(site.count, 'call')})"
+
+
+def _facts(own: RunOnPage, case: Case, record: Record | None) -> Iterator[tuple[str, str]]:
+    if record is not None and record.status is not Status.OK:
+        yield "Not measured", f"{record.status.value}: {record.reason}"
     facts = {
         "Why these inputs": case.why,
         "Rule": case.origin,
@@ -223,26 +200,9 @@ def _case_facts(own: RunOnPage, case: Case) -> Iterator[tuple[str, str]]:
         "Run": own.name,
     }
     yield from ((label, text) for label, text in facts.items() if text)
-
-
-SHOWN_PLACES = 5
-"""Most places of calls of a case; the report's table has those that take most time."""
-
-
-def _place_text(site: CallSite) -> str:
-    where = " ".join(filter(None, (site.module, line_text(site), site.phase)))
-    return f"{where} ({pluralize(site.count, 'call')})"
-
-
-def _facts(own: RunOnPage, case: Case, record: Record | None) -> Iterator[tuple[str, str]]:
-    if record is not None and record.status is not Status.OK:
-        yield "Not measured", f"{record.status.value}: {record.reason}"
-    yield from _case_facts(own, case)
-    if record is None:
-        return
-    if record.verification:
+    if record is not None and record.verification:
         yield VERIFICATION, verification_cell(record)
-    if record.wall_s:
+    if record is not None and record.wall_s:
         yield "Time spent on the case", f"{record.wall_s:.3g} s"
 
 
@@ -251,10 +211,9 @@ def _notes(record: Record) -> Iterator[str]:
         yield ": ".join(filter(None, (note.metric, note.message)))
 
 
-def _code(own: RunOnPage, case: Case, scripts: Scripts) -> Iterator[tuple[str, str]]:
+def _code(own: RunOnPage, case: Case, script: str) -> Iterator[tuple[str, str]]:
     where = shlex.quote(own.name)
     yield "Measure it again", f"opperf run {where} --id {case.id}"
-    script = scripts.of(case.id)
     if script:
         yield "Script", script
     else:

@@ -14,20 +14,11 @@ from opperf.model import Environment, Run, Status
 from opperf.plurals import pluralize
 from opperf.reports.html import fragment_content, render, unmarked
 from opperf.reports.model import Report, RunOnPage, Section, Tone
-from opperf.reports.pages.cases import (
-    case_table,
-    environments_of,
-    scripts_of,
-    unmeasured,
-)
-from opperf.reports.pages.content import (
-    Chart,
-    Content,
-    DataLine,
-    DataTable,
-)
+from opperf.reports.pages.cases import case_table, environments_of, unmeasured
+from opperf.reports.pages.content import Chart, Content, DataLine, DataTable
 from opperf.reports.pages.treemap import treemap_of
 from opperf.reports.run_page import beside_the_results
+from opperf.reports.showing import split_preamble
 from opperf.results.columns import count_uncertain
 from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
 from opperf.results.projection import Source
@@ -62,13 +53,18 @@ class Tile(NamedTuple):
 def write_page(report: Report, width: int | None = None) -> str:
     """Returns the page of a report."""
     runs = report.runs
-    scripts = scripts_of(runs)
-    table = report.changes.table if report.changes else case_table(runs, scripts)
+    scripts = {id: text for own in runs for id, text in own.scripts.items()}
+    preamble, rests = split_preamble(list(scripts.values()))
+    table = (
+        report.changes.table
+        if report.changes
+        else case_table(runs, dict(zip(scripts, rests, strict=True)))
+    )
     content = Content(
         table=table,
         environments=tuple(environments_of(runs).values()),
         charts=charts_of(runs),
-        preamble=scripts.preamble,
+        preamble="\n".join(preamble),
     )
     treemap = treemap_of(runs)
     ranking, details = _parts(report)
