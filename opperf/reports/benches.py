@@ -46,7 +46,7 @@ def _by_text(found: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{text} ({', '.join(names)})" for text, names in benches.items()]
 
 
-def bench_row(bench: Bench, suite: Suite) -> dict[str, Any]:
+def _bench_row(bench: Bench, suite: Suite) -> dict[str, Any]:
     """Returns a bench as JSON has it: its fields, also those at their defaults, and why it cannot
     run on this system."""
     # A suite's paths of values are many, and `show` has them.
@@ -113,13 +113,12 @@ def report_of(suite: Suite) -> Report:
         "suite list",
         "",
         (Section(table=table_of(COLUMNS, benches)), Section(prose=[enabled_text(suite)])),
-        [bench_row(bench, suite) for bench in benches],
+        [_bench_row(bench, suite) for bench in benches],
         *rows_of(COLUMNS, benches),
     )
 
 
-def described(bench: Bench) -> str:
-    """Returns what runs, and in how many processes."""
+def _described(bench: Bench) -> str:
     what = "a script" if bench.workload == "script" else bench.workload
     if bench.workload != "script":
         return what
@@ -132,8 +131,7 @@ def described(bench: Bench) -> str:
     return f"{what}, {processes}{machines}"
 
 
-def remarks_on(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterator[str]:
-    """Yields what there is to know of a bench on this system."""
+def _remarks_on(bench: Bench, suite: Suite, environment: EnvironmentSpec) -> Iterator[str]:
     if not environment.is_own:
         here = "" if installed(environment) else "; opperf suite install installs it"
         yield f"in an environment with {environment.text}{here}"
@@ -169,15 +167,13 @@ ALWAYS = ("content", "group", "enabled", "weight")
 """Fields that are shown also where no file has them."""
 
 
-class BenchValue(NamedTuple):
-    """A value of a bench, and the place that it is from."""
-
+class _BenchValue(NamedTuple):
     key: str
     value: str
     place: str
 
 
-VALUE_FIELDS: tuple[Field[BenchValue], ...] = (
+VALUE_FIELDS: tuple[Field[_BenchValue], ...] = (
     Field("key", "Key", LABEL, lambda row: row.key),
     Field("value", "Value", TEXT, lambda row: row.value),
     Field("from", "From", WORD, lambda row: row.place),
@@ -188,17 +184,17 @@ def bench_report(
     suite: Suite, bench: Bench, environment: EnvironmentSpec, commands: Sequence[str]
 ) -> Report:
     """Returns what a bench runs, as commands to paste, and its values."""
-    rows = [BenchValue(*row) for row in _rows(bench)]
+    rows = [_BenchValue(*row) for row in _rows(bench)]
     sources = {path: str(at) for path, at in bench.locations.items()}
     return Report(
         "suite show",
         "",
         (
-            Section(prose=[f"{bench.name}: {described(bench)}"], code=commands),
-            Section(prose=list(remarks_on(bench, suite, environment))),
+            Section(prose=[f"{bench.name}: {_described(bench)}"], code=commands),
+            Section(prose=list(_remarks_on(bench, suite, environment))),
             Section(table=table_of(VALUE_FIELDS, rows, is_ranked=True)),
         ),
-        {**bench_row(bench, suite), "commands": commands, "locations": sources},
+        {**_bench_row(bench, suite), "commands": commands, "locations": sources},
         *rows_of(VALUE_FIELDS, rows),
     )
 

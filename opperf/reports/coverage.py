@@ -118,7 +118,7 @@ def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
     return listed.reason or NOT_RUN
 
 
-class CoverageRow(NamedTuple):
+class _CoverageRow(NamedTuple):
     """A group of operators with its count, or an operator that is not measured."""
 
     kind: str
@@ -127,9 +127,9 @@ class CoverageRow(NamedTuple):
     reason: str = ""
 
 
-KIND: Field[CoverageRow] = Field("kind", None, WORD, lambda row: row.kind)
+KIND: Field[_CoverageRow] = Field("kind", None, WORD, lambda row: row.kind)
 
-COUNTS: tuple[Field[CoverageRow], ...] = (
+COUNTS: tuple[Field[_CoverageRow], ...] = (
     Field("distinct", "Distinct", NUMBER, lambda row: row.counted and row.counted.distinct),
     Field("forward", "Forward", NUMBER, lambda row: row.counted and row.counted.forward),
     Field(
@@ -142,27 +142,26 @@ COUNTS: tuple[Field[CoverageRow], ...] = (
 )
 
 
-def _name(title: str) -> Field[CoverageRow]:
+def _name(title: str) -> Field[_CoverageRow]:
     return Field("name", title, LABEL, lambda row: row.name)
 
 
-REASON: Field[CoverageRow] = Field("reason", "Reason", TEXT, lambda row: row.reason)
+REASON: Field[_CoverageRow] = Field("reason", "Reason", TEXT, lambda row: row.reason)
 
 
-def coverage_rows(found: Coverage) -> list[CoverageRow]:
-    """Returns the total, the namespaces and categories, and what was not measured."""
+def _coverage_rows(found: Coverage) -> list[_CoverageRow]:
     groups = {
         "total": {"": found.total},
         "namespace": found.namespaces,
         "category": found.categories,
     }
     rows = [
-        CoverageRow(kind, name, count)
+        _CoverageRow(kind, name, count)
         for kind, counts in groups.items()
         for name, count in counts.items()
     ]
     missing = sorted(found.not_measured.items())
-    return rows + [CoverageRow("not measured", name, None, reason) for name, reason in missing]
+    return rows + [_CoverageRow("not measured", name, None, reason) for name, reason in missing]
 
 
 def as_json(found: Coverage) -> dict[str, object]:
@@ -170,7 +169,7 @@ def as_json(found: Coverage) -> dict[str, object]:
 
     def values(counts: Iterable[tuple[str, Count]]) -> dict[str, dict[str, object]]:
         return {
-            name: objects_of(COUNTS, [CoverageRow("", name, count)])[0] for name, count in counts
+            name: objects_of(COUNTS, [_CoverageRow("", name, count)])[0] for name, count in counts
         }
 
     names = ("total", "by_name", "runnable", "runnable_by_name")
@@ -216,7 +215,7 @@ def _count_text(count: Count) -> str:
 
 def report_of(found: Coverage) -> Report:
     """Returns the report of the coverage."""
-    rows = coverage_rows(found)
+    rows = _coverage_rows(found)
     tables = [
         table_of((_name(kind.capitalize()), *COUNTS), [row for row in rows if row.kind == kind])
         for kind in ("namespace", "category")

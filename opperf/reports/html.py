@@ -18,9 +18,7 @@ TEMPLATE = "report.html.jinja"
 """The fragment's text, beside this module."""
 
 
-class ShownCell(NamedTuple):
-    """A cell as text."""
-
+class _ShownCell(NamedTuple):
     text: str
     classes: str
     note: str
@@ -34,10 +32,10 @@ def write_html(report: Report, width: int | None = None) -> str:
 
 def fragment_content(report: Report) -> dict[str, object]:
     """Returns the variables of the template."""
-    return {"report": report, "captioned": True, "rows": _rows, "drawn": content_of}
+    return {"report": report, "captioned": True, "rows": _rows, "drawn": _content_of}
 
 
-def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
+def _rows(columns: tuple[Column, ...]) -> list[tuple[_ShownCell, ...]]:
     cells = (
         map(_shown, [column] * len(column.cells), column.whole(), column.cells)
         for column in columns
@@ -45,9 +43,9 @@ def _rows(columns: tuple[Column, ...]) -> list[tuple[ShownCell, ...]]:
     return list(zip(*cells, strict=True))
 
 
-def _shown(column: Column, text: str, cell: Cell) -> ShownCell:
+def _shown(column: Column, text: str, cell: Cell) -> _ShownCell:
     classes = " ".join(filter(None, ("number" if column.kind.is_number else "", cell.tone)))
-    return ShownCell(text.strip(), classes, cell.note, cell.depth)
+    return _ShownCell(text.strip(), classes, cell.note, cell.depth)
 
 
 CODE = re.compile(r"(?<!\\)(`+)(.+?)(?<!\\)\1")
@@ -123,7 +121,7 @@ def write_svg(report: Report, width: int | None = None) -> str:
 
 def svg_of(graph: FlameGraph) -> str:
     """Returns the graph as an image."""
-    return render(__package__, "flame_graph.svg.jinja", {"graph": content_of(graph)})
+    return render(__package__, "flame_graph.svg.jinja", {"graph": _content_of(graph)})
 
 
 def page_of(graph: FlameGraph) -> str:
@@ -131,7 +129,7 @@ def page_of(graph: FlameGraph) -> str:
     return page_text(xml_text(graph.title), svg_of(graph), styles=[STYLE])
 
 
-def content_of(graph: FlameGraph) -> dict[str, Any]:
+def _content_of(graph: FlameGraph) -> dict[str, Any]:
     """Returns the graph as the templates have it: in pixels, from the upper left."""
     head = [xml_text(truncate(line, TITLE_LETTERS)) for line in graph.head]
     top = LINE * (len(head) + 2)

@@ -38,14 +38,13 @@ def _to_do(one: FrameworkRow) -> str:
     return one.advice or one.warning + pointer
 
 
-def version_text(one: FrameworkRow) -> str:
-    """Returns which version is installed, if any."""
+def _version_text(one: FrameworkRow) -> str:
     return (one.version or "unknown") if one.installed else "not installed"
 
 
 FIELDS: tuple[Field[FrameworkRow], ...] = (
     Field("framework", "Framework", LABEL, lambda one: one.name),
-    Field("version", "Version", LABEL, lambda one: one.version, version_text, is_optional=True),
+    Field("version", "Version", LABEL, lambda one: one.version, _version_text, is_optional=True),
     Field("tested", "Tested", LABEL, lambda one: " to ".join(one.tested or ()), is_optional=True),
     Field("offers", "Offers", TEXT, lambda one: one.offers, is_optional=True),
     Field("to_do", "To do", TEXT, _to_do, is_optional=True),
@@ -110,7 +109,7 @@ def _details(one: FrameworkRow) -> Iterator[Section]:
     for each tested version."""
     advice = one.advice or one.warning + (lacking(one) if one.warning and one.choices else "")
     yield Section(
-        f"{one.name} {version_text(one)}",
+        f"{one.name} {_version_text(one)}",
         prose=[advice] if advice else (),
         facts=[Fact(name, "", ", ".join(words)) for name, words in one.choices.items()],
     )

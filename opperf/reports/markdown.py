@@ -23,14 +23,13 @@ LONGEST_INPUTS = 400
 def write_markdown(report: Report, width: int | None = None) -> str:
     """Returns the page, or the comment; its lines have any width."""
     sections = (section_text(section, report.level + 1) for section in ordered(report))
-    whole = "\n\n".join(filter(None, [*head_of(report), *sections])) + "\n"
+    whole = "\n\n".join(filter(None, [*_head_of(report), *sections])) + "\n"
     if not report.comment:
         return whole
     return comment_of(report, whole)
 
 
-def head_of(report: Report) -> list[str]:
-    """Returns the title, and what to know first."""
+def _head_of(report: Report) -> list[str]:
     title = report.headline or plain(report.title)
     blocks = [
         f"{'#' * report.level} {title}" if title else "",
@@ -72,7 +71,7 @@ def section_text(section: Section, level: int) -> str:
     if not title:
         return body
     if section.is_folded:
-        return fold(html.escape(title, quote=False), body)
+        return _fold(html.escape(title, quote=False), body)
     return f"{'#' * level} {plain(title)}\n\n{body}"
 
 
@@ -82,8 +81,7 @@ def _fact(fact: Fact) -> str:
     return f"- {plain(label)}: {', '.join(filter(None, (name, plain(fact.about))))}"
 
 
-def fold(title: str, body: str) -> str:
-    """Folds a part of a page, which a click opens where the page supports that."""
+def _fold(title: str, body: str) -> str:
     return f"<details><summary>{' '.join(title.split())}</summary>\n\n{body}\n\n</details>"
 
 
@@ -192,7 +190,7 @@ def _omission(omitted: Sequence[str]) -> str:
 def _blocks_within(report: Report, room: int) -> tuple[list[str], list[str]]:
     """Returns the blocks that fit, in the page's order, and what does not. Sections that are not
     folded hold findings, and come first."""
-    head = "\n\n".join(head_of(report))
+    head = "\n\n".join(_head_of(report))
     left = room - len(head)
     sections = ordered(report)
     made: dict[int, str] = {}

@@ -31,39 +31,37 @@ def replayed(records: Iterable[Record]) -> list[Record]:
     return [record for record in records if record.parts]
 
 
-class Replayed(NamedTuple):
-    """An operator of a replay."""
-
+class _Replayed(NamedTuple):
     record: Record
     part: Part
     total: float
     """Time of all operators of the replay in nanoseconds."""
 
 
-def _replayed(record: Record) -> list[Replayed]:
+def _replayed(record: Record) -> list[_Replayed]:
     total = sum(part.time_ns or 0.0 for part in record.parts)
-    return [Replayed(record, part, total) for part in record.parts]
+    return [_Replayed(record, part, total) for part in record.parts]
 
 
-def _share(row: Replayed) -> float | None:
+def _share(row: _Replayed) -> float | None:
     return row.part.time_ns / row.total if row.part.time_ns and row.total else None
 
 
-def _ratio(row: Replayed) -> float | None:
+def _ratio(row: _Replayed) -> float | None:
     part = row.part
     return part.time_ns / part.made_recorded_ns if part.time_ns and part.made_recorded_ns else None
 
 
-NAME_FIELD: Field[Replayed] = Field("name", "Operator", NAME, lambda row: row.part.name)
+NAME_FIELD: Field[_Replayed] = Field("name", "Operator", NAME, lambda row: row.part.name)
 
-REASON_FIELD: Field[Replayed] = Field("reason", "Reason", TEXT, lambda row: row.part.reason)
+REASON_FIELD: Field[_Replayed] = Field("reason", "Reason", TEXT, lambda row: row.part.reason)
 
-RECORDED: tuple[Field[Replayed], ...] = (
+RECORDED: tuple[Field[_Replayed], ...] = (
     Field("recorded_ns", "Recorded", TIME, lambda row: row.part.recorded_ns),
     Field("ratio", "Ratio", number("{:.2f}".format), _ratio),
 )
 
-FIELDS: tuple[Field[Replayed], ...] = (
+FIELDS: tuple[Field[_Replayed], ...] = (
     NAME_FIELD,
     Field("calls", "Calls", COUNT, lambda row: row.part.calls),
     Field("made", "Replayed", COUNT, lambda row: row.part.made),
@@ -72,13 +70,13 @@ FIELDS: tuple[Field[Replayed], ...] = (
     *RECORDED,
 )
 
-OMITTED: tuple[Field[Replayed], ...] = (
+OMITTED: tuple[Field[_Replayed], ...] = (
     NAME_FIELD,
     Field("", "Calls", COUNT, lambda row: row.part.calls - row.part.made),
     REASON_FIELD,
 )
 
-IN_FILES: tuple[Field[Replayed], ...] = (
+IN_FILES: tuple[Field[_Replayed], ...] = (
     Field("id", None, WORD, lambda row: row.record.id),
     Field("replay", None, WORD, lambda row: row.record.case.label),
     *FIELDS,

@@ -83,7 +83,7 @@ def beside_the_results(run: Run) -> Iterator[Section]:
     facts = [f"{label}: {text}" for label, text in environment_facts(run)]
     yield Section("Environment", prose=facts, is_folded=True)
     if run.environment is not None:
-        yield features_section(run.environment.features)
+        yield _features_section(run.environment.features)
 
 
 def _whole(table: Table) -> Table:
@@ -159,8 +159,7 @@ def flatten(options: JsonObject) -> list[tuple[str, str]]:
     return found
 
 
-def features_section(features: dict[str, bool]) -> Section:
-    """Returns the build features, folded."""
+def _features_section(features: dict[str, bool]) -> Section:
     listed = [f"{name}: {'on' if on else 'off'}" for name, on in sorted(features.items())]
     none = ["The framework does not report any."]
     return Section(FEATURES, prose=listed or none, is_folded=True)
@@ -184,7 +183,7 @@ PERCENTILES_OF_RESULTS = (
 """The same of both passes together."""
 
 
-class Result(NamedTuple):
+class _Result(NamedTuple):
     """A result of an operator, as files of MXNet's utility have it, and its figures."""
 
     name: str
@@ -192,7 +191,7 @@ class Result(NamedTuple):
     figures: dict[Source, str]
 
 
-def _reader(source: Source) -> Callable[[Result], str]:
+def _reader(source: Source) -> Callable[[_Result], str]:
     return lambda row: row.figures.get(source, NOT_APPLICABLE)
 
 
@@ -203,7 +202,7 @@ def results_text(
 ) -> str:
     """Returns a page of results by operator, of medians or else means, and the features."""
     listed = [
-        Result(name, result, _figures(name, result))
+        _Result(name, result, _figures(name, result))
         for name, own in sorted(results.items())
         for result in own
     ]
@@ -213,13 +212,13 @@ def results_text(
         ("Memory (kB)", Source(MEMORY, "median")),
         *(PERCENTILES_OF_RESULTS if kind is MetricKind.WALL else ()),
     )
-    fields: list[Field[Result]] = [
+    fields: list[Field[_Result]] = [
         Field("", "Operator", WORD, lambda row: row.name),
         Field("", "Inputs", TEXT, lambda row: _inputs(row.result)),
         *(Field("", title, NUMBER, _reader(source)) for title, source in columns),
     ]
     table = table_of(fields, listed)
-    sections = (Section("Results", table=table), features_section(dict(features)))
+    sections = (Section("Results", table=table), _features_section(dict(features)))
     page = Report("run", "Operator benchmarks", sections, None, level=1)
     return write_markdown(page).rstrip("\n")
 

@@ -56,7 +56,7 @@ PLAIN = Unit("", 1.0)
 BANDWIDTH_COLUMN = FigureColumn(BANDWIDTH, bandwidth_figure)
 
 
-class TitledTable(NamedTuple):
+class _TitledTable(NamedTuple):
     """A table of records. Figures that have no room are in further tables."""
 
     title: str
@@ -81,7 +81,7 @@ def run_text(records: Sequence[Record], width: int | None = None, names: Sequenc
     others = [record for record in records if not record.case.point]
     if others:
         found += axis_tables(others, names) or [
-            TitledTable("", results_table(others, select_columns(others, names)))
+            _TitledTable("", results_table(others, select_columns(others, names)))
         ]
     parts = []
     for title, table in found:
@@ -183,7 +183,7 @@ def column_setting(records: Sequence[Record]) -> str:
     if any(record.case.point for record in records):
         return ""
     names = differing_settings(record.case for record in records)
-    effects = {name: _effect(rows_by(name, names, records)) for name in names}
+    effects = {name: _effect(_rows_by(name, names, records)) for name in names}
     return max(effects, key=lambda name: effects[name], default="") if any(effects.values()) else ""
 
 
@@ -201,7 +201,7 @@ def _times(row: Row) -> list[float]:
     return [time.median for time in found if time is not None and 0 < time.median < math.inf]
 
 
-def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[Row]:
+def _rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[Row]:
     """Returns the records by operator, inputs and the differing settings (`names`) but one."""
     dtypes = dtypes_of(record.case for record in records)
     others = [other for other in names if other != name]
@@ -209,7 +209,7 @@ def rows_by(name: str, names: Sequence[str], records: Sequence[Record]) -> list[
         (record.case.label, alike_text(record.case, dtypes), settings_text(record.case, others))
         for record in records
     ]
-    values = [value_text(record, name) for record in records]
+    values = [_value_text(record, name) for record in records]
     # Cases that look alike have a row each, by their order.
     numbered = [number for _, number in number_alike(zip(keys, values, strict=True))]
     found = group(zip(values, records, strict=True), zip(keys, numbered, strict=True))
@@ -224,26 +224,26 @@ def _places(found: Iterable[str]) -> dict[str, int]:
     return {text: place for place, text in enumerate(dict.fromkeys(found))}
 
 
-def value_text(record: Record, name: str) -> str:
+def _value_text(record: Record, name: str) -> str:
     """Returns a record's value of a setting, with the name if the value is no word."""
     text = DECLARED[name].text(getattr(record.case.settings, name))
     return text if text[:1].isalpha() and text != "None" else f"{name} {text}".rstrip()
 
 
-def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[TitledTable]:
+def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[_TitledTable]:
     """Returns a table for each figure, with a column for each value of a setting, if any."""
     setting = column_setting(records)
     if not setting:
         return []
     differing = differing_settings(record.case for record in records)
-    rows = rows_by(setting, differing, records)
+    rows = _rows_by(setting, differing, records)
     values = list(dict.fromkeys(value for row in rows for value in row))
     # All records of a row have its operator and inputs.
     first = [_first(row) for row in rows]
     others = [name for name in differing if name != setting]
     cases = [field.of(_first) for field in case_fields(first, first, others)]
     return [
-        TitledTable(
+        _TitledTable(
             f"{column.metric.title} by {DECLARED[setting].title.lower()}",
             table_of((*cases, *_value_fields(column, values)), rows, is_split=True),
         )
@@ -295,16 +295,16 @@ Line = Mapping[Point, Record]
 """The records that differ in their sizes only."""
 
 
-def sweep_tables(records: Sequence[Record]) -> list[TitledTable]:
+def sweep_tables(records: Sequence[Record]) -> list[_TitledTable]:
     """Returns the tables of the records that are points of a sweep, with a row for each point: one
     of a single line's metrics, otherwise one for each usual metric, with a column for each line."""
     swept = [record for record in records if record.case.point]
-    tables: list[TitledTable] = []
+    tables: list[_TitledTable] = []
     for variables, own in group(swept, (tuple(record.case.point) for record in swept)).items():
         points = sorted({tuple(record.case.point.values()) for record in own})
         sizes = list(map(_size_field, range(len(variables)), variables))
         tables += (
-            TitledTable(title, table_of((*sizes, *fields), points, is_split=True))
+            _TitledTable(title, table_of((*sizes, *fields), points, is_split=True))
             for title, fields in _contents(own)
         )
     return tables

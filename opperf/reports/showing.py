@@ -70,7 +70,7 @@ def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[s
         "",
         tuple(_sections(listed, cases, scripts)),
         operator_as_values(listed, cases, scripts),
-        *rows_of(CASES, map(ShownCase, cases, scripts)),
+        *rows_of(CASES, map(_ShownCase, cases, scripts)),
         headline=plain(listed.operator.label),
         level=1,
     )
@@ -141,7 +141,7 @@ def report_of_run(
         "",
         tuple(sections),
         {"run": name, "header": run.header, "cases": values},
-        *rows_of(CASES, map(ShownCase, cases, listed)),
+        *rows_of(CASES, map(_ShownCase, cases, listed)),
         headline=plain(name),
         level=1,
     )
@@ -162,14 +162,12 @@ def _figures_text(record: Record | None) -> str:
     return ", ".join(texts)
 
 
-class ShownCase(NamedTuple):
-    """A case with its script."""
-
+class _ShownCase(NamedTuple):
     case: Case
     script: str
 
 
-CASES: tuple[Field[ShownCase], ...] = (
+CASES: tuple[Field[_ShownCase], ...] = (
     Field("id", None, WORD, lambda row: row.case.id),
     Field("operator", None, WORD, lambda row: row.case.label),
     Field("inputs", None, WORD, lambda row: _json(display_arguments(row.case))),

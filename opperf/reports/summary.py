@@ -181,7 +181,7 @@ def _busy(records: Sequence[Record]) -> str:
     if not waited:
         return ""
     every = [waits for record in records for waits in record.waits.values()]
-    share = waiting_share(every)
+    share = _waiting_share(every)
     return (
         f"the machine was busy: some thread waited for a core in {share:.0%} of the time that "
         f"samples took, and the times of {pluralize(len(waited), 'case')} have such waits in them, "
@@ -189,7 +189,7 @@ def _busy(records: Sequence[Record]) -> str:
     )
 
 
-def waiting_share(every: Iterable[Waits]) -> float:
+def _waiting_share(every: Iterable[Waits]) -> float:
     """Returns the share of the sampling in which a thread waited, of the machine's or our own."""
     waited_s = wall_s = 0.0
     for waits in every:

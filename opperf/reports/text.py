@@ -48,7 +48,7 @@ def _without_commands(section: Section, width: int | None) -> str:
         return "\n".join([f"{section.title}:", *(f"  {item}" for item in section.limited_items())])
     head = [wrap(section.title, columns)] if section.title else []
     sentences = [wrap(sentence, columns) for sentence in (*section.prose, *section.items)]
-    parts = ["\n".join([*head, *facts_lines(section.facts, width), *sentences])]
+    parts = ["\n".join([*head, *_facts_lines(section.facts, width), *sentences])]
     below = [wrap(sentence, columns) for sentence in section.below]
     if section.table is not None and section.table.height:
         table = section.table.limited()
@@ -59,7 +59,7 @@ def _without_commands(section: Section, width: int | None) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
+def _facts_lines(facts: Sequence[Fact], width: int | None) -> list[str]:
     """Returns a line for each fact: its label, its name, and what is said about it in a column."""
     if not facts:
         return []
@@ -89,7 +89,7 @@ def render(table: Table, width: int | None = None) -> str:
     )
     columns = terminal_columns(ordered, width)
     text = table_text(columns, width)
-    kept = {column.title for column in fitting_columns(columns, width)}
+    kept = {column.title for column in _fitting_columns(columns, width)}
     dropped = [column.title.lower() for column in table.columns if column.heading() not in kept]
     if not table.is_ranked or not dropped:
         return text
@@ -102,7 +102,7 @@ def _parts(columns: Sequence[Column], width: int | None) -> Iterator[list[Column
     others = [i for i, column in enumerate(columns) if column.is_key or not column.kind.is_number]
     part: list[int] = []
     for i in sorted(set(range(len(columns))) - set(others)):
-        needed = least_width([plain[j] for j in (*others, *part, i)])
+        needed = _least_width([plain[j] for j in (*others, *part, i)])
         if part and width is not None and needed > width:
             yield [columns[j] for j in sorted((*others, *part))]
             part = []
@@ -129,7 +129,7 @@ def _inputs(column: Column, others: Sequence[TextColumn], width: int | None) -> 
     if width is not None:
         left = width - sum(other.width + GAP for other in others)
         # Texts beside them that wrap leave more.
-        line = max(LEAST_TEXT, left, widths_of([whole, *others], width)[0])
+        line = max(LEAST_TEXT, left, _widths_of([whole, *others], width)[0])
     short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
     return whole._replace(cells=[short[case] for case in cases])
 
@@ -191,8 +191,8 @@ def table_text(columns: Iterable[TextColumn], width: int | None = None) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    kept = fitting_columns(list(columns), width)
-    widths = widths_of(kept, width)
+    kept = _fitting_columns(list(columns), width)
+    widths = _widths_of(kept, width)
     table = Table(
         box=Box(f"{BLANK * 2} -  \n{BLANK * 5}", ascii=True),
         show_edge=False,
@@ -234,16 +234,15 @@ def _cells(column: TextColumn, width: int) -> Sequence[str]:
     return cut_distinct(column.cells, width)
 
 
-def fitting_columns(columns: Sequence[TextColumn], width: int | None) -> list[TextColumn]:
-    """Returns the columns that fit in this width."""
+def _fitting_columns(columns: Sequence[TextColumn], width: int | None) -> list[TextColumn]:
     kept = list(columns)
     for extra in sorted({column.extra for column in columns if column.extra}, reverse=True):
-        if width is not None and least_width(kept) > width:
+        if width is not None and _least_width(kept) > width:
             kept = [column for column in kept if column.extra != extra]
     return kept
 
 
-def widths_of(columns: Sequence[TextColumn], width: int | None) -> list[int]:
+def _widths_of(columns: Sequence[TextColumn], width: int | None) -> list[int]:
     """Returns the characters of each column, all of them if there is room; else texts give what is
     missing, the widest first: those that wrap, then those that are cut, then all."""
     taken = [column.width for column in columns]
@@ -296,7 +295,7 @@ LEAST_WIDTHS: tuple[Callable[[TextColumn], int], ...] = (
 """Minimum widths of a column, each tried where those before do not fit."""
 
 
-def least_width(columns: Sequence[TextColumn]) -> int:
+def _least_width(columns: Sequence[TextColumn]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
     widths = (
         column.width if column.is_whole else min(column.width, _least_cut(column))

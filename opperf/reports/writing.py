@@ -216,7 +216,7 @@ def _print_coloured(text: str, report: Report) -> None:
 
 
 @dataclass(frozen=True)
-class Export:
+class _Export:
     """The content of a tool's file, which prints as its JSON."""
 
     content: Any
@@ -227,7 +227,7 @@ class Export:
         return json_of(self.content).rstrip("\n")
 
 
-def export(run_file: str | os.PathLike[str], to: str) -> Export:
+def export(run_file: str | os.PathLike[str], to: str) -> _Export:
     """Returns a run file, or a kept run such as '@last', in the format of another benchmark tool:
     'pytest-benchmark', 'bencher' or 'github-action-benchmark'. Raises `UsageError` for another
     tool, and `RunFileError` for a file that cannot be exported."""
@@ -241,7 +241,7 @@ def export(run_file: str | os.PathLike[str], to: str) -> Export:
         content, excluded = function_of(tools[to].values)(run)
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
-    return Export(content, (*warnings, *(f"{path}: {what}" for what in excluded)))
+    return _Export(content, (*warnings, *(f"{path}: {what}" for what in excluded)))
 
 
 def check_exported(path: Path, run: Run) -> None:

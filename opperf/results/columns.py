@@ -45,15 +45,13 @@ BANDWIDTH = Metric(
 """Bytes per nanosecond, which are gigabytes per second."""
 
 
-class Rate(NamedTuple):
-    """A rate, with the bounds of its 95 % confidence interval where the time has them."""
-
+class _Rate(NamedTuple):
     value: float
     low: float | None = None
     high: float | None = None
 
 
-def bandwidth_of(record: Record) -> Rate | None:
+def bandwidth_of(record: Record) -> _Rate | None:
     """Returns the rate of a record; None where its bytes or its time are not known."""
     time = CaseFigures(record).of(FORWARD.name)
     if time is None or not record.moved_bytes or not time.median > 0:
@@ -62,7 +60,7 @@ def bandwidth_of(record: Record) -> Rate | None:
         record.moved_bytes / bound if bound > 0 else None
         for bound in reversed(time.interval or (0.0, 0.0))
     )
-    return Rate(record.moved_bytes / time.median, low, high)
+    return _Rate(record.moved_bytes / time.median, low, high)
 
 
 class FigureColumn(NamedTuple):

@@ -20,7 +20,7 @@ def program_of(run: Run) -> Program | None:
     program = run.header.program
     if program is None or not all(is_recorded(record) for record in run.records):
         return program
-    machines = map(machine_of, run.environments.values())
+    machines = map(_machine_of, run.environments.values())
     return msgspec.structs.replace(
         program,
         calls=program.calls or sum(case.count for case in run.cases),
@@ -33,7 +33,7 @@ def is_recorded(record: Record) -> bool:
     return record.summaries.keys() == {RECORDED.name}
 
 
-def machine_of(environment: Environment) -> str:
+def _machine_of(environment: Environment) -> str:
     """Returns the name of a machine and its processor, the GPU if it has one."""
     models = (gpu.get("model", "") for gpu in environment.gpus)
     processor = next(filter(None, models), environment.cpu)
@@ -44,7 +44,7 @@ def machines_of(run: Run, records: Iterable[Record]) -> tuple[str, ...]:
     """Returns the machines that measured some records of a run."""
     ids = dict.fromkeys(record.environment for record in records)
     found = (run.environments[id] for id in ids if id in run.environments)
-    return tuple(dict.fromkeys(map(machine_of, found)))
+    return tuple(dict.fromkeys(map(_machine_of, found)))
 
 
 def write_recording(

@@ -25,9 +25,7 @@ MOST_REMEMBERED = 1000
 """Most outputs that are remembered: more than kept runs, as defaults may be replaced later."""
 
 
-class KnownOutput(msgspec.Struct):
-    """Facts about an output's content."""
-
+class _KnownOutput(msgspec.Struct):
     run: str
     is_default: bool = False
     """Whether the file had the default name, which the user did not ask for."""
@@ -42,7 +40,7 @@ def remember(path: Path, run: str, is_default: bool) -> None:
         entry.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{entry.parent} cannot be created: {error.strerror}") from error
-    replace(entry, msgspec.json.encode(KnownOutput(run, is_default)))
+    replace(entry, msgspec.json.encode(_KnownOutput(run, is_default)))
     for remembered in _oldest_first(entry.parent)[:-MOST_REMEMBERED]:
         remembered.unlink(missing_ok=True)
 
@@ -72,7 +70,7 @@ def _is_as_old_as_its_sidecar(path: Path) -> bool:
     return about.get("output") == path.name and apart <= SIDECAR_S
 
 
-def run_of(path: Path) -> KeptRun | None:
+def _run_of(path: Path) -> KeptRun | None:
     """Returns the kept run that wrote an output; None if there is none, or the file is another."""
     known = _known(path)
     if known is None:
@@ -80,10 +78,10 @@ def run_of(path: Path) -> KeptRun | None:
     return next((run for run in kept_runs() if run.id == known.run), None)
 
 
-def _known(path: Path) -> KnownOutput | None:
+def _known(path: Path) -> _KnownOutput | None:
     entry = _entry(path)
     try:
-        return None if entry is None else read_as(entry, KnownOutput)
+        return None if entry is None else read_as(entry, _KnownOutput)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -140,7 +138,7 @@ def locate(text: str) -> Path:
     if kept.is_name(text):
         path = kept.resolve(text)
         if kept.display(path) != text:
-            _say(f"{text} is {describe(path)}")
+            _say(f"{text} is {_describe(path)}")
         return path
     path = Path(text)
     try:
@@ -148,15 +146,14 @@ def locate(text: str) -> Path:
     except RunFileError:
         # The command that reads it says why it cannot.
         return path
-    run = run_of(path) if is_other else None
+    run = _run_of(path) if is_other else None
     if run is None:
         return path
-    _say(f"{text} was written by {describe(run.path)}, which is read in its place")
+    _say(f"{text} was written by {_describe(run.path)}, which is read in its place")
     return run.path
 
 
-def describe(path: Path) -> str:
-    """Returns the name of a kept run or session, with its command."""
+def _describe(path: Path) -> str:
     return f"{kept.display(path)} ({read_facts(path).command})"
 
 

@@ -145,7 +145,7 @@ def command_of_case(
     """Returns the command that measures a case alone. `words` are those of a run's command, for a
     case that has no name of its own."""
     target, settings = case.target, case.settings
-    named = word_of(target) if isinstance(target, ModelTarget) else case.pattern
+    named = _word_of(target) if isinstance(target, ModelTarget) else case.pattern
     found = ["opperf", "experiment", *([named] if named else words)]
     found += ["--framework", target.framework]
     if isinstance(target, ModelTarget):
@@ -169,8 +169,7 @@ def command_of_case(
     return shlex.join([*found, "--id", case.id])
 
 
-def word_of(target: ModelTarget) -> str:
-    """Returns the word that names a model in a command."""
+def _word_of(target: ModelTarget) -> str:
     if target.suite:
         return f"{target.suite}:{target.name}"
     place = f"{target.file}:{target.name}" if target.file else target.name

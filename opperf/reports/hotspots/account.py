@@ -63,7 +63,7 @@ class Account(NamedTuple):
     untimed: int
     """Number of those that have neither a measured nor a recorded time, and are in no compiled
     program that has one."""
-    compiled: tuple[OwnTime, ...]
+    compiled: tuple[_OwnTime, ...]
     """Compiled programs whose time is known."""
     kinds: tuple[MetricKind, ...]
     """Kinds of the measured times."""
@@ -125,18 +125,17 @@ class _Calls(NamedTuple):
 
 def accounts_of(runs: Iterable[Run]) -> list[Account]:
     """Returns the account of each run of a recorded program."""
-    return [account_of(run, program) for run in runs if (program := program_of(run)) is not None]
+    return [_account_of(run, program) for run in runs if (program := program_of(run)) is not None]
 
 
-def account_of(run: Run, program: Program) -> Account:
-    """Returns the account of a program whose calls are the cases of a run."""
+def _account_of(run: Run, program: Program) -> Account:
     calls = [
         _Calls(
             record,
             record.case.count,
             time_of(record),
             _recorded(record.case),
-            fused_calls(record.case, program),
+            _fused_calls(record.case, program),
         )
         for record in RECORDED_TIMES.records(run)
     ]
@@ -149,7 +148,7 @@ def account_of(run: Run, program: Program) -> Account:
     chosen = [
         call if is_same or not has_recorded else call._replace(measured=None) for call in calls
     ]
-    compiled = own_times(
+    compiled = _own_times(
         program,
         (call.record.case for call in calls),
         ((call.fused, call.measured.value) for call in chosen if call.measured is not None),
@@ -192,7 +191,7 @@ def _recorded_step_of(program: Program) -> Figure | None:
 
 
 def _operators(
-    calls: Iterable[_Calls], steps: int, compiled: Iterable[OwnTime]
+    calls: Iterable[_Calls], steps: int, compiled: Iterable[_OwnTime]
 ) -> dict[tuple[str, str], float]:
     ratios = {own.program.name: own.ratio for own in compiled}
     found: dict[tuple[str, str], float] = {}
@@ -218,7 +217,7 @@ def _dispatch(measured: Iterable[Record]) -> float | None:
 
 
 def _parts(
-    program: Program, calls: Sequence[_Calls], compiled: Sequence[OwnTime]
+    program: Program, calls: Sequence[_Calls], compiled: Sequence[_OwnTime]
 ) -> Iterator[Part]:
     """Yields the parts of the recorded step, and of the step without a recorder."""
     steps = program.steps
@@ -266,7 +265,7 @@ def _parts(
         yield _part("between", between, step, 2)
 
 
-def _programs(compiled: Iterable[OwnTime], step: Figure, steps: int) -> Iterator[Part]:
+def _programs(compiled: Iterable[_OwnTime], step: Figure, steps: int) -> Iterator[Part]:
     """Yields the parts of compiled programs, each before its kernels."""
     for own in compiled:
         yield _part(own.program.name, Figure(own.time_ns / steps), step, 2)
@@ -328,7 +327,7 @@ def _part(key: str, time: Figure, step: Figure, depth: int) -> Part:
     return Part(key, time, time.value / step.value if step.value else 0.0, depth)
 
 
-class OwnTime(NamedTuple):
+class _OwnTime(NamedTuple):
     """A compiled program, with the time of all of its runs."""
 
     program: CompiledProgram
@@ -343,7 +342,7 @@ class OwnTime(NamedTuple):
         return min(1.0, self.time_ns / self.alone_ns) if self.alone_ns else 1.0
 
 
-def fused_calls(case: Case, program: Program) -> dict[str, int]:
+def _fused_calls(case: Case, program: Program) -> dict[str, int]:
     """Returns the number of a case's calls that are in the times of compiled programs, by name."""
     timed = {made.name for made in program.compiled if made.time_ns is not None}
     found: dict[str, int] = {}
@@ -353,9 +352,9 @@ def fused_calls(case: Case, program: Program) -> dict[str, int]:
     return found
 
 
-def own_times(
+def _own_times(
     program: Program, cases: Iterable[Case], measured: Iterable[tuple[Mapping[str, int], float]]
-) -> tuple[OwnTime, ...]:
+) -> tuple[_OwnTime, ...]:
     """Returns the compiled programs whose time is known, those that take most first. `measured` has
     the fused calls of each measured case, with the time of one in nanoseconds."""
     called: dict[str, float] = {}
@@ -367,7 +366,7 @@ def own_times(
             alone[name] = alone.get(name, 0.0) + number * time
     found = [
         # The clock of a call is in that of the program.
-        OwnTime(
+        _OwnTime(
             made, max(0.0, made.time_ns - called.get(made.name, 0.0)), alone.get(made.name, 0.0)
         )
         for made in program.compiled
@@ -376,6 +375,6 @@ def own_times(
     return tuple(sorted(found, key=lambda own: (-own.time_ns, own.program.name)))
 
 
-def total_ns(compiled: Iterable[OwnTime]) -> float:
+def total_ns(compiled: Iterable[_OwnTime]) -> float:
     """Returns the time of all programs."""
     return math.fsum(own.time_ns for own in compiled)

@@ -177,7 +177,7 @@ def find_hotspots(
         for name, run in zip(names, runs, strict=True)
     )
     projection.check_dimensions(by, found)
-    timed = tuple(timed_of(found, basis, projection.METRIC in by))
+    timed = tuple(_timed_of(found, basis, projection.METRIC in by))
     ids = [
         {entry.id for entry in basis.records(run) if basis.figure(entry, basis.metrics) is not None}
         for run in runs
@@ -235,7 +235,7 @@ def _grouped(timed: Sequence[Timed], by: Sequence[str]) -> str:
     return projection.grouped_away(found, keys, projection.context_dimensions(found))
 
 
-def timed_of(
+def _timed_of(
     found: Iterable[projection.Observation], basis: Basis = MEASURED, each_pass: bool = False
 ) -> Iterator[Timed]:
     """Yields the records that have a figure, or each of their passes."""

@@ -23,9 +23,7 @@ MOST_DEPTH = 64
 """Most modules of a path, more than any model nests; the rest of a longer one is one name."""
 
 
-class Operator(NamedTuple):
-    """An operator in a module, in one phase of a step."""
-
+class _Operator(NamedTuple):
     name: str
     phase: str
     is_again: bool = False
@@ -51,7 +49,7 @@ class Module:
     name: str
     path: str
     modules: dict[str, Module] = field(default_factory=dict)
-    operators: dict[Operator, Amount] = field(default_factory=dict)
+    operators: dict[_Operator, Amount] = field(default_factory=dict)
     """Those that it calls itself."""
     total: Amount = field(default_factory=Amount)
     """Of all operators in it and in its modules."""
@@ -91,7 +89,7 @@ class Module:
             yield from module.walk(depth + 1)
 
 
-def path_of(site: CallSite) -> tuple[str, ...]:
+def _path_of(site: CallSite) -> tuple[str, ...]:
     """Returns the names of the modules of a place; outside of modules, that of the phase or
     function, if it is known."""
     phase = phase_of(site.phase)
@@ -113,10 +111,10 @@ def module_tree(found: Hotspots) -> Module:
     for entry in found.timed:
         for site, phase, time, is_again in site_times(entry, found.basis):
             module = root
-            for name in path_of(site):
+            for name in _path_of(site):
                 path = f"{module.path}.{name}" if module.path else name
                 module = module.modules.setdefault(name, Module(name, path))
-            operator = Operator(entry.record.case.label, phase_of(phase), is_again)
+            operator = _Operator(entry.record.case.label, phase_of(phase), is_again)
             module.operators.setdefault(operator, Amount()).add(site.count, time)
     root.add_up()
     return root

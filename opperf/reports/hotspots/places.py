@@ -88,9 +88,7 @@ def sites_of(case: Case, time: float, basis: Basis) -> Iterator[tuple[CallSite, 
         yield site, case.count * time * (weight / total if total else 0.0)
 
 
-class SiteTime(NamedTuple):
-    """A place of calls, with the time of one of their passes there."""
-
+class _SiteTime(NamedTuple):
     site: CallSite
     phase: str
     """That of the place, or of the backward pass that was measured with its calls."""
@@ -100,12 +98,12 @@ class SiteTime(NamedTuple):
     """Whether the calls are those of the forward pass, which has them too."""
 
 
-def site_times(entry: Timed, basis: Basis) -> Iterator[SiteTime]:
+def site_times(entry: Timed, basis: Basis) -> Iterator[_SiteTime]:
     """Yields the places of a record's calls, for each pass that was measured."""
     record = entry.record
     if basis is not MEASURED:
         for site, time in sites_of(record.case, entry.time.value, basis):
-            yield SiteTime(site, site.phase, time, False)
+            yield _SiteTime(site, site.phase, time, False)
         return
     passes = (entry.observation.metric,) if entry.observation.metric in PASSES else PASSES
     known = {name: figure for name in passes if (figure := time_of(record, (name,)))}
@@ -113,7 +111,7 @@ def site_times(entry: Timed, basis: Basis) -> Iterator[SiteTime]:
         for site, time in sites_of(record.case, figure.value, basis):
             is_backward = name == BACKWARD
             phase = BACKWARD if is_backward else site.phase
-            yield SiteTime(site, phase, time, is_backward and len(known) > 1)
+            yield _SiteTime(site, phase, time, is_backward and len(known) > 1)
 
 
 def places_of(timed: Iterable[Timed], found: Hotspots) -> list[Place]:

@@ -159,8 +159,7 @@ def _remedy(found: Hotspots) -> Iterator[str]:
         yield AGAIN.format("" if threads == {1} else ALONE)
 
 
-def ranking_table(found: Hotspots, most: int | None) -> Table:
-    """Returns the table of the first `most` groups, or of all."""
+def _ranking_table(found: Hotspots, most: int | None) -> Table:
     shown = found.rows[:most]
     left = found.rows[len(shown) :]
     title = ", ".join("operator" if name in CALLED else name for name in found.by).capitalize()
@@ -171,7 +170,7 @@ def ranking_table(found: Hotspots, most: int | None) -> Table:
     return table_of(fields, shown, more=more)
 
 
-def cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:
+def _cases_table(found: Hotspots, rows: Sequence[Hotspot], most: int | None = SHOWN_CASES) -> Table:
     """Returns the table of the cases that take most of these groups' time, `most` of each."""
     is_named = bool(CALLED & set(found.by))
     cases = [
@@ -191,8 +190,7 @@ def _lacking(found: Hotspots) -> str:
     return "Not measured" if found.basis is MEASURED else "Not timed"
 
 
-def unmeasured_table(found: Hotspots, most: int | None) -> Table:
-    """Returns the table of what has no time and why, of the first `most` or of all."""
+def _unmeasured_table(found: Hotspots, most: int | None) -> Table:
     shown = found.unmeasured[:most]
     left = found.unmeasured[len(shown) :]
     calls = count_text(sum(row.calls for row in left), "call")
@@ -200,8 +198,7 @@ def unmeasured_table(found: Hotspots, most: int | None) -> Table:
     return table_of(unmeasured_fields(_lacking(found)), shown, more=more)
 
 
-def marks(found: Hotspots, most: int | None, accounts: Sequence[Account] = ()) -> list[str]:
-    """Returns the sentence on the mark of uncertain figures, if a time has it."""
+def _marks(found: Hotspots, most: int | None, accounts: Sequence[Account] = ()) -> list[str]:
     parts = (part.time for account in accounts for part in account.parts)
     return mark_legend([found.time, *(row.time for row in found.rows[:most]), *parts])
 
@@ -229,7 +226,7 @@ def report_of(
                 for table in _tables(found, shown, tree is not None)
                 if table.height
             ),
-            *(Section(prose=[line]) for line in marks(found, shown, recording.accounts)),
+            *(Section(prose=[line]) for line in _marks(found, shown, recording.accounts)),
         ],
         data=values(found, most) | recording_values(found, *recording),
         header=columns_of(found),
@@ -257,12 +254,12 @@ def answer(found: Hotspots) -> list[str]:
 
 def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:
     rows = found.rows[:most]
-    yield ranking_table(found, most)
+    yield _ranking_table(found, most)
     if has_places:
         yield places_table(found, rows)
     if CASE not in found.by:
-        yield cases_table(found, rows)
-    yield unmeasured_table(found, most)
+        yield _cases_table(found, rows)
+    yield _unmeasured_table(found, most)
 
 
 def short_text(run: Run, width: int | None = None) -> str:
@@ -273,9 +270,9 @@ def short_text(run: Run, width: int | None = None) -> str:
     found = find_hotspots([run])._replace(excluded={})
     if not found.rows or found.basis is not MEASURED:
         return ""
-    table = ranking_table(found, SHOWN_SHORT)
+    table = _ranking_table(found, SHOWN_SHORT)
     sections = (
         Section(items=summary(found)),
-        Section(table=table, below=marks(found, SHOWN_SHORT)),
+        Section(table=table, below=_marks(found, SHOWN_SHORT)),
     )
     return write_text(Report("run", "", sections, None), width).rstrip("\n")

@@ -171,14 +171,12 @@ def places_table(found: Hotspots, rows: Iterable[Hotspot]) -> Table:
     return table_of(place_fields(found, has_phases), shown)
 
 
-class ModuleRow(NamedTuple):
-    """A module in a tree."""
-
+class _ModuleRow(NamedTuple):
     depth: int
     module: Module
 
 
-def _phase_field(phase: str) -> Field[ModuleRow]:
+def _phase_field(phase: str) -> Field[_ModuleRow]:
     return Field(
         "", phase.capitalize(), MILLISECONDS, lambda row: row.module.phases.get(phase), extra=1
     )
@@ -186,12 +184,12 @@ def _phase_field(phase: str) -> Field[ModuleRow]:
 
 def tree_table(found: Hotspots, tree: Module) -> Table:
     """Returns the tree of modules, those of a list that are alike in one row."""
-    rows = [ModuleRow(*row) for row in unite_alike(tree).walk()]
+    rows = [_ModuleRow(*row) for row in unite_alike(tree).walk()]
     total = found.time.value
     phases = in_order(phase for row in rows for phase in row.module.phases)
     by_phase = len(phases) > 1 and found.basis is not CALLS
     title = "Most frequent operator" if found.basis is CALLS else "Slowest operator"
-    fields: tuple[Field[ModuleRow], ...] = (
+    fields: tuple[Field[_ModuleRow], ...] = (
         Field("", "Module", NAME, lambda row: Cell(row.module.name, depth=row.depth)),
         *amount_fields(found, lambda row: row.module.total),
         *(map(_phase_field, phases) if by_phase else ()),

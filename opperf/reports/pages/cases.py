@@ -90,7 +90,7 @@ def _columns(
         yield Heading("Run", "text", is_filter=True), lambda own, case, record: own.name
     yield (
         Heading("Status", "status", is_filter=True),
-        lambda own, case, record: record.status.value if record else unmeasured_status(own.run),
+        lambda own, case, record: record.status.value if record else _unmeasured_status(own.run),
     )
     if any(case.count > 1 for case in cases):
         yield COUNT, lambda own, case, record: (case.count, None, 0)
@@ -136,8 +136,7 @@ def without_record(run: Run) -> list[Case]:
     return [case for case in run.cases if case.id not in ids]
 
 
-def unmeasured_status(run: Run) -> str:
-    """Returns the status of a run's cases without a record."""
+def _unmeasured_status(run: Run) -> str:
     return NOT_FINISHED if run.header.program is None else RECORDED
 
 

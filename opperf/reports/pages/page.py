@@ -42,9 +42,7 @@ times."""
 STYLES = ("uplot/uPlot.min.css", "page.css")
 
 
-class Tile(NamedTuple):
-    """A number that a page begins with."""
-
+class _Tile(NamedTuple):
     number: str
     label: str
     tone: str = ""
@@ -63,7 +61,7 @@ def write_page(report: Report, width: int | None = None) -> str:
     content = Content(
         table=table,
         environments=tuple(environments_of(runs).values()),
-        charts=charts_of(runs),
+        charts=_charts_of(runs),
         preamble="\n".join(preamble),
     )
     treemap = treemap_of(runs)
@@ -176,45 +174,45 @@ def _measured_with(environment: Environment) -> str:
     return f"{framework} {version}".strip() + f", on {machine_text(environment)}"
 
 
-def _tiles(report: Report, table: DataTable | None) -> Iterator[Tile]:
+def _tiles(report: Report, table: DataTable | None) -> Iterator[_Tile]:
     if report.changes is not None:
         yield from _verdict_tiles(report)
     elif report.runs and table is not None:
         records = [record for own in report.runs for record in own.run.records]
         ok = [record for record in records if record.status is Status.OK]
         for program in filter(None, (own.run.header.program for own in report.runs)):
-            yield Tile(count_text(program.calls, "call"), "recorded")
+            yield _Tile(count_text(program.calls, "call"), "recorded")
         for number, what in (
             (len({record.case.label for record in ok}), "operators measured"),
             (len(ok), "cases measured"),
         ):
             if number:
-                yield Tile(f"{number:,}", what)
+                yield _Tile(f"{number:,}", what)
         uncertain, figures = count_uncertain(ok)
         if uncertain:
-            yield Tile(f"{uncertain:,} of {figures:,}", "times uncertain, marked ?", "open")
+            yield _Tile(f"{uncertain:,} of {figures:,}", "times uncertain, marked ?", "open")
         if missing := unmeasured(report.runs):
-            yield Tile(f"{missing:,}", "cases not measured", "open")
+            yield _Tile(f"{missing:,}", "cases not measured", "open")
         if excluded := {name for own in report.runs for name in own.run.header.excluded}:
-            yield Tile(f"{len(excluded):,}", "operators without a benchmark")
+            yield _Tile(f"{len(excluded):,}", "operators without a benchmark")
 
 
 ORDER: tuple[Tone, ...] = ("worse", "better", "open", "")
 """Findings first."""
 
 
-def _verdict_tiles(report: Report) -> Iterator[Tile]:
+def _verdict_tiles(report: Report) -> Iterator[_Tile]:
     assert report.changes is not None
     counts = report.changes.counts
     verdicts = Counter(verdict for verdict, _ in counts)
     for (verdict, tone), number in sorted(counts.items(), key=lambda one: ORDER.index(one[0][1])):
         # A suspect figure may be better or worse.
         is_ambiguous = verdicts[verdict] > 1 and tone in ("worse", "better")
-        yield Tile(f"{number:,}", f"{verdict}, {tone}" if is_ambiguous else verdict, tone)
-    yield Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")
+        yield _Tile(f"{number:,}", f"{verdict}, {tone}" if is_ambiguous else verdict, tone)
+    yield _Tile(f"{100 * report.changes.threshold:.3g} %", "threshold")
     if report.changes.detectable is not None:
         detectable = detectable_text(report.changes.detectable)
-        yield Tile(detectable, "detectable in the median figure")
+        yield _Tile(detectable, "detectable in the median figure")
 
 
 MOST_LINES = 12
@@ -224,8 +222,7 @@ MOST_CHARTS = 60
 """Most charts of a page; the table has all points."""
 
 
-def charts_of(runs: Sequence[RunOnPage]) -> tuple[Chart, ...]:
-    """Returns a chart for each metric of the lines that share a panel; none without a sweep."""
+def _charts_of(runs: Sequence[RunOnPage]) -> tuple[Chart, ...]:
     sources = [
         Source(
             own.name,

@@ -40,7 +40,7 @@ class Box(NamedTuple):
     height: float
 
 
-class Area(NamedTuple):
+class _Area(NamedTuple):
     """The box of an operator, or of several small ones."""
 
     box: Box
@@ -58,7 +58,7 @@ class Category(NamedTuple):
     text: str
     hover: str
     hue: int
-    areas: tuple[Area, ...]
+    areas: tuple[_Area, ...]
     time: str
     share: str
 
@@ -107,7 +107,7 @@ def _category(name: str, box: Box, times: Mapping[str, float], total: float, hue
     if small:
         named[count_text(len(small), "other")] = sum(times[label] for label in small)
     areas = [
-        Area(
+        _Area(
             place,
             one,
             _fitting(one, place, 14.0),

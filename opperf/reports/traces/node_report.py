@@ -125,7 +125,7 @@ def tensor_report(trace: Trace, number: int) -> Report:
 def _report(
     title: str, sections: Sequence[Section], data: JsonObject, trace: Trace, uses: Sequence[Use]
 ) -> Report:
-    rows = [TensorUse(use, shown(trace.nodes[use.node].name)) for use in uses]
+    rows = [_TensorUse(use, shown(trace.nodes[use.node].name)) for use in uses]
     sections = [*sections, anomaly_section(("", trace.anomalies))]
     found = [section for section in sections if section.has_content]
     data = {**data, "anomalies": anomaly_values(trace.anomalies)}
@@ -216,7 +216,7 @@ def _tensors(trace: Trace, node: Node, uses: Sequence[Use]) -> Table | None:
     if not uses:
         return None
     makers = _makers(trace, node, uses)
-    rows = [TensorUse(use, "", makers.get(use.ref.tensor, "")) for use in uses]
+    rows = [_TensorUse(use, "", makers.get(use.ref.tensor, "")) for use in uses]
     return table_of(TENSORS, rows, MOST_ROWS)
 
 
@@ -239,9 +239,7 @@ def _role(use: Use) -> str:
     return "output" if use.is_output else "input"
 
 
-class TensorUse(NamedTuple):
-    """A tensor as an input or output of a call."""
-
+class _TensorUse(NamedTuple):
     use: Use
     name: str
     """Of the call."""
@@ -249,20 +247,20 @@ class TensorUse(NamedTuple):
     """Said of it in a table."""
 
 
-ROLE: Field[TensorUse] = Field("role", "Role", WORD, lambda row: _role(row.use))
+ROLE: Field[_TensorUse] = Field("role", "Role", WORD, lambda row: _role(row.use))
 
-ARGUMENT: Field[TensorUse] = Field("argument", "Argument", NAME, lambda row: row.use.argument)
+ARGUMENT: Field[_TensorUse] = Field("argument", "Argument", NAME, lambda row: row.use.argument)
 
-STORED: tuple[Field[TensorUse], ...] = (
+STORED: tuple[Field[_TensorUse], ...] = (
     Field("tensor", "Tensor", NUMBER, lambda row: row.use.ref.tensor, is_key=True),
     Field("storage", "Storage", NUMBER, lambda row: row.use.ref.storage, is_key=True),
 )
 
-OFFSET: Field[TensorUse] = Field("offset", "Offset", NUMBER, lambda row: row.use.ref.offset)
+OFFSET: Field[_TensorUse] = Field("offset", "Offset", NUMBER, lambda row: row.use.ref.offset)
 
-SHAPE: Field[TensorUse] = Field("", "Shape", WORD, lambda row: _spec_text(row.use.spec))
+SHAPE: Field[_TensorUse] = Field("", "Shape", WORD, lambda row: _spec_text(row.use.spec))
 
-USES: tuple[Field[TensorUse], ...] = (
+USES: tuple[Field[_TensorUse], ...] = (
     Field("node", None, NUMBER, lambda row: row.use.node),
     Field("name", None, NAME, lambda row: row.name),
     ROLE,
@@ -274,7 +272,7 @@ USES: tuple[Field[TensorUse], ...] = (
 )
 """Columns of CSV."""
 
-TENSORS: tuple[Field[TensorUse], ...] = (
+TENSORS: tuple[Field[_TensorUse], ...] = (
     ROLE,
     ARGUMENT,
     *STORED,
@@ -284,7 +282,7 @@ TENSORS: tuple[Field[TensorUse], ...] = (
     Field("", "Made by", TEXT, lambda row: row.about),
 )
 
-HISTORY: tuple[Field[TensorUse], ...] = (
+HISTORY: tuple[Field[_TensorUse], ...] = (
     Field("", "Call", NAME, lambda row: row.name),
     Field("", "Node", NUMBER, lambda row: row.use.node, is_key=True),
     Field("", "", WORD, lambda row: row.about),
@@ -342,7 +340,7 @@ def _history(trace: Trace, history: History) -> Table:
     topmost = tuple(index for index, use in enumerate(uses) if use.node in top)[:MOST_ROWS]
     more = f"and {len(uses) - len(topmost):,} more; --format json has all"
     rows = [
-        TensorUse(use, shown(trace.nodes[use.node].name), "topmost" if use.node in top else "")
+        _TensorUse(use, shown(trace.nodes[use.node].name), "topmost" if use.node in top else "")
         for use in uses
     ]
     more = more if len(topmost) < len(uses) else ""

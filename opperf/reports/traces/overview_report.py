@@ -76,20 +76,18 @@ def report_of(overview: Overview) -> Report:
     )
 
 
-class TraceOperator(NamedTuple):
-    """An operator of a trace."""
-
+class _TraceOperator(NamedTuple):
     trace: str
     use: OperatorUse
     total_ns: int
     """Time of all operators of the trace."""
 
 
-def _share(row: TraceOperator) -> float | None:
+def _share(row: _TraceOperator) -> float | None:
     return row.use.time_ns / row.total_ns if row.total_ns and row.use.time_ns >= 0 else None
 
 
-FIELDS: tuple[Field[TraceOperator], ...] = (
+FIELDS: tuple[Field[_TraceOperator], ...] = (
     Field("trace", None, WORD, lambda row: row.trace),
     Field("operator", "Operator", NAME, lambda row: shown(row.use.operator)),
     Field("phases", None, WORD, lambda row: " ".join(row.use.phases)),
@@ -101,13 +99,13 @@ FIELDS: tuple[Field[TraceOperator], ...] = (
 )
 """Columns of the operators of traces."""
 
-PHASES: Field[TraceOperator] = Field("", "Phase", WORD, lambda row: row.use.phases)
+PHASES: Field[_TraceOperator] = Field("", "Phase", WORD, lambda row: row.use.phases)
 
 
-def operators_of(overview: Overview) -> list[TraceOperator]:
+def operators_of(overview: Overview) -> list[_TraceOperator]:
     """Returns the operators of a trace."""
     total = sum(max(use.time_ns, 0) for use in overview.operators)
-    return [TraceOperator(overview.name, use, total) for use in overview.operators]
+    return [_TraceOperator(overview.name, use, total) for use in overview.operators]
 
 
 def kind_of(overview: Overview) -> str:
@@ -204,14 +202,12 @@ def _collectives(overview: Overview) -> Section:
     return Section("Collective operations", table=table)
 
 
-class Place(NamedTuple):
-    """A thread or stream, and how long it was idle."""
-
+class _Place(NamedTuple):
     name: str
     idle: Idle
 
 
-def _idle_fields(place: Field[Place], spans: str) -> tuple[Field[Place], ...]:
+def _idle_fields(place: Field[_Place], spans: str) -> tuple[Field[_Place], ...]:
     return (
         place,
         Field("", spans, COUNT, lambda row: row.idle.spans),
@@ -240,7 +236,7 @@ STREAMS = _idle_fields(Field("", "Device", LABEL, lambda row: row.name), "Kernel
 
 
 def _threads(overview: Overview) -> Section:
-    places = [Place(str(thread), idle) for thread, idle in overview.threads.items()]
+    places = [_Place(str(thread), idle) for thread, idle in overview.threads.items()]
     return Section(
         title="Gaps between the topmost operators of a thread",
         table=table_of(THREADS, places, MOST_ROWS),
@@ -263,8 +259,8 @@ def _node(overview: Overview, number: int) -> str:
 
 
 def _streams(overview: Overview) -> Section:
-    places = [Place(f"{name}, all streams", idle) for name, idle in overview.devices.items()] + [
-        Place(f"{device}, stream {stream}", idle)
+    places = [_Place(f"{name}, all streams", idle) for name, idle in overview.devices.items()] + [
+        _Place(f"{device}, stream {stream}", idle)
         for (device, stream), idle in overview.streams.items()
     ]
     return Section(
@@ -274,14 +270,14 @@ def _streams(overview: Overview) -> Section:
     )
 
 
-class RefusedCalls(NamedTuple):
+class _RefusedCalls(NamedTuple):
     """Calls that no case can be made of, of a rank among several."""
 
     rank: str
     refused: Refused
 
 
-REFUSED: tuple[Field[RefusedCalls], ...] = (
+REFUSED: tuple[Field[_RefusedCalls], ...] = (
     Field("", "Not built", TRACE_NAME, lambda row: row.refused.operator),
     Field("", "Rank", WORD, lambda row: row.rank, is_optional=True),
     Field("", "Calls", COUNT, lambda row: row.refused.calls),
@@ -292,7 +288,7 @@ REFUSED: tuple[Field[RefusedCalls], ...] = (
 
 def refused_section(found: Iterable[tuple[str, Overview]]) -> Section:
     """Returns the calls of traces that no case can be made of, each with its label."""
-    rows = [RefusedCalls(label, calls) for label, overview in found for calls in overview.refused]
+    rows = [_RefusedCalls(label, calls) for label, overview in found for calls in overview.refused]
     return Section("What no case can be made of", table=table_of(REFUSED, rows, MOST_ROWS))
 
 

@@ -96,9 +96,7 @@ def _joined_values(operation: Joined) -> dict[str, Any]:
     }
 
 
-class Rank(NamedTuple):
-    """A rank among others."""
-
+class _Rank(NamedTuple):
     label: str
     overview: Overview
     waited_ns: int
@@ -106,11 +104,11 @@ class Rank(NamedTuple):
     """Time that the others waited for it."""
 
 
-RANK: Field[Rank] = Field("", "Rank", NAME, lambda rank: rank.label)
+RANK: Field[_Rank] = Field("", "Rank", NAME, lambda rank: rank.label)
 
-KIND: Field[Rank] = Field("", "Kind", WORD, lambda rank: kind_of(rank.overview).partition(",")[0])
+KIND: Field[_Rank] = Field("", "Kind", WORD, lambda rank: kind_of(rank.overview).partition(",")[0])
 
-RANKS: tuple[Field[Rank], ...] = (
+RANKS: tuple[Field[_Rank], ...] = (
     Field("", "Calls", COUNT, lambda rank: rank.overview.calls),
     Field("", "Distinct", COUNT, lambda rank: sum(x.distinct for x in rank.overview.operators)),
     Field("", "Collectives", COUNT, lambda rank: sum(map(len, rank.overview.collectives.values()))),
@@ -124,7 +122,7 @@ RANKS: tuple[Field[Rank], ...] = (
     ),
 )
 
-WAITS: tuple[Field[Rank], ...] = (
+WAITS: tuple[Field[_Rank], ...] = (
     Field("", "Waited", TIMES, lambda rank: rank.waited_ns),
     Field("", "Waited for", TIMES, lambda rank: rank.caused_ns),
 )
@@ -133,7 +131,7 @@ WAITS: tuple[Field[Rank], ...] = (
 def _ranks(ranks: Ranks) -> Table:
     waits = ranks.waits()
     rows = [
-        Rank(label, overview, sum(waits[i]), sum(row[i] for row in waits))
+        _Rank(label, overview, sum(waits[i]), sum(row[i] for row in waits))
         for i, (label, overview) in enumerate(zip(_labels(ranks), ranks.overviews, strict=True))
     ]
     kinds = {KIND.read(row) for row in rows}

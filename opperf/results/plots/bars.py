@@ -34,7 +34,7 @@ LOG_FROM = 20.0
 smallest would be no wider than a line."""
 
 
-class Bar(NamedTuple):
+class _Bar(NamedTuple):
     """A median in the panel's unit, with the bounds of its 95 % confidence interval."""
 
     name: str
@@ -51,7 +51,7 @@ class BarRow(NamedTuple):
 
     operator: str
     inputs: str
-    bars: tuple[Bar, ...]
+    bars: tuple[_Bar, ...]
 
 
 class BarPanel(NamedTuple):
@@ -83,7 +83,7 @@ class BarPlot(NamedTuple):
         return any(bar.figure.is_uncertain for bar in self._bars)
 
     @property
-    def _bars(self) -> Iterable[Bar]:
+    def _bars(self) -> Iterable[_Bar]:
         return (bar for panel in self.panels for row in panel.rows for bar in row.bars)
 
     def limits(self, metric: Metric) -> Limits:
@@ -108,7 +108,7 @@ class Limits(NamedTuple):
     is_log: bool
 
 
-def _limits(metric: Metric, bars: Sequence[Bar]) -> Limits:
+def _limits(metric: Metric, bars: Sequence[_Bar]) -> Limits:
     values = [bar.value for bar in bars]
     high = max(*values, *(min(bar.high, dimensions.CUT_AT * bar.value) for bar in bars), 0.0)
     smallest = min(values)
@@ -249,8 +249,8 @@ def _panel(
 
 def _bars(
     metric: Metric, entries: Sequence[_Entry], unit: Unit, series: Sequence[str]
-) -> tuple[Bar, ...]:
-    found: dict[str, Bar] = {}
+) -> tuple[_Bar, ...]:
+    found: dict[str, _Bar] = {}
     for entry in sorted(entries, key=lambda entry: series.index(entry.name)):
         value = dimensions.value_of(metric, entry.record)
         figure = (
@@ -263,7 +263,7 @@ def _bars(
         median, low, high = value
         first = found.get(series[0])
         ratio = median / first.figure.value if first and first.figure.value else None
-        found[entry.name] = Bar(
+        found[entry.name] = _Bar(
             entry.name,
             figure,
             median / unit.size,

@@ -162,8 +162,7 @@ def _default_size(records: Sequence[Record]) -> str:
     return max(variables, key=lambda name: len(_values(name, records)), default=ELEMENTS)
 
 
-def elements_of(record: Record) -> float | None:
-    """Returns the number of elements of a case's largest tensor; None without one."""
+def _elements_of(record: Record) -> float | None:
     return max((float(spec.size) for _, spec in record.case.tensors()), default=None)
 
 
@@ -181,7 +180,7 @@ def _setting(name: str) -> Callable[[Record], float | None]:
 
 def _reader(x: str, records: Sequence[Record]) -> Callable[[Record], float | None]:
     readers = {name: _variable(name) for name in variables_of(record.case for record in records)}
-    readers |= {ELEMENTS: elements_of, "threads": _setting("threads")}
+    readers |= {ELEMENTS: _elements_of, "threads": _setting("threads")}
     if x not in readers:
         raise unknown("size for --x", x, (*readers, projection.OPERATOR), "the file")
     if all(readers[x](record) is None for record in records):
