@@ -23,9 +23,10 @@ from opperf.requests.measuring import ResolvedRun
 from opperf.requests.running import EndedRun, InterruptedRun, Watch, perform
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, wrapped_profiles_of
+from opperf.results.lines import encode_lines
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
-from opperf.results.runfile import encode_line, lines_of
+from opperf.results.runfile import lines_of
 from opperf.results.settings import command_of_case
 from opperf.results.text import terminal_width
 
@@ -69,8 +70,8 @@ def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
 def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:
     work = ended.work
     if request.list_format == "jsonl" and not isinstance(work.begun, Run):
-        for line in lines_of(Run(work.begun, records=(), cases=work.plan.cases)):
-            sys.stdout.write(encode_line(line).decode())
+        run = Run(work.begun, records=(), cases=work.plan.cases)
+        sys.stdout.write(encode_lines(*lines_of(run)).decode())
     elif request.asked.list_only:
         report = plan_report(work.plan.cases, work.plan.excluded)
         name = request.list_format if request.list_format in formats_of(REPORT) else TEXT

@@ -21,10 +21,11 @@ from opperf.reports.formats import DRAWN, RUN, TEXT, format_named, formats_of, f
 from opperf.reports.model import Report, Test
 from opperf.reports.text import GAP
 from opperf.results.columns import rows_text
+from opperf.results.lines import encode_lines
 from opperf.results.opperf_json import ids_by_operator, meanings
 from opperf.results.output import STDOUT, Output, replace_all, sidecar, unwritable, write_report
 from opperf.results.run_files import locate
-from opperf.results.runfile import encode_line, lines_of, read_run
+from opperf.results.runfile import lines_of, read_run
 from opperf.results.text import terminal_width
 from opperf.results.web_page import xml_text
 
@@ -78,7 +79,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
 
 def runfile_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the run as a run file, for an output that is not the run file itself."""
-    return b"".join(map(encode_line, lines_of(run))).decode()
+    return encode_lines(*lines_of(run)).decode()
 
 
 def environment_of(run: Run, path: Path) -> dict[str, Any]:

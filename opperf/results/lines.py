@@ -1,4 +1,5 @@
-"""Files of JSON lines that a process appends to: locked, synced to disk, repaired after a crash.
+"""Run files as lines of JSON, to which a process appends: locked, synced to disk, repaired after a
+crash.
 
 A line is complete with its newline. Bytes after the last newline were cut short by a crash, and are
 dropped with a warning; any other fault is an error with the line's number. The first line is a
@@ -12,34 +13,17 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from opperf.decoding import decode, decode_as
 from opperf.errors import OutputError, RunFileError, one_line
 from opperf.folders import part_folder, remove_parts
-from opperf.model import Struct
+from opperf.model import SCHEMA_VERSION, Closing, Header, Struct
 from opperf.reading import check_kind, lines_of, open_file
 from opperf.results.output import replaceable, unwritable
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class FileKind:
-    """A kind of file of lines."""
-
-    name: str
-    writer: str
-    header: str
-    schema: int
-    type: Any
-    closing: Any
-    content: str
-    advice: str = ""
 
 
 class LineFile(AbstractContextManager["LineFile"]):
@@ -51,12 +35,7 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = 0
 
     @classmethod
-    def create(cls, path: Path, *first: Struct, overwrite: bool = False) -> LineFile:
-        """Creates a file with these first lines, as `create_encoded` does."""
-        return cls.create_encoded(path, b"".join(map(encode_line, first)), overwrite)
-
-    @classmethod
-    def create_encoded(cls, path: Path, first: bytes, overwrite: bool = False) -> LineFile:
+    def create(cls, path: Path, first: bytes, overwrite: bool = False) -> LineFile:
         """Creates a file with these whole lines, in one step: no process sees a part of them.
         Raises `OutputError` if it exists or cannot be written, and `RunFileError` if another
         process is writing to it."""
@@ -68,7 +47,7 @@ class LineFile(AbstractContextManager["LineFile"]):
                     descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                     file = failing.enter_context(cls(path, descriptor))
                     _lock(descriptor, path)
-                    file.append_encoded(first)
+                    file.append(first)
                     if overwrite and target.exists():
                         with cls.open(target):
                             part.replace(target)
@@ -109,12 +88,8 @@ class LineFile(AbstractContextManager["LineFile"]):
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def append(self, *lines: Struct) -> None:
-        """Appends lines to the disk, or raises `OutputError` with the file as before."""
-        self.append_encoded(b"".join(map(encode_line, lines)))
-
-    def append_encoded(self, data: bytes) -> None:
-        """Appends whole lines, as `append` does."""
+    def append(self, data: bytes) -> None:
+        """Appends whole lines to the disk, or raises `OutputError` with the file as before."""
         view = memoryview(data)
         try:
             while view:
@@ -136,76 +111,50 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = size
 
 
-@dataclass(frozen=True)
-class Parsed(Generic[T]):
-    """The value of a file, and how much of the file stays when it is resumed."""
+class Content(NamedTuple):
+    """The lines of a run file."""
 
-    value: T
+    header: Header
+    lines: list[tuple[int, Any]]
+    """Each with its number; those between the header and the closing line."""
+    closing: Closing | None
     kept_bytes: int
     """Bytes before a closing line or a torn last line, which resuming cuts off."""
     warnings: list[str]
 
 
-def reopen(path: Path, parse: Callable[[Path], Parsed[T]]) -> tuple[LineFile, Parsed[T]]:
-    """Opens a file without what follows `kept_bytes`. Raises `RunFileError` if it cannot."""
-    file = LineFile.open(path)
-    try:
-        content = parse(path)
-        file.cut(content.kept_bytes)
-    except BaseException:
-        file.close()
-        raise
-    return file, content
-
-
-@dataclass(frozen=True)
-class NumberedLine(Generic[T]):
-    """A line of a file."""
-
-    number: int
-    value: T
-    size: int
-
-
-@dataclass(frozen=True)
-class Content(Generic[T]):
-    """A file's lines."""
-
-    header: Any
-    lines: list[NumberedLine[T]]
-    closing: Any
-    kept_bytes: int
-    warnings: list[str]
-
-
-def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
+def read_lines(path: Path, decode: Callable[[bytes], Any]) -> Content:
     """Returns a file's lines, and a warning if the last one was cut short. `decode` raises
     `DecodeError`. Raises `RunFileError` with the line at fault."""
     texts = _texts(path)
     first = next(texts, b"")
     if not first.endswith(b"\n"):
         what = "the header is cut short" if first else "the file is empty"
-        raise RunFileError(f"{path}:1: not a {kind.name}: {what}")
-    header = NumberedLine(1, _header(path, first, kind), len(first))
-    torn = False
-    lines: list[NumberedLine[T]] = []
+        raise RunFileError(f"{path}:1: not a run file: {what}")
+    header, kept = _header(path, first), len(first)
+    closing, lines, warnings = None, [], []
     for number, text in enumerate(texts, 2):
-        if not text.endswith(b"\n"):
-            torn = True
+        line = None
+        if text.endswith(b"\n"):
+            try:
+                line = decode(text)
+            except msgspec.DecodeError as error:
+                if _is_json(text) or next(texts, None) is not None:
+                    raise RunFileError(
+                        f"{path}:{number}: not a line of a run file: {one_line(str(error))}"
+                    ) from error
+        if line is None:
+            warnings.append(f"{path}: the last line was cut short and is ignored")
             break
-        try:
-            lines.append(NumberedLine(number, decode(text), len(text)))
-        except msgspec.DecodeError as error:
-            if not _is_json(text) and next(texts, None) is None:
-                torn = True
-                break
-            raise RunFileError(
-                f"{path}:{number}: not a line of a {kind.name}: {one_line(str(error))}"
-            ) from error
-    warnings = [f"{path}: the last line was cut short and is ignored"] if torn else []
-    closing = _take_closing(path, kind, lines)
-    kept = header.size + sum(line.size for line in lines)
-    return Content(header.value, lines, closing, kept, warnings)
+        if closing is not None or isinstance(line, Header):
+            what = "a second header" if closing is None else "after the closing line"
+            raise RunFileError(f"{path}:{number}: {what}; two runs seem to be in one file")
+        if isinstance(line, Closing):
+            closing = line
+        else:
+            lines.append((number, line))
+            kept += len(text)
+    return Content(header, lines, closing, kept, warnings)
 
 
 def _texts(path: Path) -> Iterator[bytes]:
@@ -216,59 +165,40 @@ def _texts(path: Path) -> Iterator[bytes]:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _take_closing(path: Path, kind: FileKind, lines: list[NumberedLine[Any]]) -> Any:
-    """Removes and returns the closing line, or None. Raises `RunFileError` for misplaced ones."""
-    closing = None
-    for line in lines:
-        if closing is not None or isinstance(line.value, kind.type):
-            what = "a second header" if closing is None else "after the closing line"
-            raise RunFileError(
-                f"{path}:{line.number}: {what}; two {kind.content}s seem to be in one file"
-            )
-        if isinstance(line.value, kind.closing):
-            closing = line.value
-    if closing is not None:
-        lines.pop()
-    return closing
-
-
-def encode_line(line: Struct) -> bytes:
-    """Returns a line's bytes in the file, with the newline."""
-    return msgspec.json.encode(line) + b"\n"
+def encode_lines(*lines: Struct) -> bytes:
+    """Returns the bytes of lines in the file, each with its newline."""
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
 
 class _Probe(Struct, frozen=True):
-    """The fields of a header that every kind and version has."""
+    """The fields of a header that every version has."""
 
     line: str
     schema: int
 
 
-PROBE: msgspec.json.Decoder[_Probe] = msgspec.json.Decoder(_Probe)
-
-
-def _header(path: Path, text: bytes, kind: FileKind) -> Any:
+def _header(path: Path, text: bytes) -> Header:
     try:
-        probe = decode(PROBE.decode, text)
+        probe = decode_as(text, _Probe)
     except msgspec.DecodeError as error:
         is_param = text.startswith(PARAM_RESULTS)
         instead = "results in PARAM's format (-f param), " if is_param else ""
         raise RunFileError(
-            f"{path}:1: {instead}not an opperf {kind.name}; write one with "
-            f"{kind.writer}{kind.advice}"
+            f"{path}:1: {instead}not an opperf run file; write one with opperf run -f jsonl; "
+            "`opperf runs` lists those that are kept"
         ) from error
-    if probe.line != kind.header:
+    if probe.line != "header":
         raise RunFileError(
-            f"{path}:1: not a {kind.name}, which `{kind.writer}` writes: its first line is of the "
-            f"kind {one_line(probe.line, 40)!r}"
+            f"{path}:1: not a run file, which `opperf run -f jsonl` writes: its first line is of "
+            f"the kind {one_line(probe.line, 40)!r}"
         )
-    if probe.schema != kind.schema:
+    if probe.schema != SCHEMA_VERSION:
         raise RunFileError(
-            f"{path}:1: written in version {probe.schema} of the {kind.name} and this opperf "
-            f"reads version {kind.schema}; read it with the opperf that wrote it"
+            f"{path}:1: written in version {probe.schema} of the run file and this opperf reads "
+            f"version {SCHEMA_VERSION}; read it with the opperf that wrote it"
         )
     try:
-        return decode_as(text, kind.type)
+        return decode_as(text, Header)
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
 

@@ -70,7 +70,7 @@ def _is_as_old_as_its_sidecar(path: Path) -> bool:
     return about.get("output") == path.name and apart <= SIDECAR_S
 
 
-def _run_of(path: Path) -> KeptRun | None:
+def run_of(path: Path) -> KeptRun | None:
     """Returns the kept run that wrote an output; None if there is none, or the file is another."""
     known = _known(path)
     if known is None:
@@ -146,7 +146,7 @@ def locate(text: str) -> Path:
     except RunFileError:
         # The command that reads it says why it cannot.
         return path
-    run = _run_of(path) if is_other else None
+    run = run_of(path) if is_other else None
     if run is None:
         return path
     _say(f"{text} was written by {_describe(run.path)}, which is read in its place")

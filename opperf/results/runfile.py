@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,6 @@ from opperf.errors import RunFileError
 from opperf.model import (
     NOISE,
     PASSES,
-    SCHEMA_VERSION,
     Case,
     CaseLine,
     Closing,
@@ -42,7 +41,7 @@ from opperf.model import (
     Waits,
 )
 from opperf.reading import first_line
-from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
+from opperf.results.lines import LineFile, encode_lines, read_lines
 from opperf.results.possible import refused_summaries
 
 
@@ -128,28 +127,7 @@ def _joined(parts: Iterable[dict[str, list[float]]]) -> dict[str, list[float]]:
     return joined
 
 
-__all__ = [
-    "RunWriter",
-    "encode_line",
-    "is_run_file",
-    "kept_size",
-    "lines_of",
-    "read_run",
-    "read_visits",
-]
-
 Line = Header | EnvironmentLine | CaseLine | RecordLine | ProcessLine | Closing
-
-RUN_FILE = FileKind(
-    name="run file",
-    writer="opperf run -f jsonl",
-    header="header",
-    schema=SCHEMA_VERSION,
-    type=Header,
-    closing=Closing,
-    content="run",
-    advice="; `opperf runs` lists those that are kept",
-)
 
 NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
 """Fields of a summary that are floats."""
@@ -183,13 +161,19 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         lines: list[Struct] = [CaseLine(id=case.id, case=case) for case in cases]
         known = {environment.id: environment for environment in environments}
         lines += [EnvironmentLine(id=id, environment=one) for id, one in known.items()]
-        return cls(LineFile.create(path, header, *lines, overwrite=overwrite), [], known)
+        return cls(LineFile.create(path, encode_lines(header, *lines), overwrite), [], known)
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
         """Reopens a run file. Raises `RunFileError` if it cannot be read or is in use."""
-        file, parsed = reopen(path, _parse)
-        return cls(file, parsed.warnings, parsed.value.environments)
+        file = LineFile.open(path)
+        try:
+            parsed = _parse(path)
+            file.cut(parsed.kept_bytes)
+        except BaseException:
+            file.close()
+            raise
+        return cls(file, parsed.warnings, parsed.run.environments)
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
@@ -197,21 +181,24 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     def environment(self, environment: Environment) -> str:
         """Returns the id of an environment, which is appended unless it is in the file."""
         if environment.id not in self._environments:
-            self._file.append(EnvironmentLine(id=environment.id, environment=environment))
+            self._append(EnvironmentLine(id=environment.id, environment=environment))
             self._environments.add(environment.id)
         return environment.id
 
     def record(self, record: Record) -> None:
-        self._file.append(RecordLine.of(record))
+        self._append(RecordLine.of(record))
 
     def case(self, *cases: Case) -> None:
-        self._file.append(*(CaseLine(id=case.id, case=case) for case in cases))
+        self._append(*(CaseLine(id=case.id, case=case) for case in cases))
 
     def process(self, line: ProcessLine) -> None:
-        self._file.append(line)
+        self._append(line)
 
     def close_run(self, closing: Closing) -> None:
-        self._file.append(closing)
+        self._append(closing)
+
+    def _append(self, *lines: Struct) -> None:
+        self._file.append(encode_lines(*lines))
 
 
 def read_run(path: Path) -> tuple[Run, list[str]]:
@@ -226,7 +213,7 @@ def read_visits(path: Path) -> tuple[Run, list[str]]:
     two records of one case and process the later counts, in the earlier's place: it is a retry.
     Raises `RunFileError` for a damaged file, with the line at fault."""
     parsed = _parse(path)
-    return parsed.value, parsed.warnings
+    return parsed.run, parsed.warnings
 
 
 def kept_size(path: Path) -> int:
@@ -249,20 +236,25 @@ def is_run_file(path: Path) -> bool:
     return isinstance(line, dict) and isinstance(line.get("line"), str)
 
 
-def _parse(path: Path) -> Parsed[Run]:
-    content = read_lines(path, RUN_FILE, _decode)
+class _Parsed(NamedTuple):
+    run: Run
+    kept_bytes: int
+    warnings: list[str]
+
+
+def _parse(path: Path) -> _Parsed:
+    content = read_lines(path, _decode)
     environments: dict[str, Environment] = {}
     cases: dict[str, Case] = {}
     records: dict[tuple[str, Place | None], Record] = {}
     processes: list[ProcessLine] = []
-    for read in content.lines:
-        line = read.value
+    for number, line in content.lines:
         if isinstance(line, EnvironmentLine):
             environments[line.id] = line.environment
         elif isinstance(line, CaseLine):
             cases[line.id] = line.case
         elif isinstance(line, RecordLine):
-            where = f"{path}:{read.number}: the record of {line.id}"
+            where = f"{path}:{number}: the record of {line.id}"
             if line.id not in cases:
                 raise RunFileError(f"{where} comes before its case; the file is damaged")
             if line.environment and line.environment not in environments:
@@ -281,7 +273,7 @@ def _parse(path: Path) -> Parsed[Run]:
         tuple(cases.values()),
         tuple(processes),
     )
-    return Parsed(run, content.kept_bytes, content.warnings)
+    return _Parsed(run, content.kept_bytes, content.warnings)
 
 
 def lines_of(run: Run) -> Iterator[Struct]:

@@ -22,7 +22,7 @@ from opperf.model import Header, Run
 from opperf.reports.formats import RUN, formats_of
 from opperf.reports.writing import write, write_folder
 from opperf.results import output
-from opperf.results.lines import LineFile
+from opperf.results.lines import LineFile, encode_lines
 from opperf.results.opperf_json import results_by_operator
 from opperf.results.output import reason, unwritable
 from opperf.results.runfile import read_run
@@ -259,7 +259,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path, event
     path, folder, lines = (tmp_path / name for name in ("out.md", "out", "run.jsonl"))
     path.write_text("old")
     lines.write_text("old")
-    header = Header(schema=1, started="now", options={})
+    header = encode_lines(Header(schema=1, started="now", options={}))
     changes = {
         path: lambda: output.replace(path, b"new"),
         folder: lambda: write_folder(folder, {"a/b": b"new"}),
@@ -278,7 +278,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path, event
 def test_resuming_removes_what_was_left_of_the_beginning(tmp_path: Path) -> None:
     lines = tmp_path / "run.jsonl"
     # The file has its name, and its first one too.
-    killed_before("os.remove", lambda: LineFile.create(lines))
+    killed_before("os.remove", lambda: LineFile.create(lines, b""))
     assert len(names_in(tmp_path)) == 2
     LineFile.open(lines).close()
     assert names_in(tmp_path) == ["run.jsonl"]

@@ -15,7 +15,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import read_session
 from opperf.errors import OpperfError
 from opperf.model.declaring import Struct
-from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
+from opperf.results.lines import LineFile, encode_lines
 from opperf.sources.selecting import Selection
 
 
@@ -36,10 +36,6 @@ class Done(Struct, frozen=True, tag="done", tag_field="line"):
 
 
 Line = Union[Scan, Screened, Pairs, Done]
-
-SCAN_FILE = FileKind(
-    "scan of options", "benchmarks.inputs.option_scan", "scan", 1, Scan, Done, "scan"
-)
 
 _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
@@ -76,17 +72,18 @@ class Results(AbstractContextManager["Results"]):
         Raises `OpperfError` for a damaged file, and for one of another scan.
         """
         if not path.exists():
-            return cls(path, header, (), LineFile.create(path, header))
-        file, parsed = reopen(path, _parse)
-        if parsed.value.header != header:
-            file.close()
+            return cls(path, header, (), LineFile.create(path, encode_lines(header)))
+        content = _read(path)
+        if content.header != header:
             raise OpperfError(f"{path} is of another scan; name another file")
-        return cls(path, header, parsed.value.lines, file)
+        file = LineFile.open(path)
+        file.cut(content.kept_bytes)
+        return cls(path, header, content.lines, file)
 
     @classmethod
     def read(cls, path: Path) -> Results:
         """The results in a file, to be shown only."""
-        content = _parse(path).value
+        content = _read(path)
         return cls(path, content.header, content.lines)
 
     def __exit__(self, *error: object) -> None:
@@ -96,7 +93,7 @@ class Results(AbstractContextManager["Results"]):
     def add(self, line: Line) -> None:
         """Keeps a line, on disk at once."""
         if self._file is not None:
-            self._file.append(line)
+            self._file.append(encode_lines(line))
         self._take(line)
 
     def _take(self, line: Line) -> None:
@@ -118,9 +115,20 @@ class Results(AbstractContextManager["Results"]):
 class _Content(NamedTuple):
     header: Scan
     lines: list[Line]
+    kept_bytes: int
+    """Bytes before the last line's end, or before a closing line."""
 
 
-def _parse(path: Path) -> Parsed[_Content]:
-    read = read_lines(path, SCAN_FILE, _LINE.decode)
-    lines = [line.value for line in read.lines]
-    return Parsed(_Content(read.header, lines), read.kept_bytes, read.warnings)
+def _read(path: Path) -> _Content:
+    texts = path.read_bytes().splitlines(keepends=True)
+    # The last line may have been cut short.
+    whole = [text for text in texts if text.endswith(b"\n")]
+    try:
+        header, *lines = map(_LINE.decode, whole)
+    except ValueError as error:
+        raise OpperfError(f"{path}: not a scan of options: {error}") from error
+    if not isinstance(header, Scan):
+        raise OpperfError(f"{path}: not a scan of options")
+    if lines and isinstance(lines[-1], Done):
+        del lines[-1], whole[-1]
+    return _Content(header, lines, sum(map(len, whole)))

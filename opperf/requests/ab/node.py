@@ -103,7 +103,7 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
         else:
             # Behind a closing line, or what an interruption left of a line.
             self._file.cut(self.size)
-            self._file.append_encoded(lines)
+            self._file.append(lines)
         self.size += len(lines)
         self.has_new = True
 
@@ -111,7 +111,7 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
         if self._is_default and not self._overwrite:
             for line in make_room(self.path):
                 self._say(line)
-        return LineFile.create_encoded(self.path, lines, self._overwrite)
+        return LineFile.create(self.path, lines, self._overwrite)
 
 
 def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:

@@ -18,7 +18,8 @@ from opperf.model import (
     Settings,
     Status,
 )
-from opperf.results.runfile import encode_line, lines_of
+from opperf.results.lines import encode_lines
+from opperf.results.runfile import lines_of
 from opperf.suites.results.run import load
 from tests.environments import make_environment
 
@@ -86,7 +87,7 @@ def _in(record, environment):
 
 def written(path, run):
     """The path of a run file with this content."""
-    path.write_bytes(b"".join(map(encode_line, lines_of(run))))
+    path.write_bytes(encode_lines(*lines_of(run)))
     return path
 
 
