@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from opperf.errors import one_line
@@ -20,11 +21,14 @@ from opperf.reports.fields import (
     table_of,
 )
 from opperf.reports.model import Fact, Report, Section
+from opperf.results.projection import group
 
 NOT_RUN = "not among the records"
 """Reason of an operator that has a rule and was not run."""
 
-Group = Callable[[Operator], Iterable[str]]
+Key = Callable[[Operator], str]
+
+NAME: Key = attrgetter("name")
 
 
 class Count(Struct, frozen=True):
@@ -61,10 +65,8 @@ class Coverage(Struct, frozen=True):
 
 def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     """Returns the coverage of the records; an operator needs one case that is measured."""
-    by_label: dict[str, list[Record]] = {}
-    for record in records:
-        by_label.setdefault(record.case.label, []).append(record)
-    every = [record for group in by_label.values() for record in group]
+    every = list(records)
+    by_label = group(every, (record.case.label for record in every))
     measured = [record for record in every if record.status is Status.OK]
     forward = {record.case.label for record in measured}
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
@@ -72,44 +74,37 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     operators = [listed.operator for listed in usual]
     runnable = [listed.operator for listed in usual if listed.has_kernel]
 
-    def count_groups(group: Group) -> dict[str, Count]:
-        members: dict[str, list[str]] = {}
-        for operator in operators:
-            for key in group(operator):
-                members.setdefault(key, []).append(operator.label)
-        return {key: _count(names, forward, backward) for key, names in sorted(members.items())}
-
-    def count_names(chosen: Iterable[Operator]) -> Count:
-        labels: dict[str, set[str]] = {}
-        for operator in chosen:
-            labels.setdefault(operator.name, set()).add(operator.label)
+    def count(chosen: Iterable[Operator], key: Key = lambda operator: operator.label) -> Count:
+        listed = list(chosen)
+        labels = group((operator.label for operator in listed), map(key, listed)).values()
         return Count(
             len(labels),
-            sum(bool(forward & own) for own in labels.values()),
-            sum(bool(backward & own) for own in labels.values()),
+            sum(not forward.isdisjoint(own) for own in labels),
+            sum(not backward.isdisjoint(own) for own in labels),
         )
+
+    def count_groups(key: Key) -> dict[str, Count]:
+        return {
+            name: count(own) for name, own in sorted(group(operators, map(key, operators)).items())
+        }
 
     return Coverage(
         framework=listing.framework,
         version=listing.version,
         registered=listing.registered,
         names=sum(len(operator.names) for operator in operators),
-        total=_count([operator.label for operator in operators], forward, backward),
-        by_name=count_names(operators),
-        runnable=_count([operator.label for operator in runnable], forward, backward),
-        runnable_by_name=count_names(runnable),
-        namespaces=count_groups(lambda operator: [operator.namespace]),
-        categories=count_groups(lambda operator: [operator.category]),
+        total=count(operators),
+        by_name=count(operators, NAME),
+        runnable=count(runnable),
+        runnable_by_name=count(runnable, NAME),
+        namespaces=count_groups(attrgetter("namespace")),
+        categories=count_groups(attrgetter("category")),
         not_measured={
             listed.operator.label: _reason(listed, by_label.get(listed.operator.label, []))
             for listed in usual
             if listed.operator.label not in forward
         },
     )
-
-
-def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count:
-    return Count(len(names), len(forward.intersection(names)), len(backward.intersection(names)))
 
 
 def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:

@@ -10,26 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opperf.errors import UsageError, unknown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from opperf.model import Run
     from opperf.reports.model import Report
 
 GROUP = "opperf.formats"
 
-RunWriter = Callable[["Run", Sequence[str]], str]
-"""Returns the text of a run; the names are of the columns of figures, none for the usual ones."""
-
-FolderWriter = Callable[["Run", "Path | None"], "dict[str, bytes]"]
-"""Returns the files of a run by name; the folder is that of its programs' streams, None without
-one."""
-
-RunValues = Callable[["Run"], tuple[Any, list[str]]]
-"""Returns a run as values of JSON, and what the format has no place for, a line each."""
-
-ReportWriter = Callable[["Report", "int | None"], str]
-"""Returns the text of a report, for a terminal of some width, or for a file."""
-
+Function = Callable[..., Any] | str | None
+"""A function, or its name `module:function`."""
 
 RUN = "run"
 """Files of runs, as `opperf run` and `opperf export` write them."""
@@ -55,18 +42,22 @@ class Format(NamedTuple):
     """With its point: `.md`."""
     description: str = ""
     """For lists of formats, in a few words."""
-    run: RunWriter | str | None = None
-    values: RunValues | str | None = None
-    """Returns a run as values of JSON, in the place of `run`."""
-    folder: FolderWriter | str | None = None
-    """Returns the files of a run that is a folder, in the place of `run`."""
-    report: ReportWriter | str | None = None
-    drawing: ReportWriter | str | None = None
+    run: Function = None
+    """Returns the text of a run, of figures of these columns, or else of the usual ones."""
+    values: Function = None
+    """Returns a run as values of JSON, in the place of `run`, and what the format has no place
+    for, a line each."""
+    folder: Function = None
+    """Returns the files of a run that is a folder by name, in the place of `run`; its second
+    argument is the folder of its programs' streams, if any."""
+    report: Function = None
+    """Returns the text of a report, for a terminal of some width, or with None for a file."""
+    drawing: Function = None
     """Returns the flame graph of a report, in the place of `report`."""
     is_of_sessions: bool = False
     has_sections: bool = True
     """Whether it writes all sections of a report, or the rows of figures alone."""
-    environment: Callable[..., dict[str, Any]] | str | None = None
+    environment: Function = None
     """Returns the content of a file beside the output, for what the format has no place."""
     other_extensions: tuple[str, ...] = ()
     has_columns: bool = False
@@ -107,7 +98,7 @@ def json_of(content: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
-def function_of(named: Callable[..., Any] | str | None) -> Callable[..., Any]:
+def function_of(named: Function) -> Callable[..., Any]:
     """Returns a function, or that of a name `module:function`."""
     if isinstance(named, str):
         module, _, name = named.partition(":")

@@ -25,8 +25,6 @@ from opperf.results.units import NOT_APPLICABLE, mark_legend, sort_by_operator
 FEATURES = "Runtime Features"
 """Title of the build features, as MXNet's utility has it."""
 
-GIB = 2**30
-
 
 def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
     """Returns the run as a Markdown page, with these columns or the usual ones."""

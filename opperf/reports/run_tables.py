@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.metrics import metrics_in
@@ -56,11 +55,8 @@ PLAIN = Unit("", 1.0)
 BANDWIDTH_COLUMN = FigureColumn(BANDWIDTH, bandwidth_figure)
 
 
-class _TitledTable(NamedTuple):
-    """A table of records. Figures that have no room are in further tables."""
-
-    title: str
-    table: Table
+TitledTable = tuple[str, Table]
+"""A title, and a table of records. Figures that have no room are in further tables."""
 
 
 def legend(records: Iterable[Record], columns: Sequence[FigureColumn]) -> list[str]:
@@ -81,7 +77,7 @@ def run_text(records: Sequence[Record], width: int | None = None, names: Sequenc
     others = [record for record in records if not record.case.point]
     if others:
         found += axis_tables(others, names) or [
-            _TitledTable("", results_table(others, select_columns(others, names)))
+            ("", results_table(others, select_columns(others, names)))
         ]
     parts = []
     for title, table in found:
@@ -230,7 +226,7 @@ def _value_text(record: Record, name: str) -> str:
     return text if text[:1].isalpha() and text != "None" else f"{name} {text}".rstrip()
 
 
-def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[_TitledTable]:
+def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[TitledTable]:
     """Returns a table for each figure, with a column for each value of a setting, if any."""
     setting = column_setting(records)
     if not setting:
@@ -243,7 +239,7 @@ def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[_T
     others = [name for name in differing if name != setting]
     cases = [field.of(_first) for field in case_fields(first, first, others)]
     return [
-        _TitledTable(
+        (
             f"{column.metric.title} by {DECLARED[setting].title.lower()}",
             table_of((*cases, *_value_fields(column, values)), rows, is_split=True),
         )
@@ -295,16 +291,16 @@ Line = Mapping[Point, Record]
 """The records that differ in their sizes only."""
 
 
-def sweep_tables(records: Sequence[Record]) -> list[_TitledTable]:
+def sweep_tables(records: Sequence[Record]) -> list[TitledTable]:
     """Returns the tables of the records that are points of a sweep, with a row for each point: one
     of a single line's metrics, otherwise one for each usual metric, with a column for each line."""
     swept = [record for record in records if record.case.point]
-    tables: list[_TitledTable] = []
+    tables: list[TitledTable] = []
     for variables, own in group(swept, (tuple(record.case.point) for record in swept)).items():
         points = sorted({tuple(record.case.point.values()) for record in own})
         sizes = list(map(_size_field, range(len(variables)), variables))
         tables += (
-            _TitledTable(title, table_of((*sizes, *fields), points, is_split=True))
+            (title, table_of((*sizes, *fields), points, is_split=True))
             for title, fields in _contents(own)
         )
     return tables

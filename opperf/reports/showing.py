@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os.path import commonprefix
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from opperf.model import Case, ListedOperator, Parameter, Record, Run, Status, display_arguments
 from opperf.plurals import pluralize
@@ -14,6 +12,7 @@ from opperf.reports import replays
 from opperf.reports.fields import LABEL, TEXT, WORD, Field, rows_of, table_of
 from opperf.reports.markdown import plain
 from opperf.reports.model import Fact, Report, Section
+from opperf.results.columns import json_cell
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
 from opperf.results.settings import differing_settings, settings_text
@@ -50,10 +49,6 @@ PARAMETERS: tuple[Field[Parameter], ...] = (
 )
 
 
-def _facts_of_case(case: Case) -> str:
-    return f"{case.origin}, {case.settings.phase} phase, {case.settings.dtype}"
-
-
 def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Returns the lines with which all scripts begin, and the rest of each script."""
     begins = [script.partition("\n\n")[0].splitlines() for script in scripts if "\n\n" in script]
@@ -63,34 +58,48 @@ def split_preamble(scripts: Sequence[str]) -> tuple[list[str], list[str]]:
     return shared, rests
 
 
-def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> Report:
-    """Returns the facts and parameters of an operator, and its cases with whole scripts."""
-    return Report(
-        "show",
-        "",
-        tuple(_sections(listed, cases, scripts)),
-        operator_as_values(listed, cases, scripts),
-        *rows_of(CASES, map(_ShownCase, cases, scripts)),
-        headline=plain(listed.operator.label),
-        level=1,
+def _preamble(shared: Sequence[str]) -> list[Section]:
+    return [Section(prose=[f"{PREAMBLE}:"], code=shared)] if shared else []
+
+
+def _section(title: str, case: Case, rest: str, *said: str, settings: str = "") -> Section:
+    facts = f"{case.origin}, {case.settings.phase} phase, {case.settings.dtype}"
+    return Section(
+        f"{title}: {inputs_text(case)}",
+        prose=[
+            *([case.why] if case.why else []),
+            f"{facts}, {settings}" if settings else facts,
+            *said,
+        ],
+        code=rest.splitlines(),
     )
 
 
-def _sections(
-    listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]
-) -> Iterator[Section]:
-    yield Section(facts=[Fact(label, "", text) for label, text in _facts(listed)])
-    yield Section(table=table_of(PARAMETERS, listed.operator.parameters))
-    preamble, rests = split_preamble(scripts)
-    if preamble:
-        yield Section(prose=[f"{PREAMBLE}:"], code=preamble)
-    for number, (case, rest) in enumerate(zip(cases, rests, strict=True), 1):
-        title = f"Case {number} of {len(cases)}, {case.id}"
-        yield Section(
-            f"{title}: {inputs_text(case)}",
-            prose=[*([case.why] if case.why else []), _facts_of_case(case)],
-            code=rest.splitlines(),
-        )
+def _report(
+    name: str, sections: Sequence[Section], data: Any, cases: Sequence[Case], scripts: Sequence[str]
+) -> Report:
+    rows = rows_of(CASES, zip(cases, scripts, strict=True))
+    return Report("show", "", sections, data, *rows, headline=plain(name), level=1)
+
+
+def report_of(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> Report:
+    """Returns the facts and parameters of an operator, and its cases with whole scripts."""
+    shared, rests = split_preamble(scripts)
+    sections = [
+        Section(facts=[Fact(label, "", text) for label, text in _facts(listed)]),
+        Section(table=table_of(PARAMETERS, listed.operator.parameters)),
+        *_preamble(shared),
+        *(
+            _section(f"Case {number} of {len(cases)}, {case.id}", case, rest)
+            for number, (case, rest) in enumerate(zip(cases, rests, strict=True), 1)
+        ),
+    ]
+    shown = [
+        {"id": case.id, "inputs": inputs_text(case), "case": case, "script": script}
+        for case, script in zip(cases, scripts, strict=True)
+    ]
+    data = {"operator": listed.operator, "rule": listed.rule, "cases": shown}
+    return _report(listed.operator.label, sections, data, cases, scripts)
 
 
 def report_of_run(
@@ -99,31 +108,20 @@ def report_of_run(
     """Returns cases of a run file with their figures and scripts, by id; `left` are not shown."""
     records = {record.id: record for record in run.records}
     listed = [scripts[case.id] for case in cases]
-    preamble, rests = split_preamble(listed)
+    shared, rests = split_preamble(listed)
     facts = [
         Fact("run", "", name),
         Fact("command", "", str(run.header.options.get("command", ""))),
         Fact("started", "", run.header.started),
     ]
-    sections = [Section(facts=facts)]
-    if preamble:
-        sections.append(Section(prose=[f"{PREAMBLE}:"], code=preamble))
+    sections = [Section(facts=facts), *_preamble(shared)]
     names = differing_settings(run.cases)
     for case, rest in zip(cases, rests, strict=True):
-        settings = settings_text(case, names)
-        sections.append(
-            Section(
-                f"{case.id}, {case.label}: {inputs_text(case)}",
-                prose=[
-                    *([case.why] if case.why else []),
-                    f"{_facts_of_case(case)}{f', {settings}' if settings else ''}",
-                    _figures_text(records.get(case.id)),
-                ],
-                code=rest.splitlines(),
-            )
-        )
-        if case.id in records:
-            sections += replays.sections_of(records[case.id])
+        record = records.get(case.id)
+        title, settings = f"{case.id}, {case.label}", settings_text(case, names)
+        sections.append(_section(title, case, rest, _figures_text(record), settings=settings))
+        if record is not None:
+            sections += replays.sections_of(record)
     if left:
         sections.append(Section(prose=[f"{pluralize(left, 'case')} more; --id chooses others"]))
     values = [
@@ -136,15 +134,8 @@ def report_of_run(
         }
         for case, script in zip(cases, listed, strict=True)
     ]
-    return Report(
-        "show",
-        "",
-        tuple(sections),
-        {"run": name, "header": run.header, "cases": values},
-        *rows_of(CASES, map(_ShownCase, cases, listed)),
-        headline=plain(name),
-        level=1,
-    )
+    data = {"run": name, "header": run.header, "cases": values}
+    return _report(name, sections, data, cases, listed)
 
 
 def _figures_text(record: Record | None) -> str:
@@ -162,35 +153,15 @@ def _figures_text(record: Record | None) -> str:
     return ", ".join(texts)
 
 
-class _ShownCase(NamedTuple):
-    case: Case
-    script: str
-
-
-CASES: tuple[Field[_ShownCase], ...] = (
-    Field("id", None, WORD, lambda row: row.case.id),
-    Field("operator", None, WORD, lambda row: row.case.label),
-    Field("inputs", None, WORD, lambda row: _json(display_arguments(row.case))),
-    Field("details", None, WORD, lambda row: _json(display_details(row.case))),
-    Field("why", None, WORD, lambda row: row.case.why),
-    Field("rule", None, WORD, lambda row: row.case.origin),
-    Field("phase", None, WORD, lambda row: row.case.settings.phase),
-    Field("dtype", None, WORD, lambda row: row.case.settings.dtype),
-    Field("script", None, WORD, lambda row: row.script),
+CASES: tuple[Field[tuple[Case, str]], ...] = (
+    Field("id", None, WORD, lambda row: row[0].id),
+    Field("operator", None, WORD, lambda row: row[0].label),
+    Field("inputs", None, WORD, lambda row: json_cell(display_arguments(row[0]))),
+    Field("details", None, WORD, lambda row: json_cell(display_details(row[0]))),
+    Field("why", None, WORD, lambda row: row[0].why),
+    Field("rule", None, WORD, lambda row: row[0].origin),
+    Field("phase", None, WORD, lambda row: row[0].settings.phase),
+    Field("dtype", None, WORD, lambda row: row[0].settings.dtype),
+    Field("script", None, WORD, lambda row: row[1]),
 )
 """Columns of CSV: inputs and details are JSON."""
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode() if value else ""
-
-
-def operator_as_values(
-    listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]
-) -> dict[str, Any]:
-    """Returns the details of an operator as values for JSON."""
-    shown = [
-        {"id": case.id, "inputs": inputs_text(case), "case": case, "script": script}
-        for case, script in zip(cases, scripts, strict=True)
-    ]
-    return {"operator": listed.operator, "rule": listed.rule, "cases": shown}

@@ -204,8 +204,9 @@ def count_uncertain(records: Sequence[Record]) -> tuple[int, int]:
 Column = tuple[str, Callable[[Record], object]]
 
 
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+def json_cell(value: object) -> str:
+    """Returns a value as JSON in a cell; what is empty is an empty cell."""
+    return msgspec.json.encode(value).decode() if value else ""
 
 
 STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
@@ -219,7 +220,7 @@ def _statistic(metric: Metric, statistic: str) -> Callable[[Record], object]:
 def _setting(name: str) -> Callable[[Record], object]:
     def setting(record: Record) -> object:
         value = getattr(record.case.settings, name)
-        return (_json(value) if value else "") if isinstance(value, dict) else value
+        return json_cell(value) if isinstance(value, dict) else value
 
     return setting
 
@@ -228,18 +229,13 @@ def _point(variable: str) -> Callable[[Record], object]:
     return lambda record: record.case.point.get(variable, "")
 
 
-def _details(record: Record) -> str:
-    details = display_details(record.case)
-    return _json(details) if details else ""
-
-
 CASE: tuple[Column, ...] = (
     ("id", lambda record: record.id),
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
     ("status", lambda record: record.status.value),
-    ("inputs", lambda record: _json(display_arguments(record.case))),
-    ("details", _details),
+    ("inputs", lambda record: msgspec.json.encode(display_arguments(record.case)).decode()),
+    ("details", lambda record: json_cell(display_details(record.case))),
     *((name, _setting(name)) for name in DECLARED),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
@@ -247,26 +243,17 @@ CASE: tuple[Column, ...] = (
 """Columns of the case: its operator, its inputs and its settings."""
 
 
-def _verified(field: str) -> Callable[[Record], object]:
-    def read(record: Record) -> object:
-        return "" if record.verification is None else getattr(record.verification, field)
-
-    return read
-
-
-def _code(record: Record) -> str:
-    return "" if record.verification is None else record.verification.code.value
-
-
 VERIFICATION: tuple[Column, ...] = (
-    ("verification", _code),
-    *((f"verification_{name}", _verified(name)) for name in ("method", "failed", "reason")),
+    ("verification", lambda record: record.verification and record.verification.code.value),
+    ("verification_method", lambda record: record.verification and record.verification.method),
+    ("verification_failed", lambda record: record.verification and record.verification.failed),
+    ("verification_reason", lambda record: record.verification and record.verification.reason),
 )
 """Columns of a run whose results were verified; the errors are metrics."""
 
 END: tuple[Column, ...] = (
     ("reason", lambda record: record.reason),
-    ("notes", lambda record: _json(record.notes) if record.notes else ""),
+    ("notes", lambda record: json_cell(record.notes)),
 )
 
 

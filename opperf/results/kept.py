@@ -20,7 +20,6 @@ from pathlib import Path
 
 from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.folders import data_folder, unfinished_folder
-from opperf.model import Header
 from opperf.reading import open_file
 from opperf.results.kept_facts import ID_BYTES, id_of, read_head
 from opperf.results.lines import check_free
@@ -211,15 +210,10 @@ def _surplus(runs: Sequence[KeptRun]) -> list[Path]:
     if len(runs) <= MOST_KEPT:
         return []
     latest = sorted(runs, key=lambda run: run.time, reverse=True)
-    labelled = {run.path for run in latest if _has_labels(run.path)}
+    labelled = {run.path for run in latest if (head := read_head(run.path)) and head.labels}
     first = [run for run in latest if run.path in labelled][:MOST_LABELLED]
     others = [run for run in latest if run not in first]
     return [run.path for run in (*first, *others)[MOST_KEPT:]]
-
-
-def _has_labels(path: Path) -> bool:
-    head = read_head(path)
-    return isinstance(head, Header) and bool(head.labels)
 
 
 def is_name(text: str) -> bool:

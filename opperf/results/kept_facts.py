@@ -19,14 +19,10 @@ ID_BYTES = 4
 """Of a new id: two of 200 are alike in one of 200,000 folders."""
 
 
-_HEAD: msgspec.json.Decoder[Header] = msgspec.json.Decoder(Header)
-
-
 def read_head(path: Path) -> Header | None:
     """Returns the first line of a run file or session; None of any other file."""
     try:
-        first = first_line(path)
-        return decode(_HEAD.decode, first)
+        return decode_as(first_line(path), Header)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -141,12 +141,9 @@ def source_of(key: str, operator: str) -> Source | None:
 def meanings(records: Iterable[Record]) -> dict[str, str]:
     """Returns what the keys of the records' results mean, for the file beside them."""
     listed = list(records)
-    by_kind: dict[bool, list[Record]] = {True: [], False: []}
-    for record in listed:
-        by_kind[has_own_keys(record)].append(record)
-    own, others = by_kind[True], by_kind[False]
+    others = [record for record in listed if not has_own_keys(record)]
     return (
-        (OWN_FIGURES if own else {})
+        (OWN_FIGURES if len(others) < len(listed) else {})
         | {key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()}
         | ({PARTS: PARTS_MEANING} if any(record.parts for record in listed) else {})
         | (

@@ -138,7 +138,7 @@ def locate(text: str) -> Path:
     if kept.is_name(text):
         path = kept.resolve(text)
         if kept.display(path) != text:
-            _say(f"{text} is {_describe(path)}")
+            tell(f"{text} is {_describe(path)}")
         return path
     path = Path(text)
     try:
@@ -149,13 +149,9 @@ def locate(text: str) -> Path:
     run = run_of(path) if is_other else None
     if run is None:
         return path
-    _say(f"{text} was written by {_describe(run.path)}, which is read in its place")
+    tell(f"{text} was written by {_describe(run.path)}, which is read in its place")
     return run.path
 
 
 def _describe(path: Path) -> str:
     return f"{kept.display(path)} ({read_facts(path).command})"
-
-
-def _say(text: str) -> None:
-    tell(text)

@@ -15,12 +15,11 @@ from opperf.reports.hotspots.times import (
     MEASURED,
     RECORDED_TIMES,
     add_figures,
-    recorded_time,
     time_of,
 )
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import operator_of
-from opperf.results.recordings import machines_of, program_of
+from opperf.results.recordings import machines_of
 from opperf.results.units import Figure
 
 NAMES = {
@@ -123,18 +122,14 @@ class _Calls(NamedTuple):
         return self.measured is None or (is_known and not has_backward)
 
 
-def accounts_of(runs: Iterable[Run]) -> list[Account]:
-    """Returns the account of each run of a recorded program."""
-    return [_account_of(run, program) for run in runs if (program := program_of(run)) is not None]
-
-
-def _account_of(run: Run, program: Program) -> Account:
+def account_of(run: Run, program: Program) -> Account:
+    """Returns the account of a program whose calls are the cases of a run."""
     calls = [
         _Calls(
             record,
             record.case.count,
             time_of(record),
-            _recorded(record.case),
+            RECORDED_TIMES.figure(record, ()),
             _fused_calls(record.case, program),
         )
         for record in RECORDED_TIMES.records(run)
@@ -168,11 +163,6 @@ def _account_of(run: Run, program: Program) -> Account:
         is_comparable=is_comparable,
         dispatch_ns=_dispatch(measured),
     )
-
-
-def _recorded(case: Case) -> Figure | None:
-    time = recorded_time(case)
-    return None if time is None else Figure(time)
 
 
 def _step_of(program: Program) -> Figure | None:
@@ -224,7 +214,7 @@ def _parts(
     recorded = _sum((call.number, call.recorded) for call in calls)
     measured = _sum((call.alone, call.measured) for call in calls)
     others = _sum((call.number, call.recorded) for call in calls if call.measured is None)
-    in_compiled = Figure(total_ns(compiled)) if compiled else None
+    in_compiled = Figure(math.fsum(own.time_ns for own in compiled)) if compiled else None
     step = _step_of(program)
     if step is None:
         return
@@ -373,8 +363,3 @@ def _own_times(
         if made.time_ns is not None
     ]
     return tuple(sorted(found, key=lambda own: (-own.time_ns, own.program.name)))
-
-
-def total_ns(compiled: Iterable[_OwnTime]) -> float:
-    """Returns the time of all programs."""
-    return math.fsum(own.time_ns for own in compiled)

@@ -154,11 +154,6 @@ RANKINGS: dict[str, Callable[[Hotspot], float]] = {
 """Figures that hotspots are ranked by, the largest first."""
 
 
-def has_counts(records: Iterable[Record]) -> bool:
-    """Whether some case was seen more than once, so that calls say more than cases."""
-    return any(record.case.count > 1 for record in records)
-
-
 def find_hotspots(
     runs: Sequence[Run],
     rank: str = "time",

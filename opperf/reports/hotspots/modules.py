@@ -55,8 +55,6 @@ class Module:
     """Of all operators in it and in its modules."""
     phases: dict[str, float] = field(default_factory=dict)
     """Their time by phase."""
-    count: int = 1
-    """Number of the modules that it stands for."""
 
     def add_up(self) -> Amount:
         """Sets the totals of the module and of all in it, and returns that of the module."""
@@ -123,7 +121,7 @@ def module_tree(found: Hotspots) -> Module:
 def unite_alike(module: Module) -> Module:
     """Returns a tree in which the numbered modules of a list that call the same operators are one,
     as the layers of a model: `0-11`."""
-    united = Module(module.name, module.path, operators=module.operators, count=module.count)
+    united = Module(module.name, module.path, operators=module.operators)
     groups: dict[object, list[Module]] = {}
     for inner in module.modules.values():
         key = _structure(inner) if is_number(inner.name) else inner.name
@@ -148,7 +146,6 @@ def _merged(modules: list[Module]) -> Module:
     merged = Module(
         united_name([module.name for module in modules]),
         united_path([module.path for module in modules]),
-        count=sum(module.count for module in modules),
     )
     for module in modules:
         for operator, own in module.operators.items():

@@ -34,13 +34,6 @@ class Place(NamedTuple):
     """Of the calls in nanoseconds, or their number where calls are counted."""
     share: float
     """Of the time of all calls of the ranking."""
-    modules: tuple[str, ...]
-    """Paths of its modules."""
-
-    @property
-    def line(self) -> str:
-        """The file and the line, without the folder of installed packages."""
-        return line_text(self.site)
 
 
 PHASES = (FORWARD, BACKWARD, OPTIMIZER)
@@ -125,7 +118,7 @@ def places_of(timed: Iterable[Timed], found: Hotspots) -> list[Place]:
             times[place] = times.get(place, 0.0) + time
     total = found.time.value
     places = [
-        Place(site, calls[site], time, time / total if total else 0.0, (site.module,))
+        Place(site, calls[site], time, time / total if total else 0.0)
         for site, time in times.items()
     ]
     return sorted(places, key=lambda place: (-place.time, -place.calls))
@@ -147,7 +140,6 @@ def unite_numbered(places: Iterable[Place]) -> list[Place]:
             sum(place.calls for place in own),
             math.fsum(place.time for place in own),
             math.fsum(place.share for place in own),
-            tuple(place.site.module for place in own),
         )
         for own in groups.values()
     ]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from opperf.model import PASSES, MetricKind, Run
 from opperf.reports.fields import NAME, Field, table_of
-from opperf.reports.hotspots.account import Account, accounts_of
-from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group, has_counts
+from opperf.reports.hotspots.account import Account, account_of
+from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group
 from opperf.reports.hotspots.flame import flame_graph
 from opperf.reports.hotspots.modules import Module, module_tree
 from opperf.reports.hotspots.places import has_places
@@ -36,6 +36,7 @@ from opperf.reports.markdown import code
 from opperf.reports.model import Report, Section, Table
 from opperf.reports.text import write_text
 from opperf.results.projection import CALLED, CASE
+from opperf.results.recordings import program_of
 from opperf.results.text import count_text
 from opperf.results.units import choose_unit, format_figure, mark_legend
 
@@ -81,7 +82,8 @@ def recording_of(
 
     Raises `UsageError` for an operator that has no time.
     """
-    accounts = accounts_of(runs)
+    programs = ((run, program_of(run)) for run in runs)
+    accounts = [account_of(run, program) for run, program in programs if program is not None]
     tree = module_tree(found) if has_places(found) else None
     return Recording(accounts, forecasts(found, accounts, factors), tree)
 
@@ -264,7 +266,7 @@ def _tables(found: Hotspots, most: int, has_places: bool) -> Iterator[Table]:
 
 def short_text(run: Run, width: int | None = None) -> str:
     """Returns a run's first operators; empty where no case was seen more than once."""
-    if not has_counts(run.records):
+    if not any(record.case.count > 1 for record in run.records):
         return ""
     # The summary of the run lists the operators without a case.
     found = find_hotspots([run])._replace(excluded={})

@@ -24,7 +24,7 @@ from opperf.reports.fields import (
 from opperf.reports.hotspots.account import NAMES, Account, Part
 from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.reports.hotspots.modules import Amount, Module
-from opperf.reports.hotspots.places import Place, has_places, places_of
+from opperf.reports.hotspots.places import Place, has_places, line_text, places_of
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.hotspots.what_if import Forecast, WhatIf
 from opperf.reports.model import Cell
@@ -136,7 +136,7 @@ def place_fields(found: Hotspots, has_phases: bool = False) -> tuple[Field[Calle
     return (
         Field("", "Called at", NAME, lambda row: row.operator),
         Field("module", "Module", NAME, lambda row: row.place.site.module, is_optional=True),
-        Field("", "Line", NAME, lambda row: row.place.line, is_optional=True),
+        Field("", "Line", NAME, lambda row: line_text(row.place.site), is_optional=True),
         Field("file", None, NAME, lambda row: row.place.site.file),
         Field("line", None, COUNT, lambda row: row.place.site.line),
         Field("function", None, NAME, lambda row: row.place.site.function),
