@@ -19,7 +19,7 @@ from opperf.reports.hotspots.times import (
 )
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import operator_of
-from opperf.results.recordings import machines_of
+from opperf.results.recordings import machines_of, program_of
 from opperf.results.units import Figure
 
 NAMES = {
@@ -122,8 +122,12 @@ class _Calls(NamedTuple):
         return self.measured is None or (is_known and not has_backward)
 
 
-def account_of(run: Run, program: Program) -> Account:
-    """Returns the account of a program whose calls are the cases of a run."""
+def accounts_of(runs: Iterable[Run]) -> list[Account]:
+    """Returns the account of each run of a recorded program."""
+    return [_account_of(run, program) for run in runs if (program := program_of(run)) is not None]
+
+
+def _account_of(run: Run, program: Program) -> Account:
     calls = [
         _Calls(
             record,

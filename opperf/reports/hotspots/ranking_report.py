@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opperf.model import PASSES, MetricKind, Run
 from opperf.reports.fields import NAME, Field, table_of
-from opperf.reports.hotspots.account import Account, account_of
+from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group
 from opperf.reports.hotspots.flame import flame_graph
 from opperf.reports.hotspots.modules import Module, module_tree
@@ -36,7 +36,6 @@ from opperf.reports.markdown import code
 from opperf.reports.model import Report, Section, Table
 from opperf.reports.text import write_text
 from opperf.results.projection import CALLED, CASE
-from opperf.results.recordings import program_of
 from opperf.results.text import count_text
 from opperf.results.units import choose_unit, format_figure, mark_legend
 
@@ -82,8 +81,7 @@ def recording_of(
 
     Raises `UsageError` for an operator that has no time.
     """
-    programs = ((run, program_of(run)) for run in runs)
-    accounts = [account_of(run, program) for run, program in programs if program is not None]
+    accounts = accounts_of(runs)
     tree = module_tree(found) if has_places(found) else None
     return Recording(accounts, forecasts(found, accounts, factors), tree)
 

@@ -12,7 +12,7 @@ import pytest
 from opperf.commands.run_files import report
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import MetricKind, NoteCode, Status
-from opperf.reports.hotspots.data import RANKINGS, find_hotspots, has_counts
+from opperf.reports.hotspots.data import RANKINGS, find_hotspots
 from opperf.reports.hotspots.ranking_report import answer
 from opperf.reports.hotspots.times import time_of
 from tests.recordings import called, recording, site
@@ -205,10 +205,6 @@ def test_half_widths_grow_with_the_count(seen, of):
     summary = msgspec.structs.replace(one.summaries["forward"], ci_low=960.0, ci_high=1030.0)
     one = msgspec.structs.replace(one, summaries={"forward": summary})
     assert find_hotspots([of(one)]).time.half_width == pytest.approx(3 * 40)
-
-
-def test_counts_are_those_above_one(seen):
-    assert has_counts([seen(), seen(count=2)]) and not has_counts([seen(), seen("add")])
 
 
 def test_every_ranking_is_in_the_help():
