@@ -15,12 +15,11 @@ from opperf.experiments.aggregation.charts import CHARTS
 from opperf.experiments.aggregation.speedups import BASELINES
 from opperf.experiments.aggregation.tables import TABLES
 from opperf.formats.model_records import METRICS, TESTS
-from opperf.model import Header, Run
+from opperf.model import SCHEMA_VERSION, Header, Run
 from opperf.reports.writing import write as write_run
 from opperf.requests import models
 from opperf.requests.declaring import declared
 from opperf.requests.models import EXTENSIONS, FORMATS_OF, AggregateRequest
-from opperf.results.runfile import SCHEMA_VERSION
 from tests.experiments.lines import MONDAY, value, write
 
 DATA = Path(__file__).parents[1] / "data/xla"
