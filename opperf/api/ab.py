@@ -15,13 +15,20 @@ import msgspec
 
 from opperf.api.compare import FileComparison, Reported
 from opperf.api.functions import framework_of_functions, name_of
-from opperf.api.run import EXTENSION, NOTHING_CHANGED, What, text_of, with_names
+from opperf.api.run import (
+    EXTENSION,
+    NOTHING_CHANGED,
+    What,
+    from_keywords,
+    text_of,
+    with_names,
+    words_of,
+)
 from opperf.api.run_result import RunResult
 from opperf.errors import UsageError
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import progress_of, resolve
 from opperf.requests.ab.sessions import measured, unsaid
-from opperf.requests.declaring import from_keywords, words_of
 from opperf.requests.judging import judge_session
 from opperf.results.messages import tell
 from opperf.results.runfile import read_run

@@ -6,6 +6,7 @@ from opperf.commands.options import command
 from opperf.plurals import pluralize
 from opperf.requests.models import AggregateRequest, AnalyzeRequest
 from opperf.results.messages import tell
+from opperf.results.output import write_content
 
 
 @command(AnalyzeRequest)
@@ -34,8 +35,6 @@ def analyze(request: AnalyzeRequest) -> int:
 def aggregate(request: AggregateRequest) -> int:
     """Compare the results of models over backends and over time: files of the JSON lines that
     PyTorch/XLA's benchmarks write, or tables (CSV) of PyTorch's own runner."""
-    from opperf.results.output import write_content
-
     content = request.run(tell)
     if content:
         write_content(request.output_file, content)

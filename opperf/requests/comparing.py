@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import OWN_NAMES
+from opperf.metrics import metrics_by_name
 from opperf.requests.declaring import Group, Option, Say, argument, declared, told, warn
 from opperf.requests.judging import Judged, judge_files, judge_session
 from opperf.requests.operators import names_option
@@ -17,11 +18,11 @@ from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import (
     Words,
     findings_among,
-    locate_kept,
-    locate_session,
     parse_tolerances,
     words_among,
 )
+from opperf.results.kept_facts import is_session
+from opperf.results.run_files import locate, locate_session
 from opperf.shares import read_share, share_text
 
 if TYPE_CHECKING:
@@ -149,15 +150,11 @@ SESSION_FINDING = "ambiguous"
 
 def metric_names() -> Words:
     """Returns the names of all metrics."""
-    from opperf.metrics import metrics_by_name
-
     return tuple(metrics_by_name())
 
 
 def metric_help() -> str:
     """Returns the help of the option that names metrics."""
-    from opperf.metrics import metrics_by_name
-
     known = metrics_by_name().values()
     own = [metric for metric in known if not metric.on_request]
     profiled = [metric for metric in known if metric.on_request and not metric.forward]
@@ -177,8 +174,8 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "Comparison"
 
-    base: Annotated[Path | None, argument("[BASE]", locate_kept)] = None
-    new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
+    base: Annotated[Path | None, argument("[BASE]", locate)] = None
+    new: Annotated[Path | None, argument("[NEW]", locate)] = None
     session: Annotated[
         Path | None,
         Option(
@@ -254,7 +251,6 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Judged:
         from opperf.comparison.files.reading import doubts, read
-        from opperf.results.kept_facts import is_session
 
         base, new, session = self.base, self.new, self.session
         if base is not None and new is None and session is None and is_session(base):

@@ -26,7 +26,7 @@ from typing import get_type_hints as hints_of
 
 import msgspec
 
-from opperf.errors import UsageError, unknown
+from opperf.errors import UsageError
 from opperf.model.declaring import Read, one_of
 from opperf.requests.parsers import number_within
 
@@ -395,57 +395,3 @@ def fixed_values(request: Request) -> dict[str, tuple[Any, Any]]:
 
 def _as_json(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))
-
-
-def from_keywords(
-    kind: type[Asked], arguments: Iterable[Any], keywords: Mapping[str, Any], **own: Any
-) -> Asked:
-    """Returns the request of a call in Python: the first field has the arguments, keywords are
-    named as options, with `_` for `-`; `import_` is that of a name that Python reserves, and None
-    is the default. `own` are values of fields, by name. Raises `UsageError`."""
-    fields = declared(kind)
-    by_keyword = {
-        keyword: field
-        for name, field in fields.items()
-        if name not in kind.no_keywords
-        for keyword in field.keywords
-    }
-    values: dict[str, Any] = {}
-    words = tuple(arguments)
-    if words:
-        first = next(field for field in fields.values() if not field.names)
-        values[first.name] = _parsed(first, words)
-    for keyword, value in keywords.items():
-        name = keyword.removesuffix("_")
-        if name not in by_keyword:
-            raise unknown("option", keyword, by_keyword)
-        if value is not None:
-            field = by_keyword[name]
-            values[field.name] = _flag(field, value) if field.is_flag else _parsed(field, value)
-    return build(kind, {**values, **own})
-
-
-def _flag(field: Declared, value: Any) -> Any:
-    if not isinstance(value, bool):
-        raise UsageError(f"{field.keywords[0]} is True or False, not {value!r}")
-    return field.flagged(value)
-
-
-def _parsed(field: Declared, value: Any) -> Any:
-    try:
-        return field.parse(field.texts(value))
-    except ValueError as error:
-        raise UsageError(f"{field.keywords[0] if field.names else field.shown}: {error}") from error
-
-
-def words_of(request: Request) -> list[str]:
-    """Returns the words of the command line that make a request."""
-    fields = declared(type(request))
-    given = [name for name in fields if name in request.given]
-    options = [name for name in given if fields[name].names]
-    arguments = [name for name in given if not fields[name].names]
-    words = [
-        [word for name in chosen for word in fields[name].words(value_of(request, name))]
-        for chosen in (options, arguments)
-    ]
-    return [*words[0], *(["--", *words[1]] if words[1] else [])]

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from opperf.errors import UsageError
+from opperf.extras import load_extra
+from opperf.reading import read_text
 from opperf.requests.declaring import Option, Request, Say, argument
 from opperf.requests.fields import Store
 from opperf.requests.outputs import JsonRequest
 from opperf.requests.parsers import parse_labels, parse_moment, split_commas
+from opperf.results.kept import is_name, remove, resolve
 
 if TYPE_CHECKING:
     from opperf.reports.kept_runs import KeptFacts
@@ -65,7 +68,6 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
         deleted."""
         from opperf.plurals import pluralize
         from opperf.reports.kept_runs import read_kept
-        from opperf.results.kept import remove
 
         restrictions = (self.kind, self.framework, self.labels, self.since, self.until)
         chooses = any((*restrictions, self.names, self.unfinished))
@@ -105,7 +107,6 @@ class RunsRequest(JsonRequest, frozen=True, kw_only=True):
 
 
 def _is_named(found: KeptFacts, names: Sequence[str]) -> bool:
-    from opperf.results.kept import is_name, resolve
     from opperf.sources.selecting import as_operator, find_matching
 
     if not names:
@@ -160,7 +161,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
     ] = ()
 
     def run(self, say: Say) -> None:
-        from opperf.extras import load_extra
         from opperf.history.store.opening import Store as Opened
         from opperf.history.store.opening import default_store
 
@@ -219,8 +219,6 @@ class ServeRequest(Request, frozen=True, kw_only=True):
 
 
 def _read_token(file: Path) -> str:
-    from opperf.reading import read_text
-
     try:
         return read_text(file).strip()
     except UnicodeDecodeError as error:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from opperf.errors import UsageError
 from opperf.frameworks import variables_of
+from opperf.frameworks.installed import tested_versions
 from opperf.frameworks.mentioned import choose_framework, report_choice
+from opperf.machine.kernel import Unreadable, this_machine
 from opperf.requests.declaring import Option, Say, argument
 from opperf.requests.fields import Framework
 from opperf.requests.outputs import JsonRequest
@@ -45,8 +48,6 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
     framework: Framework = ""
 
     def run(self, say: Say) -> Health:
-        from opperf.machine.kernel import this_machine
-
         self.check_outputs()
         choice = choose_framework(self.framework)
         report_choice(choice, say)
@@ -57,7 +58,6 @@ def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
     """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
     from opperf.machine.health import contention, jitter
     from opperf.machine.health.examine import examine
-    from opperf.machine.kernel import Unreadable
     from opperf.results.text import duration
 
     # The probes come first, as the test itself is a load.
@@ -89,7 +89,6 @@ EXPLAINED = (
 
 def instructions_finding() -> Finding:
     """Returns the finding on Valgrind and the C compiler."""
-    from opperf.errors import UsageError
     from opperf.instruments.callgrind import valgrind
     from opperf.instruments.callgrind.valgrind import Valgrind
     from opperf.machine.health.finding import Finding
@@ -121,7 +120,6 @@ class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
 
 def _with_details(one: FrameworkRow) -> FrameworkRow:
     # Listing the frameworks starts no worker, and need not load what manages one.
-    from opperf.frameworks.installed import tested_versions
     from opperf.worker.client import Worker
 
     one = msgspec.structs.replace(one, tested_versions=tested_versions(one.name))

@@ -18,16 +18,16 @@ from opperf.reports.formats import (
     formats_of,
 )
 from opperf.requests.declaring import Group, Option, Request, argument
-from opperf.requests.parsers import locate_kept, parse_labels, parse_retried
+from opperf.requests.parsers import parse_labels, parse_retried
 from opperf.results.kept import is_name as is_kept_name
 from opperf.results.kept_facts import read_facts
 from opperf.results.output import STDOUT, Output, check_output
 from opperf.results.run_files import locate
 
-RunFile = Annotated[Path, argument("RUNFILE", locate_kept)]
+RunFile = Annotated[Path, argument("RUNFILE", locate)]
 """A run file, or a kept run."""
 
-RunFiles = Annotated[tuple[Path, ...], argument("RUNFILE...", locate_kept)]
+RunFiles = Annotated[tuple[Path, ...], argument("RUNFILE...", locate)]
 
 Overwrite = Annotated[bool, Option("Replace the output file if it exists.", section="Output")]
 

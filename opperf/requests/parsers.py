@@ -321,21 +321,6 @@ def label_interpreters(parsed: Sequence[Interpreter]) -> tuple[Interpreter, ...]
     return tuple(labelled)
 
 
-def locate_kept(text: str) -> Path:
-    """Returns the path of a run file, or of results, or of a kept one, as `@last`. An output of a
-    kept run stands for its run file."""
-    from opperf.results import run_files
-
-    return run_files.locate(text)
-
-
-def locate_session(text: str) -> Path:
-    """Returns such a path of a session."""
-    from opperf.results import run_files
-
-    return run_files.locate_session(text)
-
-
 def parse_tolerances(texts: Words) -> tuple[Rule, ...]:
     """Parses tolerances, `[OPERATOR:]METRIC=TOLERANCE`."""
     from opperf.comparison.tolerances import parse_rule

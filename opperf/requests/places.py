@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
 
-from opperf.environments.specification import EnvironmentSpec
+from opperf.environments.specification import (
+    EnvironmentSpec,
+    Installed,
+    Locked,
+    lock_path,
+    lock_text,
+    read_lock,
+    read_requirements,
+)
 from opperf.errors import UsageError
 from opperf.execution.fleet.nodes import FleetOptions
 from opperf.model import Interpreter
@@ -25,13 +33,10 @@ from opperf.requests.parsers import (
 
 if TYPE_CHECKING:
     from opperf.comparison.ab.arms import ArmSpec
-    from opperf.environments.specification import EnvironmentSpec, Installed, Locked
 
 
 def read_locked(path: Path | None) -> Locked | None:
     """Returns the lock file of `--locked`. Raises `UsageError` for another file."""
-    from opperf.environments.specification import Locked, read_lock
-
     return None if path is None else Locked(path, read_lock(path))
 
 
@@ -48,8 +53,6 @@ def install_arm(arm: ArmSpec, locked: Locked | None, say: Say) -> ArmSpec:
     `install` does."""
     if not arm.requirements:
         return arm
-    from opperf.environments.specification import read_requirements
-
     built = install(read_requirements(",".join(arm.requirements)), locked, say)
     return msgspec.structs.replace(arm, python=str(built.python), packages=built.packages)
 
@@ -57,7 +60,6 @@ def install_arm(arm: ArmSpec, locked: Locked | None, say: Say) -> ArmSpec:
 def write_lock(results: Path, interpreters: Iterable[Interpreter]) -> Path | None:
     """Writes the lock file beside results, and returns its path; None where opperf installed no
     environment, or the results are printed. Raises `OutputError`."""
-    from opperf.environments.specification import lock_path, lock_text
     from opperf.results.output import STDOUT, replace
 
     text = lock_text(interpreters)

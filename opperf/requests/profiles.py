@@ -10,8 +10,10 @@ from opperf.errors import OutputError, UsageError
 from opperf.plurals import pluralize
 from opperf.requests.declaring import Option, Say, argument, warn
 from opperf.requests.outputs import ReportedRequest
-from opperf.requests.parsers import locate_kept
+from opperf.results.kept_facts import is_session
 from opperf.results.output import check_output, replace
+from opperf.results.run_files import locate
+from opperf.results.runfile import read_run
 
 if TYPE_CHECKING:
     from opperf.comparison.explaining.choosing import Chosen
@@ -24,8 +26,8 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "Comparison"
 
-    base: Annotated[Path, argument("BASE", locate_kept)]
-    new: Annotated[Path | None, argument("[NEW]", locate_kept)] = None
+    base: Annotated[Path, argument("BASE", locate)]
+    new: Annotated[Path | None, argument("[NEW]", locate)] = None
     """None, or the case, for a session, whose file has both sides."""
     id: Annotated[str | None, argument("[ID]")] = None
     measured_pass: Annotated[
@@ -85,8 +87,6 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.comparison.ab.session_file import find_pair, session_of
         from opperf.comparison.explaining.choosing import choose, choose_dumps
         from opperf.comparison.results import ResultsRow
-        from opperf.results.kept_facts import is_session
-        from opperf.results.runfile import read_run
 
         base, new, wanted = self.base, self.new, self.id
         if not is_session(base):

@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
-from opperf.model import DECLARED, Settings
+from opperf.model import DECLARED, ListedOperator, Settings
 from opperf.requests.declaring import Option, Say, argument, declared, told
 from opperf.requests.fields import Framework
 from opperf.requests.operators import (
@@ -26,8 +26,11 @@ from opperf.requests.operators import (
     Values,
 )
 from opperf.requests.outputs import ReportedRequest
-from opperf.requests.parsers import locate_kept, split_commas
+from opperf.requests.parsers import split_commas
 from opperf.requests.settings import Interpreters, SettingFields, option_of
+from opperf.results.kept import display
+from opperf.results.run_files import locate
+from opperf.results.runfile import is_run_file, read_run
 
 if TYPE_CHECKING:
     from opperf.model import Case, ListedOperator, Listing, Record
@@ -185,7 +188,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
 
     def _of_operator(self, say: Say) -> Report:
         from opperf.execution.planning import plan_cases
-        from opperf.model import ListedOperator
         from opperf.reports.showing import report_of
 
         asked = self.selection
@@ -231,8 +233,6 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     def _of_file(self, path: Path, say: Say) -> Report:
         from opperf.execution.workers import scripts_of
         from opperf.reports.showing import report_of_run
-        from opperf.results.kept import display
-        from opperf.results.runfile import is_run_file, read_run
 
         if not is_run_file(path):
             raise UsageError(
@@ -266,7 +266,7 @@ time of the slowest small case."""
 class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
     """Counts the operators of a registry that are measured."""
 
-    run_file: Annotated[Path | None, argument("[RUNFILE]", locate_kept)] = None
+    run_file: Annotated[Path | None, argument("[RUNFILE]", locate)] = None
     least: Annotated[
         float | None,
         Option(
@@ -298,8 +298,6 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         return None if records is None else coverage(listing, records)
 
     def _records_of(self, path: Path, listing: Listing, say: Say) -> Sequence[Record]:
-        from opperf.results.runfile import read_run
-
         run = told(read_run(path), say)
         environment = run.environment
         if environment is None:

@@ -27,6 +27,7 @@ from opperf.requests.outputs import file_option, format_option, named_output, ou
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays
 from opperf.requests.selecting import (
+    add_changed,
     check_rule_options,
     check_shape_options,
     select_inputs,
@@ -175,8 +176,6 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         return choose_framework(self.framework, words, self.settings, self.interpreters, required)
 
     def _with_changed(self, framework: str, say: Say) -> Operators | None:
-        from opperf.requests.selecting import add_changed
-
         pythons = list(dict.fromkeys(each.path for each in self.interpreters)) or [""]
         has_inputs = bool(self.settings.input_function)
         return add_changed(

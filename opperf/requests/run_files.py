@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import FOUND, RunFileError, UsageError
+from opperf.extras import check_extras
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import Option, Request, Say, told, warn
 from opperf.requests.fields import Columns, dimensions_option
@@ -23,7 +24,9 @@ from opperf.requests.outputs import (
     read_format,
 )
 from opperf.requests.parsers import parse_factors
+from opperf.results.kept import display, streams_of
 from opperf.results.output import STDOUT, Output, check_output, replace
+from opperf.results.runfile import read_run, read_visits
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
@@ -46,7 +49,6 @@ class MergeRequest(Request, frozen=True, kw_only=True):
         """Writes the file and returns its content."""
         from opperf.reports.writing import runfile_text
         from opperf.results.merging import Part, copy_streams, merge_parts
-        from opperf.results.runfile import read_visits
 
         for path in self.paths:
             if path.resolve() == self.output.resolve():
@@ -118,7 +120,6 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
         from opperf.reports.hotspots.ranking_report import recording_of, report_of
         from opperf.reports.hotspots.reading import on_pages_only, read_ranked
         from opperf.reports.model import RunOnPage
-        from opperf.results.kept import display
 
         if self.scripts and PAGE not in {output.format for output in self.outputs}:
             raise UsageError("--scripts is for a page; name one with -o FILE.html")
@@ -187,7 +188,6 @@ class PlotRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Plot | BarPlot:
         """Returns the chart, and writes it if there is an output."""
-        from opperf.extras import check_extras
         from opperf.results.plots.bars import MOST_ROWS, make_bars
         from opperf.results.plots.data import has_sizes, make_plot
         from opperf.results.plots.drawing import check_image, draw, read_drawn, sources_of
@@ -246,8 +246,6 @@ class ExportRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> None:
         from opperf.reports.writing import check_exported, write
-        from opperf.results.kept import streams_of
-        from opperf.results.runfile import read_run
 
         format, output, path = format_named(self.tool, RUN), self.output.path, self.run_file
         if self.columns and not format.has_columns:
@@ -292,8 +290,6 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Judged:
         from opperf.comparison.nodes import CHANGED, compare_nodes, telling_of
         from opperf.comparison.report import report_of
-        from opperf.results.kept import display
-        from opperf.results.runfile import read_run
 
         self.check_outputs([self.path])
         fail_on = CHANGED if self.strict else ()

@@ -7,10 +7,10 @@ import click
 import pytest
 
 import opperf
+from opperf.api.run import words_of
 from opperf.commands.param import param
 from opperf.errors import OutputError, UsageError
 from opperf.model import CallableTarget, Case
-from opperf.requests.declaring import words_of
 from opperf.requests.param import output_path, select_cases
 
 TENSOR = {"type": "tensor", "dtype": "float", "shape": [4]}

@@ -5,14 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from opperf.api.run import from_keywords, words_of
 from opperf.commands.run import run
 from opperf.errors import UsageError
-from opperf.requests.declaring import (
-    declared,
-    from_keywords,
-    value_of,
-    words_of,
-)
+from opperf.requests.declaring import declared, value_of
 from opperf.requests.run import RunRequest
 
 FIELDS = declared(RunRequest)

@@ -13,12 +13,12 @@ from click import Context, Group, Option
 
 import opperf
 from opperf import errors
+from opperf.api.run import from_keywords
 from opperf.commands import COMMANDS
 from opperf.metrics import metrics_by_name
 from opperf.model.metrics import NoteCode
 from opperf.opperf import load_command
 from opperf.reports.formats import BUILT_IN
-from opperf.requests.declaring import from_keywords
 from opperf.results.columns import DERIVED
 from tools.site.documented import texts_of_members
 from tools.site.markdown import code, escape, table

@@ -26,7 +26,7 @@ from opperf.repository import (
 )
 from opperf.requests.declaring import Option, Request, Say, argument, told, warn
 from opperf.requests.history.fields import AskedOf, OfCommits, read_commits_of
-from opperf.requests.parsers import locate_kept
+from opperf.results.run_files import locate
 
 if TYPE_CHECKING:
     from opperf.formats.figures import Intake
@@ -56,7 +56,7 @@ class AddRequest(Request, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "History"
 
-    paths: Annotated[tuple[Path, ...], argument("FILE...", locate_kept)]
+    paths: Annotated[tuple[Path, ...], argument("FILE...", locate)]
     of: OfCommits = OfCommits()
     revision: Annotated[
         str,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from opperf.errors import UsageError, suggest, unknown
+from opperf.history.store.opening import StoreError
 from opperf.model.declaring import number_between
 from opperf.processes.commands import run_command
 from opperf.repository import sha_text
@@ -229,7 +230,6 @@ class BlessRequest(Request, frozen=True, kw_only=True):
             from opperf.history.checking import add_blessing, default_file
             from opperf.history.events import State
             from opperf.history.store.events import find_event, set_state
-            from opperf.history.store.opening import StoreError
             from opperf.history.store.reading import read_series
 
             found = find_event(store, project, self.event)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import msgspec
 
 from opperf.errors import UsageError, unknown
+from opperf.extras import check_extras
 from opperf.model.declaring import integer_from
 from opperf.plurals import pluralize
+from opperf.reports.formats import json_of
 from opperf.requests.declaring import Option, Request, Say, argument, told
 from opperf.requests.fields import Store
 from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored
@@ -176,7 +178,6 @@ class HistoryPlotRequest(Request, frozen=True, kw_only=True):
 
     def run(self, say: Say) -> Plot:
         """Returns the chart for a terminal, and writes the file if one is named."""
-        from opperf.extras import check_extras
         from opperf.results.plots.drawing import check_image
         from opperf.results.plots.images import WRITERS
 
@@ -269,7 +270,6 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> Path | None:
         """Writes the file, and returns the folder if it is one."""
         from opperf.formats.forms import FORMS, WRITTEN
-        from opperf.reports.formats import json_of
         from opperf.reports.writing import write_folder
 
         form = FORMS.get(self.form)

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
+from opperf.environments.specification import Installed, lock_text
 from opperf.errors import InstallationError, UsageError, suggest
 from opperf.processes.commands import run_command
 from opperf.requests.declaring import Group, Option, Request, Say, argument, declared
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import JsonRequest
 from opperf.requests.places import LockFile, read_locked
+from opperf.results.output import replace
 
 if TYPE_CHECKING:
     from opperf.environments.specification import EnvironmentSpec, Installed
@@ -156,9 +158,6 @@ class InstallSuiteRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> tuple[int, Mapping[str, Installed | str]]:
         """Returns the number of enabled benches, and the environment of each whose own is not
         opperf's, or why there is none; writes the lock file."""
-        from opperf.environments.specification import Installed, lock_text
-        from opperf.results.output import replace
-
         suite = self.suite.resolved()
         enabled = [bench.name for bench in suite.benches if bench.enabled]
         found = _installed(suite, enabled, self.locked, say, self.force)

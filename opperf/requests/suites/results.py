@@ -13,7 +13,8 @@ from opperf.requests.declaring import Option, Say, argument
 from opperf.requests.judging import Judged
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
-from opperf.requests.parsers import findings_among, locate_kept
+from opperf.requests.parsers import findings_among
+from opperf.results.run_files import locate
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def locate_results(text: str) -> Path:
     """Returns the path of a run file, of a folder in milabench's layout or of a stream, or that of
     a kept run, as `@last`. Raises `ValueError` where there is none."""
     path = Path(text)
-    found = path if path.exists() else locate_kept(text)
+    found = path if path.exists() else locate(text)
     if not found.exists():
         raise ValueError(f"{str(found)!r} does not exist")
     return found
