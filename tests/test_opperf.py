@@ -13,7 +13,7 @@ def failed(monkeypatch, capsys):
     """The error line of a command line whose `run` fails with this error."""
 
     def failing(error, *words):
-        def run_command(request):
+        def run_command(request, finished=None):
             raise error
 
         monkeypatch.setattr("opperf.commands.running.run_command", run_command)

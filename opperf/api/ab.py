@@ -28,7 +28,8 @@ from opperf.api.run_result import RunResult
 from opperf.errors import UsageError
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import progress_of, resolve
-from opperf.requests.ab.sessions import measured, unsaid
+from opperf.requests.ab.sessions import measured
+from opperf.requests.declaring import unsaid
 from opperf.requests.judging import judge_session
 from opperf.results.messages import tell
 from opperf.results.runfile import read_run

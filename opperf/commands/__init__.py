@@ -7,7 +7,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run:run", "Measure operators (the default command)."),
     "param": ("param:param", "Run a configuration with the options of PARAM's benchmarks."),
     "experiment": (
-        "experiment:experiment",
+        "run:experiment",
         "Measure models under every combination of settings.",
     ),
     "suite": (
@@ -26,10 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "merge": ("run_files:merge", "Join the run files of parts of a run."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("run_files:report", "Rank the operators of run files: what to improve first."),
-    "trace": ("profiles:trace", "Show what is in traces of a program, or write their calls."),
+    "trace": ("run_files:trace", "Show what is in traces of a program, or write their calls."),
     "compare": ("compare:compare", "Compare two files of results."),
     "explain": (
-        "profiles:explain",
+        "run_files:explain",
         "Show which functions changed between two counts of instructions.",
     ),
     "nodes": ("run_files:nodes", "Compare the nodes of a cluster: which of them differs."),
@@ -39,11 +39,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Find the commit that changed a time, in a git repository.",
     ),
     "analyze": (
-        "models:analyze",
+        "run_files:analyze",
         "Tabulate the results of models, record by record.",
     ),
     "aggregate": (
-        "models:aggregate",
+        "run_files:aggregate",
         "Compare results of models over backends and time.",
     ),
     "plot": ("run_files:plot", "Draw run files: bars, or lines against a swept size."),

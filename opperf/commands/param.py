@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Any
 
 import click
@@ -75,9 +73,9 @@ class ParamCommand(RequestCommand[ParamRequest]):
 def _param(request: ParamRequest) -> int:
     """Measure a configuration of PARAM's compute benchmarks with the options that its users have in
     scripts, and write its lines of JSON. `opperf run FILE` measures it with opperf's own."""
-    from opperf.commands.running import run_command
+    from opperf.commands.running import command_line, run_command
 
-    code, traces = request.run(tell, shlex.join(["opperf", *sys.argv[1:]]), run_command)
+    code, traces = request.run(tell, command_line(), run_command)
     if traces and not request.is_quiet:
         print(f"traces written to {', '.join(traces)}")
     return code

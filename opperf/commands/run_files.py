@@ -1,10 +1,14 @@
-"""The commands on run files and on what opperf keeps."""
+"""The commands on run files and on what opperf keeps, on traces of programs and on results of
+models."""
 
 from __future__ import annotations
 
 from opperf.commands.compare import finish
 from opperf.commands.options import command, write
+from opperf.plurals import pluralize
 from opperf.requests.kept import RunsRequest, ServeRequest
+from opperf.requests.models import AggregateRequest, AnalyzeRequest
+from opperf.requests.profiles import ExplainRequest, TraceRequest
 from opperf.requests.run_files import (
     ExportRequest,
     MergeRequest,
@@ -13,7 +17,7 @@ from opperf.requests.run_files import (
     ReportRequest,
 )
 from opperf.results.messages import tell
-from opperf.results.output import STDOUT
+from opperf.results.output import STDOUT, write_content
 
 
 @command(
@@ -27,8 +31,6 @@ def merge(request: MergeRequest) -> int:
     once, and copy the streams of their programs beside it. Of a case in several files the record
     that ended ok counts, or else the last file's. What none has measured is measured by `opperf run
     --resume FILE`."""
-    from opperf.plurals import pluralize
-
     merged = request.run(tell)
     files = len(set(request.paths))
     tell(
@@ -105,7 +107,6 @@ def runs(request: RunsRequest) -> int:
     Commands that take a run file take @ID, or @last, @-2 and so on for the latest one, the one
     before it: `opperf report @last`, `opperf compare @-2 @last`, `opperf run --resume @ID`;
     of a session `opperf compare --from-ab @last` and `opperf ab --resume @ID`."""
-    from opperf.plurals import pluralize
     from opperf.reports.kept_runs import report_of
 
     found = request.run(tell)
@@ -130,4 +131,60 @@ def serve(request: ServeRequest) -> int:
     commands that measure them again, runs; and a JSON API, described at /openapi.json. It only
     reads."""
     request.run(tell)
+    return 0
+
+
+@command(ExplainRequest)
+def explain(request: ExplainRequest) -> int:
+    """Show which functions made the difference between two counts of instructions, BASE and NEW:
+    run files of `opperf run --profiler instructions` and the ID of a case (a prefix of it, or an
+    operator that has a single case), or two files of callgrind's. A session of `opperf ab
+    --profiler instructions` has both sides: `opperf explain FILE ID`.
+
+    Exclusive counts are of a function's own code, inclusive ones of all that runs while it does;
+    both are per call of the operator. Functions are matched by name and by the name of their
+    library.
+    """
+    return write(request.run(tell), request)
+
+
+@command(TraceRequest)
+def trace(request: TraceRequest) -> int:
+    """Show what is in traces of a program: execution traces of PyTorch and Chakra, and traces of
+    PyTorch's profiler (.json, .json.gz, .tar.gz, or a folder with a file for each rank). An
+    execution trace and a profiler's trace of the same process are one: with the times of the
+    second. Several ranks are shown side by side. `opperf run FILE` measures the calls."""
+    report = request.run(tell)
+    return 0 if report is None else write(report, request)
+
+
+@command(AnalyzeRequest)
+def analyze(request: AnalyzeRequest) -> int:
+    """Tabulate the results of models in DIR, ./output by default: the minimum, median, maximum,
+    mean and standard deviation of each metric of each record in its files *.jsonl, which
+    PyTorch/XLA's benchmarks write. The report is written to DIR, in place of the last one."""
+    number, paths = request.run(tell)
+    tell(f"{pluralize(number, 'record')} written to {' and '.join(map(str, paths))}")
+    return 0
+
+
+@command(
+    AggregateRequest,
+    examples={
+        "Speed-ups over time, as CSV": "opperf aggregate results/*.jsonl",
+        "The newest speed-ups of three backends, as an image": (
+            "opperf aggregate results/*.jsonl --report latest_grouped -o latest.svg --backends "
+            "eager inductor openxla+dynamo"
+        ),
+        "What fails since when, as a page": (
+            "opperf aggregate results/*.jsonl --report failures -o failures.html"
+        ),
+    },
+)
+def aggregate(request: AggregateRequest) -> int:
+    """Compare the results of models over backends and over time: files of the JSON lines that
+    PyTorch/XLA's benchmarks write, or tables (CSV) of PyTorch's own runner."""
+    content = request.run(tell)
+    if content:
+        write_content(request.output_file, content)
     return 0

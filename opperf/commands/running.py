@@ -19,7 +19,8 @@ from opperf.reports.run_tables import is_swept, legend, row_count, run_text, wra
 from opperf.reports.summary import nothing_measured, summarise
 from opperf.reports.text import write_text
 from opperf.reports.writing import write_reports
-from opperf.requests.measuring import ResolvedRun
+from opperf.requests.declaring import unsaid
+from opperf.requests.measuring import MeasuringRequest, ResolvedRun
 from opperf.requests.running import EndedRun, InterruptedRun, Watch, perform
 from opperf.results.columns import select_columns
 from opperf.results.kept import display, wrapped_profiles_of
@@ -33,12 +34,19 @@ from opperf.results.text import terminal_width
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
 
-Finished = Callable[[Path], int]
+Finished = Callable[[Path, ResolvedRun], int]
 """Is given the run file of a run that ended, whose output is written; an exit code."""
 
 
-def nothing(text: str) -> None:
-    """Prints nothing, where only errors are to be."""
+def command_line() -> str:
+    """Returns the command that runs."""
+    return shlex.join(["opperf", *sys.argv[1:]])
+
+
+def measure(request: MeasuringRequest, finished: Finished | None = None) -> int:
+    """Does what is asked for; the exit code. Raises `OpperfError` if the run cannot start."""
+    resolved = request.resolve(unsaid if request.resumption.quiet else tell, command_line())
+    return 0 if resolved is None else run_command(resolved, finished)
 
 
 def watch_of(request: ResolvedRun) -> Watch:
@@ -47,7 +55,7 @@ def watch_of(request: ResolvedRun) -> Watch:
     announce = partial(tell, stream=sys.stderr if for_results else sys.stdout)
     progress = partial(make_progress, sys.stderr, quiet=request.quiet, bar=request.bar)
     if request.quiet:
-        return Watch(nothing, nothing, tell, progress)
+        return Watch(unsaid, unsaid, tell, progress)
     return Watch(tell, announce, tell, progress)
 
 
@@ -64,7 +72,7 @@ def run_command(request: ResolvedRun, finished: Finished | None = None) -> int:
         _print_plan(ended, request)
         return 0
     code = _print_run(ended, ended.run, request, watch)
-    return code if finished is None else max(code, finished(ended.path))
+    return code if finished is None else max(code, finished(ended.path, request))
 
 
 def _print_plan(ended: EndedRun, request: ResolvedRun) -> None:

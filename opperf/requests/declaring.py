@@ -36,6 +36,10 @@ Say = Callable[[str], None]
 T = TypeVar("T")
 
 
+def unsaid(text: str) -> None:
+    """Says nothing."""
+
+
 def warn(say: Say, warnings: Iterable[str]) -> None:
     """Says what is doubtful."""
     for warning in warnings:
@@ -60,10 +64,7 @@ SECTIONS = (
 """Titles of the sections of a command's help, in their order."""
 
 FREE = frozenset(
-    (
-        *("Arms", "Commits", "Cluster", "Profiling", "Replay", "Insides", "Output"),
-        "Plan, resumption and exit code",
-    )
+    ("Arms", "Commits", "Cluster", "Profiling", "Replay", "Insides", "Output", SECTIONS[-2])
 )
 """Sections of fields that a run may be resumed with other values of: its file has the cases, and
 says under which programs they are profiled. Arms are compared as a whole."""

@@ -14,7 +14,7 @@ from opperf.errors import RunFileError, UsageError
 from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, ListedOperator, Settings
-from opperf.requests.declaring import Option, Say, argument, declared, told
+from opperf.requests.declaring import Option, Say, argument, declared, told, unsaid
 from opperf.requests.fields import Framework
 from opperf.requests.operators import (
     Ids,
@@ -287,7 +287,7 @@ class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
         if that was interrupted."""
         from opperf.reports.coverage import coverage
 
-        progress = (lambda text: None) if self.quiet else say
+        progress = unsaid if self.quiet else say
         framework = self._choose((), progress)
         listing = self._listing(framework, say)
         self.check_outputs(filter(None, [self.run_file]))

@@ -9,7 +9,7 @@ import pytest
 
 import opperf
 from opperf.errors import OutputError, UsageError
-from opperf.requests import running, selecting
+from opperf.requests import running
 from opperf.requests.ab import resolving
 from opperf.requests.replays import Replay, WrittenTraces
 
@@ -99,7 +99,7 @@ def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
     def add(asked, operators, *_, **__):
         return msgspec.structs.replace(operators, names=(asked.changed_since,))
 
-    monkeypatch.setattr(selecting, "add_changed", add)
+    monkeypatch.setattr("opperf.requests.run.add_changed", add)
     monkeypatch.setattr(Replay, "written", lambda *_: traces)
     monkeypatch.setattr(running, "write_traces", lambda *given: done.append(given[-1]) or ["one"])
     monkeypatch.setattr(running, "compile_ahead", lambda *_: done.append("compiled"))
@@ -108,7 +108,7 @@ def test_what_the_command_does_beside_measuring_is_done_here_too(monkeypatch):
     assert done == ["compiled", traces]
     opperf.run(changed_since="negative", max_configs=1, compile_ahead=False, **BRIEF)
     assert done == ["compiled", traces, traces]
-    monkeypatch.setattr(selecting, "add_changed", lambda *_, **__: None)
+    monkeypatch.setattr("opperf.requests.run.add_changed", lambda *_, **__: None)
     monkeypatch.setattr(resolving, "add_changed", lambda *_, **__: None)
     for function in (opperf.run, opperf.ab):
         with pytest.raises(UsageError, match="no operator changed since"):

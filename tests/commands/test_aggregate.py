@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.models import aggregate, analyze
+from opperf.commands.run_files import aggregate, analyze
 from opperf.errors import FOUND, OpperfError, OutputError, RunFileError, UsageError
 from opperf.experiments.aggregation.charts import CHARTS
 from opperf.experiments.aggregation.speedups import BASELINES

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from opperf.commands.experiment import experiment
+from opperf.commands.run import experiment
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.execution.dumps import COMPILERS, COUNTERS, STABLEHLO, XLA_METRICS
 from opperf.frameworks import is_available, load

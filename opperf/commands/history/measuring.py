@@ -10,6 +10,7 @@ import msgspec
 from opperf.commands.options import Asked, RequestCommand, write
 from opperf.errors import INTERRUPTED, UsageError, one_line
 from opperf.requests.bisecting.request import BisectRequest
+from opperf.requests.declaring import unsaid
 from opperf.requests.history.bisecting import ChangeBisectRequest
 from opperf.requests.history.measuring import CommitsRequest
 from opperf.results.messages import tell
@@ -50,13 +51,13 @@ def _run(request: CommitsRequest) -> int:
     The exit code is 3 if the history has a figure of no commit then; with --strict 1 if a commit or
     a case failed."""
     from opperf.commands.run import run as command
-    from opperf.commands.running import nothing, watch_of
+    from opperf.commands.running import watch_of
 
     try:
         asked = command.request_of(command.make_context("opperf run", list(request.words)))
     except click.UsageError as error:
         raise UsageError(f"{one_line(error.format_message())} (of opperf run)") from error
-    say = nothing if asked.resumption.quiet else tell
+    say = unsaid if asked.resumption.quiet else tell
     found = request.run(say, asked, watch_of)
     write(found.report, request)
     say(f"store: {found.store}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 
 from opperf.commands.options import command
 from opperf.errors import FOUND
+from opperf.requests.measuring import ResolvedRun
 from opperf.requests.suites.running import MultirunRequest, SuiteRunRequest
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
@@ -71,17 +70,14 @@ def multirun(request: MultirunRequest) -> int:
 def run_suite(request: SuiteRunRequest) -> int:
     """Runs a suite, and prints its scores and what its validation found; the exit code. Raises
     `OpperfError` if it cannot start."""
-    from opperf.commands.running import nothing, run_command
+    from opperf.commands.running import measure
     from opperf.comparison.suites import score_report
     from opperf.reports import validations
     from opperf.reports.writing import write_reports
     from opperf.suites.results.layers import choose_layers, validate
     from opperf.suites.results.scores import scores_of
 
-    say = nothing if request.resumption.quiet else tell
-    resolved = request.resolve(say, shlex.join(["opperf", *sys.argv[1:]]))
-
-    def finished(path: Path) -> int:
+    def finished(path: Path, resolved: ResolvedRun) -> int:
         results, saved = request.ended(path, resolved)
         if saved:
             tell(saved)
@@ -92,4 +88,4 @@ def run_suite(request: SuiteRunRequest) -> int:
             write_reports(report, [Output(STDOUT, "text")])
         return FOUND if found.failures else 0
 
-    return run_command(resolved, finished)
+    return measure(request, finished)

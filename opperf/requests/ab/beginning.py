@@ -213,7 +213,7 @@ class _Beginning:
         request, pairs, every = self.request, self.pairing.pairs, every_arm(self.request)
         if pairs:
             request.say(f"calling each case once in {every}")
-        progress = request.make_progress(len(self.workers) * len(pairs), Work("first call"))
+        progress = request.watch(len(self.workers) * len(pairs), None, Work("first call"))
         case_time_s, deadline = request.asked.case_time_s, request.deadline
         found = rehearse(pairs, self.workers, case_time_s, progress, deadline, request.loss)
         excluded = reasons_of(found.excluded)
@@ -257,7 +257,7 @@ class _Beginning:
         checks: dict[str, dict[str, Check]] = {}
         if request.tolerance is not None and pairs:
             request.say(f"comparing the results of {listed(arms)}")
-            progress = request.make_progress(len(pairs), Work("result"))
+            progress = request.watch(len(pairs), None, Work("result"))
             # What is not timed has no calls after those.
             several = self.kind != "times" or request.gate is not None
             checks = check_results(pairs, self.workers, request.tolerance, progress, several)

@@ -63,14 +63,6 @@ def make_room(path: Path) -> Iterator[str]:
         yield f"the earlier {path} is kept as {kept.name}"
 
 
-def keep_finished(path: Path, say: Say) -> str:
-    """Keeps the file of a finished session. Returns its name, or its path if that fails."""
-    kept, problem = try_to_keep(path)
-    if problem:
-        say(problem)
-    return display(path) if kept is None else kept.name
-
-
 def keep_interrupted(path: Path, say: Say) -> None:
     """Keeps what there is of a session, and says why if that fails."""
     problem = keep_cut_short(path)
@@ -80,5 +72,8 @@ def keep_interrupted(path: Path, say: Say) -> None:
 
 def say_kept(path: Path, say: Say, warn: Say) -> None:
     """Keeps the file of a finished session, and says where all is."""
-    name, kept = display(path), keep_finished(path, warn)
-    say(f"all measurements are in {name}{'' if kept == name else f', kept as {kept}'}")
+    name, (kept, problem) = display(path), try_to_keep(path)
+    if problem:
+        warn(problem)
+    also = "" if kept is None or kept.name == name else f", kept as {kept.name}"
+    say(f"all measurements are in {name}{also}")

@@ -32,8 +32,8 @@ from opperf.requests.ab.keeping import (
 from opperf.requests.ab.planning import Planned
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import Watch, resolve
-from opperf.requests.ab.sessions import Ended, measured, resume_advice, unsaid
-from opperf.requests.declaring import Say
+from opperf.requests.ab.sessions import Ended, measured, resume_advice
+from opperf.requests.declaring import Say, unsaid
 from opperf.requests.judging import Judged, judge_session
 from opperf.requests.places import ClusterNodes, write_lock
 from opperf.results.lines import LineFile
@@ -229,7 +229,7 @@ class _Measuring:
             return self._follow(ray, actor, node, self.say)
         except KeyboardInterrupt:
             ray.get(actor.interrupt.remote())
-            self._follow(ray, actor, node, lambda text: None)
+            self._follow(ray, actor, node, unsaid)
             return INTERRUPTED
 
     def _on_node(self) -> AbRequest:

@@ -135,9 +135,6 @@ class ResolvedAb:
         an earlier session's under the default name."""
         return self.asked.overwrite or (self.is_default_report and can_make_room(self.report))
 
-    def make_progress(self, total: int, work: Work, pace: Pace | None = None) -> Progress:
-        return self.watch(total, pace, work)
-
 
 def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
     """Opens files, installs environments and reads the arms. `command` is kept in the session;

@@ -49,7 +49,7 @@ from opperf.requests.ab.keeping import keep_interrupted, say_kept
 from opperf.requests.ab.planning import Planned, listed, name_arm_in_errors
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Watch, Work, resolve
-from opperf.requests.declaring import Say, told, value_of
+from opperf.requests.declaring import Say, told, unsaid, value_of
 from opperf.requests.judging import Judged, judge_session
 from opperf.requests.keeping import check_same
 from opperf.results.kept import display, is_name, profile_folder
@@ -183,10 +183,6 @@ def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Pl
     return judge_session(session, report, request.fail_on, resolved.limits, request.weight)
 
 
-def unsaid(text: str) -> None:
-    """Says nothing."""
-
-
 def measured(
     request: ResolvedAb, begun: Callable[[Session], None] = lambda session: None
 ) -> Session:
@@ -298,7 +294,7 @@ class _Executors(ExitStack):
         beside = f", {executor.lanes} workers side by side" if executor.lanes > 1 else ""
         number = len(counts.order)
         request.say(f"counting {pluralize(number, 'case')} of both arms{beside}")
-        return _Visits(counts, executor, request.make_progress(number, Work("count")))
+        return _Visits(counts, executor, request.watch(number, None, Work("count")))
 
     def blocks(self, stage: Stage) -> _Visits:
         """Begins a stage of times."""
@@ -313,7 +309,7 @@ class _Executors(ExitStack):
         request.say(f"{name}: {work}, about {duration(left_s)}")
         total = number * cases
         visits = Work(f"{name}: process", cases)
-        shown = request.make_progress(total, visits, _pace(stage, total, left_s, session))
+        shown = request.watch(total, _pace(stage, total, left_s, session), visits)
         return _Visits(blocks, arms, shown)
 
     def _processes(self, stage: Stage) -> ArmProcesses:

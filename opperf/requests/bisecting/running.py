@@ -33,10 +33,9 @@ from opperf.metrics import check_instruments, counts
 from opperf.model import Record, Settings
 from opperf.repository import SHORT, Repository
 from opperf.requests.ab.resolving import Watch, Work, chosen_profiler
-from opperf.requests.ab.sessions import unsaid
 from opperf.requests.bisecting.request import BisectRequest
 from opperf.requests.bisecting.steps import Sessions
-from opperf.requests.declaring import Say, declared
+from opperf.requests.declaring import Say, declared, unsaid
 from opperf.results.output import unwritable
 from opperf.results.text import duration
 

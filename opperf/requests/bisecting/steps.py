@@ -41,9 +41,9 @@ from opperf.requests.ab.resolving import (
     chosen_profiler,
     resolve,
 )
-from opperf.requests.ab.sessions import measured, unsaid
+from opperf.requests.ab.sessions import measured
 from opperf.requests.bisecting.request import BisectRequest
-from opperf.requests.declaring import declared
+from opperf.requests.declaring import declared, unsaid
 from opperf.requests.judging import judge_counts
 from opperf.requests.operators import OperatorGroups, Operators
 from opperf.requests.selecting import split_sources
