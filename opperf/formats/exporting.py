@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from opperf.errors import RunFileError, UsageError
+from opperf.formats.documents import TIME
 from opperf.formats.figures import no_figure
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.machine.environment import comparability
@@ -87,6 +88,15 @@ class Export(NamedTuple):
                 f"{', '.join(keys)}"
             )
         return last
+
+    def sampled_times(self) -> tuple[list[Entry], list[str]]:
+        """Returns the times of the latest run that have samples, and sentences on what a format of
+        these alone leaves out."""
+        times = [entry for entry in self.latest().figures if entry.facts.unit == TIME]
+        kept = [entry for entry in times if entry.point.samples]
+        without = len(times) - len(kept)
+        said = [f"excluded: {pluralize(without, 'time')} without samples"] if without else []
+        return kept, [*self.left_out_of_latest(), *said]
 
     def left_out_of_latest(self) -> list[str]:
         """Returns sentences on what a format of one run leaves out."""

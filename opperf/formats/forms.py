@@ -11,7 +11,10 @@ from opperf.errors import RunFileError, unknown
 from opperf.formats import (
     bencher,
     github_action,
+    hyperfine,
+    instruction_counts,
     operator_benchmark,
+    perfetto,
     pytest_benchmark,
     pytorch_records,
 )
@@ -31,8 +34,8 @@ class Form(NamedTuple):
 
     read: Callable[[Path, Given], Intake]
     write: Callable[[Export], Written] | None = None
-    """None for milabench's forms: they are of the streams of programs, which a history does not
-    keep, and `opperf export` writes them of a run."""
+    """None for what a history does not keep: streams of programs, and samples of several metrics
+    together; `opperf export` writes them of a run."""
     lost: tuple[str, ...] = ()
     """Facts that are not read again, as the format has no place for them."""
     path: Callable[[Path], bool] | None = None
@@ -66,6 +69,13 @@ FORMS = {
     "operator-benchmark": _form(operator_benchmark),
     "milabench": Form(milabench.read, path=milabench.recognise_path),
     "milabench-database": Form(database.read, path=database.recognise_path),
+    "instruction-counts": Form(
+        instruction_counts.read,
+        lost=instruction_counts.LOST,
+        value=instruction_counts.recognise_value,
+    ),
+    "hyperfine": _form(hyperfine),
+    "perfetto": _form(perfetto),
     "bencher": _form(bencher),
 }
 """By name, those with few marks of their own last."""

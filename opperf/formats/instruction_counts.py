@@ -10,12 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from opperf.formats.documents import read_form, read_seconds
+from opperf.formats.figures import (
+    Benchmark,
+    ForeignFile,
+    Given,
+    Intake,
+    Machine,
+    figure,
+    point_of_samples,
+)
+from opperf.formats.model import Entry
 from opperf.instruments.instructions import CALLGRIND
-from opperf.model import PASSES, Run, Status
+from opperf.model import PASSES, Run, Status, Struct
 from opperf.results.figures import case_name, distinct_names
 
 VERSION = 0
@@ -60,3 +72,53 @@ def _seconds(moment: str) -> int:
 
 def _finite(samples: list[float] | None) -> list[float]:
     return [sample for sample in samples or () if math.isfinite(sample)]
+
+
+class Measured(Struct, frozen=True):
+    """The repeats of a benchmark."""
+
+    times: list[float | None] = []
+    counts: list[float | None] = []
+
+
+class File(Struct, frozen=True):
+    """A file."""
+
+    values: dict[str, Measured]
+    md5: str = ""
+    start_time: float | None = None
+
+
+def recognise_value(value: Any) -> bool:
+    """Whether a file's content is of that suite."""
+    return isinstance(value, dict) and {"version", "md5", "values"} <= set(value)
+
+
+def read(path: Path, given: Given) -> Intake:
+    """Returns the run of a file, at the commit that the user states. Raises `RunFileError`."""
+    content = read_form(path, File)
+    file = ForeignFile("instruction-counts", path, given, [])
+    commit, machine = file.commit(), file.machine({})
+    begun = read_seconds(content.start_time, path, "start_time")
+    identity = [commit.sha, content.md5, content.start_time]
+    entries = _entries(content.values, machine)
+    return file.intake([file.run(identity, commit, begun, entries, [machine])])
+
+
+def _entries(values: Mapping[str, Measured], machine: Machine) -> Iterator[Entry]:
+    for name, measured in values.items():
+        case, _, label = name.rpartition(" ")
+        benchmark = Benchmark(case if label in COUNTS else name)
+        time, counts = (label, COUNTS[label]) if label in COUNTS else ("time", COUNTS[PASSES[0]])
+        if measured.times:
+            point = point_of_samples(measured.times)
+            yield figure(benchmark, time, "seconds", machine, point)
+        if measured.counts:
+            yield figure(benchmark, counts, "", machine, point_of_samples(measured.counts))
+
+
+LOST = (
+    *("commit", "branch", "end", "command", "labels", "environments", "failures"),
+    *("other metrics", "settings", "category"),
+)
+"""Facts of a run that are not read again of what was written: the format has no place for them."""

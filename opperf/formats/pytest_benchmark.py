@@ -25,7 +25,6 @@ from opperf.formats.figures import (
 from opperf.formats.model import Entry, Point, Submission
 from opperf.metrics import exported_metrics
 from opperf.model import Run, Settings, Struct, display_arguments
-from opperf.plurals import pluralize
 from opperf.repository import Commit
 from opperf.results.details import display_details
 
@@ -192,8 +191,7 @@ def write(export: Export) -> Written:
     in a group with the other cases of that name and metric. Other figures of a case, for which the
     format has no place, are in `extra_info`."""
     run = export.latest()
-    times = [entry for entry in run.figures if entry.facts.unit == TIME]
-    kept = [entry for entry in times if entry.point.samples]
+    kept, warnings = export.sampled_times()
     others: dict[str, dict[str, float]] = {}
     for entry in run.figures:
         if entry.facts.unit != TIME:
@@ -213,9 +211,7 @@ def write(export: Export) -> Written:
         "datetime": iso_time(run.started),
         "version": VERSION,
     }
-    without = len(times) - len(kept)
-    said = [f"excluded: {pluralize(without, 'time')} without samples"] if without else []
-    return Written(content, [*export.left_out_of_latest(), *said])
+    return Written(content, warnings)
 
 
 def _machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:

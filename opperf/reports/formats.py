@@ -180,6 +180,8 @@ BUILT_IN = (
         for name, module, text in (
             ("pytest-benchmark", "pytest_benchmark", "JSON like that of pytest-benchmark"),
             ("bencher", "bencher", "Bencher's metric format"),
+            ("hyperfine", "hyperfine", "JSON like that of hyperfine --export-json"),
+            ("perfetto", "perfetto", "trace events, for ui.perfetto.dev"),
             (
                 "github-action-benchmark",
                 "github_action",

@@ -220,8 +220,8 @@ class ExportRequest(Request, frozen=True, kw_only=True):
         str,
         Option(
             "pytest-benchmark; bencher, which reads it with --adapter json; "
-            "github-action-benchmark, which reads it as customSmallerIsBetter; md, a page to read; "
-            "or another format of `opperf run`.",
+            "github-action-benchmark, which reads it as customSmallerIsBetter; hyperfine; "
+            "perfetto, for ui.perfetto.dev; md, a page; or another format of `opperf run`.",
             read_format(RUN),
             metavar="FORMAT",
             choices=built_in_names(RUN),

@@ -183,7 +183,19 @@ OPERATORS = [
     }
 ]
 
+HYPERFINE = {
+    "results": [
+        {
+            **{"command": "sleep 0.1", "mean": 0.11, "stddev": 0.01, "median": 0.105},
+            **{"user": 0.001, "system": 0.0, "min": 0.1, "max": 0.12, "parameters": {"n": "1"}},
+            **{"times": [0.1, 0.105, 0.12], "exit_codes": [0, 0, 1]},
+        },
+        {"command": "true", "mean": 0.002},
+    ]
+}
+
 MADE = {
+    "hyperfine": HYPERFINE,
     "pytest-benchmark": PYTEST,
     "github-action-benchmark": GITHUB,
     "bencher": BENCHER,

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
 from opperf.commands.run_files import export
-from opperf.formats import bencher, github_action, pytest_benchmark
+from opperf.formats import bencher, github_action, hyperfine, perfetto, pytest_benchmark
 from opperf.model import Record, Run, Status, Summary
 from opperf.reports.writing import write
 
@@ -31,6 +31,8 @@ TOOLS = {
     "pytest-benchmark": pytest_benchmark.write_run,
     "bencher": bencher.write_run,
     "github-action-benchmark": github_action.write_run,
+    "hyperfine": hyperfine.write_run,
+    "perfetto": perfetto.write_run,
 }
 
 
@@ -131,7 +133,48 @@ PYTEST_BENCHMARK = schema_object(
 )
 """The layout of pytest-benchmark's files, of which its own command line reads an export below."""
 
+UNKNOWN = {"type": ["number", "null"]}
+
+HYPERFINE = schema_object(
+    {
+        "results": {
+            "type": "array",
+            "items": schema_object(
+                {
+                    "command": TEXT,
+                    **dict.fromkeys(("mean", "median", "min", "max"), NUMBER),
+                    **dict.fromkeys(("stddev", "user", "system"), UNKNOWN),
+                    "times": {"type": "array", "items": NUMBER},
+                    "exit_codes": {"type": "array", "items": {"type": ["integer", "null"]}},
+                }
+            ),
+        }
+    }
+)
+"""Results of github.com/sharkdp/hyperfine, in whose own, user and system are never null."""
+
+EVENT = {"ph": TEXT, "name": TEXT, "pid": COUNT, "tid": COUNT, "args": {"type": "object"}}
+
+PERFETTO = schema_object(
+    {
+        "traceEvents": {
+            "type": "array",
+            "items": {
+                "oneOf": [
+                    schema_object({**EVENT, "ph": {"const": "M"}}),
+                    schema_object(
+                        {**EVENT, "ph": {"const": "X"}, "cat": TEXT, "ts": NUMBER, "dur": NUMBER}
+                    ),
+                ]
+            },
+        }
+    }
+)
+"""Events of the JSON format of Chrome's traces."""
+
 SCHEMAS = {
+    "hyperfine": HYPERFINE,
+    "perfetto": PERFETTO,
     "pytest-benchmark": PYTEST_BENCHMARK,
     "bencher": BENCHER,
     "github-action-benchmark": GITHUB_ACTION,
@@ -183,6 +226,19 @@ def test_an_export_has_every_case_that_was_measured(
     names = ("relu", "abs", "data: (1024, 1024)", "data: (64,), axis: None", "data: (8,)")
     assert all(name in text for name in names)
     assert not any(name in text for name in ("argmax", "svd"))
+
+
+def test_samples_lie_within_the_slice_of_their_case(
+    sampled_run: Run, exported: Callable[..., Any]
+) -> None:
+    slices = [one for one in exported(sampled_run, "perfetto")["traceEvents"] if one["ph"] == "X"]
+    cases = {one["name"]: one for one in slices if one["cat"] == "opperf case"}
+    samples = [one for one in slices if one["cat"] == "opperf sample"]
+    assert samples and len(cases) == len({one["ts"] for one in cases.values()})
+    for one in samples:
+        case = cases[one["args"]["case"]]
+        assert case["ts"] <= one["ts"]
+        assert one["ts"] + one["dur"] <= case["ts"] + case["dur"] + 1e-6
 
 
 def test_bencher(sampled_run: Run, exported: Callable[..., Any]) -> None:
@@ -338,5 +394,9 @@ def exported_names(run: Run, tool: str, records: Sequence[Record]) -> list[str]:
     content, _ = TOOLS[tool](msgspec.structs.replace(run, records=tuple(records)))
     if tool == "bencher":
         return list(content)
+    if tool == "hyperfine":
+        return [one["command"] for one in content["results"]]
+    if tool == "perfetto":
+        return [one["name"] for one in content["traceEvents"] if one.get("cat") == perfetto.CASE]
     listed = content["benchmarks"] if tool == "pytest-benchmark" else content
     return [one["name"] for one in listed]

@@ -2,8 +2,14 @@
 
 import json
 import math
+from pathlib import Path
 
-from opperf.formats.instruction_counts import instruction_counts, instruction_counts_text
+import pytest
+
+from opperf.errors import OpperfError
+from opperf.formats.figures import Given
+from opperf.formats.forms import read_results
+from opperf.formats.instruction_counts import LOST, instruction_counts, instruction_counts_text
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -16,7 +22,10 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from opperf.repository import Commit
 from tests.results.conftest import summary
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 COUNTED = Settings(profiler="instructions")
 
@@ -76,6 +85,34 @@ def test_times_are_seconds():
     case = a_case((4,), Settings())
     found = instruction_counts(a_run(a_record(case, forward=[1500.0, math.nan])))
     assert found["values"] == {"relu[self: (4,); torch] forward": {"times": [1.5e-6], "counts": []}}
+
+
+def test_what_was_written_is_read_again_but_for_what_is_lost(tmp_path):
+    counts = {"instructions": [100.0, 101.0], "instructions_backward": [200.0]}
+    case = a_case((4,), Settings())
+    times = a_record(case, forward=[1500.0, 1600.0], memory=[8.0])
+    failed = Record(case=case, id="x", status=Status.FAILED, reason="no")
+    path = tmp_path / "counts.json"
+    path.write_text(
+        instruction_counts_text(a_run(a_record(a_case((2, 3)), **counts), times, failed))
+    )
+    with pytest.raises(OpperfError, match="name it with --commit"):
+        read_results(path, "", Given())
+    (run,) = read_results(path, "", Given(Commit("a" * 40))).submissions
+    assert run.started == 1767323045
+    found = {(one.facts.name, one.key.metric): one for one in run.entries}
+    assert {key: one.point.samples or one.point.median for key, one in found.items()} == {
+        (NAME, "instructions"): (100.0, 101.0),
+        (NAME, "instructions_backward"): 200.0,
+        ("relu[self: (4,); torch]", "forward"): pytest.approx((1500.0, 1600.0)),
+    }
+    page = " ".join((DOCS / "history.md").read_text().split())
+    assert f"which loses {', '.join(LOST[:-1])} and {LOST[-1]} of a run" in page
+    foreign = {"version": 0, "md5": "", "values": {"('add',)": {"times": [2e-6], "counts": [9]}}}
+    path.write_text(json.dumps(foreign))
+    (run,) = read_results(path, "", Given(Commit("a" * 40))).submissions
+    assert [one.key.metric for one in run.entries] == ["time", "instructions"]
+    assert run.entries[0].facts.name == "('add',)"
 
 
 def test_equal_sums_are_of_equal_cases():

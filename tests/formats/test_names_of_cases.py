@@ -37,6 +37,12 @@ def before_metric(texts):
 READERS = {
     "pytest-benchmark": of_pytest,
     "bencher": list,
+    "hyperfine": lambda content: [
+        one["command"].replace(".forward[", "[", 1) for one in content["results"]
+    ],
+    "perfetto": lambda content: [
+        one["name"] for one in content["traceEvents"] if one.get("cat") == "opperf case"
+    ],
     "github-action-benchmark": lambda listed: before_metric(one["name"] for one in listed),
     "instruction-counts": lambda content: before_metric(content["values"]),
     "pytorch": lambda listed: [

@@ -19,6 +19,7 @@ from tests.formats.samples import (
     ASV_OLD,
     BENCHER,
     GITHUB,
+    HYPERFINE,
     MADE,
     NAN,
     OPERATORS,
@@ -158,6 +159,8 @@ def test_runs_without_any_result_are_said_and_kept_for_what_is_missing(tmp_path,
         (PYTEST, ("benchmarks", 0, "stats", "data", 1)),
         (PYTORCH, (0, "metric", "benchmark_values", 0)),
         (OPERATORS, (0, "latency")),
+        (HYPERFINE, ("results", 0, "times", 1)),
+        (HYPERFINE, ("results", 1, "mean")),
     ),
 )
 def test_a_value_that_is_no_figure_is_a_failure_of_its_series(read, form, place, value):
@@ -167,6 +170,16 @@ def test_a_value_that_is_no_figure_is_a_failure_of_its_series(read, form, place,
     (failed,) = [entry for entry in entries if "its value is" in entry.point.reason]
     assert {entry.key for entry in entries} == whole
     assert failed.point.status == "failed" and math.isnan(failed.point.median)
+
+
+def test_hyperfines_commands_have_all_their_times_and_those_of_the_processor(read):
+    (run,) = read(HYPERFINE, GIVEN).submissions
+    found = figures(run)
+    time = found["sleep 0.1", "n=1", "time"]
+    assert time.point.samples == pytest.approx((1e8, 1.05e8, 1.2e8)) and time.facts.unit == "ns"
+    assert (time.point.n, time.point.median) == (3, 1.05e8)
+    assert found["sleep 0.1", "n=1", "user"].point.median == 1e6
+    assert found["true", "", "time"].point.median == 2e6 and len(found) == 3
 
 
 def test_bencher_takes_commit_and_machine_from_the_user(read):

@@ -22,7 +22,7 @@ from tests.formats.samples import write_asv
 from tests.formats.test_exports import SCHEMAS
 from tests.history.submissions import entry, failure, submission
 
-ONE_RUN = ("bencher", "pytest-benchmark", "operator-benchmark")
+ONE_RUN = ("bencher", "pytest-benchmark", "operator-benchmark", "hyperfine", "perfetto")
 
 
 def sha(number):
@@ -112,8 +112,9 @@ def test_the_figures_are_the_same(store, form, tmp_path):
     given = Given(Commit(sha(3)), "main", "machine")
     found = figures(read_results(path, "", given).submissions)
     wanted = stored_figures(store, form in ONE_RUN)
-    if form == "pytest-benchmark":
+    if form in ("pytest-benchmark", "hyperfine"):
         wanted = [row for row in wanted if row[1] == "ns"]
+    if form == "pytest-benchmark":
         exported = json.loads(path.read_text())["benchmarks"]
         assert any(bench["extra_info"].get("memory_bytes") == 4096 for bench in exported)
     assert [row[:2] for row in found] == [row[:2] for row in wanted]

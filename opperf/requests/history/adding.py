@@ -209,7 +209,8 @@ class ImportRequest(Request, frozen=True, kw_only=True):
         str,
         Option(
             "asv, pytest-benchmark, github-action-benchmark, bencher, pytorch (records of its "
-            "dashboard, version 3), operator-benchmark, milabench or milabench-database.  "
+            "dashboard, version 3), operator-benchmark, instruction-counts, hyperfine, perfetto, "
+            "milabench or milabench-database.  "
             "[default: that which the content of each file has]",
             metavar="FORM",
             spellings="--from",

@@ -245,7 +245,8 @@ class HistoryExportRequest(Request, frozen=True, kw_only=True):
         str,
         Option(
             "asv, a folder; github-action-benchmark; pytorch, records of its dashboard; or of one "
-            "run, the latest or that of --run: bencher, pytest-benchmark, operator-benchmark.",
+            "run, the latest or that of --run: bencher, pytest-benchmark, operator-benchmark, "
+            "hyperfine, perfetto.",
             metavar="FORM",
             spellings="--to",
         ),
