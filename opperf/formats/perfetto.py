@@ -76,16 +76,16 @@ def read(path: Path, given: Given) -> Intake:
 
 def _entries(slices: Iterable[Slice], machine: Machine, path: Path) -> Iterator[Entry]:
     samples: dict[tuple[str, str], list[float]] = {}
-    for one in slices:
-        if one.cat == SAMPLE:
-            samples.setdefault((str(one.args.get("case")), one.name), []).append(one.dur)
-    for one in slices:
-        figures = one.args if one.cat == CASE else {}
-        for metric, found in as_form(figures, dict[str, Value], path, one.name).items():
+    for event in slices:
+        if event.cat == SAMPLE:
+            samples.setdefault((str(event.args.get("case")), event.name), []).append(event.dur)
+    for event in slices:
+        figures = event.args if event.cat == CASE else {}
+        for metric, found in as_form(figures, dict[str, Value], path, event.name).items():
             median, low, high = map(number_of, (found.median, found.low, found.high))
-            kept = tuple(dur * NS_PER_US for dur in samples.get((one.name, metric), ()))
+            kept = tuple(dur * NS_PER_US for dur in samples.get((event.name, metric), ()))
             point = Point(n=found.n, median=median, low=low, high=high, samples=kept)
-            benchmark = Benchmark(one.name)
+            benchmark = Benchmark(event.name)
             yield figure(benchmark, metric, found.unit, machine, point, found.lower_is_better)
 
 
@@ -111,17 +111,17 @@ def write(export: Export) -> Written:
     for (environment, id), entries in by_case.items():
         name, record, begin = str(export.names[id]), export.records.get(id), ends[environment]
         common, end = {"ph": "X", **tracks[environment]}, begin
-        times = [one for one in entries if one.facts.unit == TIME]
-        for one in times:
-            for dur in (sample / NS_PER_US for sample in one.point.samples):
+        times = [entry for entry in entries if entry.facts.unit == TIME]
+        for entry in times:
+            for dur in (sample / NS_PER_US for sample in entry.point.samples):
                 place = {"ts": end, "dur": dur, "args": {"case": name}}
-                events.append({**common, "name": one.key.metric, "cat": SAMPLE, **place})
+                events.append({**common, "name": entry.key.metric, "cat": SAMPLE, **place})
                 end += dur
         ends[environment] = end = max(end, begin + (record.wall_s * 1e6 if record else 0.0))
         place = {
             "ts": begin,
             "dur": end - begin,
-            "args": {one.key.metric: Value.of(one) for one in entries},
+            "args": {entry.key.metric: Value.of(entry) for entry in entries},
         }
         events.append({**common, "name": name, "cat": CASE, **place})
     return Written({"traceEvents": events}, export.left_out_of_latest())
