@@ -40,7 +40,7 @@ def recognise_value(value: Any) -> bool:
     """Whether a file's content is of hyperfine."""
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, list) and all(
-        isinstance(one, dict) and {"command", "mean"} <= set(one) for one in results
+        isinstance(result, dict) and {"command", "mean"} <= set(result) for result in results
     )
 
 
