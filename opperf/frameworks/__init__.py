@@ -98,7 +98,6 @@ def identity(name: str) -> str | None:
 
 
 def _check_installed(name: str, package: Package) -> None:
-    """Raises `FrameworkError`, with the command to install it, if a package is not installed."""
     if not is_installed(package.name):
         raise FrameworkError(
             f"{name} is not installed; install it with: {package.install_advice()}"

@@ -156,8 +156,8 @@ class Modes(Core):
         return None
 
 
-class Gradients(Core):
-    """Differentiation. Default: none."""
+class Computations(Core):
+    """Gradients, models with example inputs, and cases as scripts. Default: none."""
 
     gradients: bool = False
 
@@ -174,14 +174,14 @@ class Gradients(Core):
         """Has calls, if the phase says so, record what gradients with respect to `inputs` need."""
         # The forward pass of a gradient is another computation.
 
-
-class Models(Core):
-    """Models with example inputs. Default: none."""
-
     def model(self, case: Case, model: Model) -> RunnableModel:
         """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
         be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
         raise UnsupportedError(f"{self.name} does not run models")
+
+    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
+        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} does not write scripts")
 
 
 class Inference(Core):
@@ -262,11 +262,3 @@ class Restoring(Core):
         """Gives a dense tensor of a call other contents, an array of NumPy of its shape, and
         returns it, or a new one that the call has in its place. Raises `UnsupportedError`."""
         raise UnsupportedError(f"{self.name} writes no other contents to a call's inputs")
-
-
-class Scripts(Core):
-    """Cases as scripts. Default: none."""
-
-    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
-        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not write scripts")

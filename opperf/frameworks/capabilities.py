@@ -16,12 +16,10 @@ from opperf.errors import DeviceError, UnknownOperatorError, UnsupportedError, U
 from opperf.frameworks.base import CPU, Core, MemoryReading, ProcessPart
 from opperf.frameworks.call_capabilities import (
     Arrays,
-    Gradients,
+    Computations,
     Inference,
-    Models,
     Modes,
     Restoring,
-    Scripts,
 )
 from opperf.frameworks.calls import Calls, EndStep, Recorder
 from opperf.frameworks.installed import absent_names
@@ -325,11 +323,9 @@ class Framework(
     Devices,
     Arrays,
     Modes,
-    Gradients,
-    Models,
+    Computations,
     Inference,
     Restoring,
-    Scripts,
     Processes,
     Profilers,
     Core,

@@ -132,7 +132,6 @@ ATTRIBUTES = Kind(lambda held: dict(vars(held)), _write_attributes)
 
 
 def _slots(kind: type) -> tuple[str, ...]:
-    """Returns the attributes of a class's objects that are in no dict."""
     declared = [vars(base).get("__slots__", ()) for base in kind.__mro__]
     listed = [(names,) if isinstance(names, str) else tuple(names) for names in declared]
     return tuple(name for names in listed for name in names if not name.startswith("__"))
@@ -140,8 +139,6 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 @cache
 def _named(names: tuple[str, ...]) -> Kind:
-    """Returns the kind of these attributes."""
-
     def read(held: Any) -> Elements:
         return {name: getattr(held, name) for name in names if hasattr(held, name)}
 

@@ -111,7 +111,6 @@ def _declared(framework: Framework, settings: Settings) -> tuple[Target, Any]:
 
 
 def _combinations(declared: Any) -> Iterator[tuple[Any, ...]]:
-    """Yields the values of a function's parameters; one empty tuple without any."""
     params: Sequence[Any] = getattr(declared, "params", ())
     several = all(isinstance(values, (list, tuple)) for values in params)
     return itertools.product(*(params if several else (params,)))

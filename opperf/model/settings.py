@@ -6,6 +6,7 @@ declarations, so that a new setting is one field here and the code that applies 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from opperf import defaults
@@ -13,36 +14,37 @@ from opperf.dtypes import canonical
 from opperf.model import declaring
 from opperf.model.declaring import Struct
 
+timing = partial(declaring.Setting, identity=False, section="Time and precision")
+inputs = partial(declaring.Setting, identity=False, common=True, section="Inputs")
+of_process = partial(declaring.Setting, process=True, axis=True)
+common_axis = partial(declaring.Setting, axis=True, common=True)
+
 
 class Settings(Struct, frozen=True):
     """How a case is run."""
 
     device: Annotated[
         str,
-        declaring.Setting(
+        common_axis(
             "--ctx",
             "Device, one of those that `opperf frameworks NAME` lists.  [default: the first "
             "of them]",
             also="--device",
-            axis=True,
-            common=True,
         ),
     ] = "cpu(0)"
     dtype: Annotated[
         str,
-        declaring.Setting(
+        common_axis(
             "--dtype",
             "Data type of the inputs, one of those that `opperf frameworks NAME` lists.  [default: "
             "float32]",
             canonical,
-            axis=True,
-            common=True,
             title="dtype",
         ),
     ] = "float32"
     profiler: Annotated[
         str,
-        declaring.Setting(
+        common_axis(
             "--profiler",
             "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
             "call and its synchronisation. events: time between two events on the device. "
@@ -50,120 +52,100 @@ class Settings(Struct, frozen=True):
             "all.  [default: the first of them]",
             str.lower,
             short="-p",
-            axis=True,
-            common=True,
         ),
     ] = "native"
     warmup: Annotated[
         int | None,
-        declaring.Setting(
+        timing(
             "--warmup",
             "Warmup calls before timing.  [default: until calls stop getting faster]",
             declaring.integer_from(0),
             short="-w",
             metavar="CALLS",
-            identity=False,
             title="Warm-up",
-            section="Time and precision",
         ),
     ] = None
     runs: Annotated[
         int | None,
-        declaring.Setting(
+        timing(
             "--runs",
             "Timed calls of each pass.  [default: as many as --precision needs]",
             declaring.integer_from(1),
             short="-r",
             metavar="CALLS",
-            identity=False,
-            section="Time and precision",
         ),
     ] = None
     iterations: Annotated[
         int | None,
-        declaring.Setting(
+        timing(
             "--iterations-per-run",
             "Calls of a sample, their mean, between two waits for the device.  [default: as many "
             "as the clock's resolution needs, or 1 with a number of runs]",
             declaring.integer_from(1),
             metavar="CALLS",
-            identity=False,
             title="Calls of a sample",
             empty="none",
-            section="Time and precision",
         ),
     ] = None
     fresh_contents: Annotated[
         bool,
-        declaring.Setting(
+        timing(
             "--randomize-input",
             "Give a model's inputs other random contents before each sample, outside of its time.",
-            identity=False,
             title="Other contents for each sample",
             flag=True,
-            section="Time and precision",
         ),
     ] = False
     precision: Annotated[
         float,
-        declaring.Setting(
+        timing(
             "--precision",
             "Stop once the half-width of the median's 95 % confidence interval is at most this "
             "share of the median.",
             declaring.number_between(0, 1),
             metavar="SHARE",
-            identity=False,
             title="Precision of medians",
-            section="Time and precision",
         ),
     ] = defaults.PRECISION
     threads: Annotated[
         int | None,
-        declaring.Setting(
+        of_process(
             "--threads",
             "Number of compute threads, or all: the framework's own choice.  [default: all]",
             declaring.read_thread_count,
             metavar="COUNT",
-            process=True,
-            axis=True,
             empty=declaring.ALL,
         ),
     ] = None
     env: Annotated[
         dict[str, str],
-        declaring.Setting(
+        of_process(
             "--env",
             "Environment variable of the workers; separate several values with |.",
             metavar="NAME=VALUE",
-            process=True,
-            axis=True,
             title="Environment variables",
             empty="unset",
         ),
     ] = {}
     options: Annotated[
         dict[str, str],
-        declaring.Setting(
+        of_process(
             "--set",
             "Option of the framework, by its name there, e.g. "
             "torch.set_flush_denormal=true; separate several values with |.",
             declaring.read_flag,
             metavar="NAME=VALUE",
-            process=True,
-            axis=True,
             title="Options of the framework",
             empty="unset",
         ),
     ] = {}
     python: Annotated[
         str,
-        declaring.Setting(
+        of_process(
             "--python",
             "Python interpreter that runs the workers; its environment has the framework. LABEL "
             "names it in results, FRAMEWORK limits it to one framework.",
             metavar="[LABEL:][FRAMEWORK=]PATH",
-            process=True,
-            axis=True,
             title="Interpreter",
             empty="own",
         ),
@@ -171,59 +153,48 @@ class Settings(Struct, frozen=True):
     """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
     imports: Annotated[
         tuple[str, ...],
-        declaring.Setting(
+        inputs(
             "--import",
             "Import your module (kernels, or its file kernels.py) into the workers, to measure "
             "the operators it registers.",
             metavar="MODULE",
-            identity=False,
             process=True,
-            common=True,
             many=True,
             title="Imported modules",
-            section="Inputs",
         ),
     ] = ()
     input_function: Annotated[
         str,
-        declaring.Setting(
+        inputs(
             "--inputs",
             "Your function that returns the inputs, in place of the rules, as a dict of "
             "arguments (arrays, shapes, numbers), or a list of such dicts, one for each "
             "configuration: kernels.py:make or module:make. Or your dict of these by function, "
             "inputs.py:INPUTS; what it lacks has the rules' inputs.",
             metavar="FUNCTION|DICT",
-            identity=False,
-            common=True,
             title="Function of the inputs",
-            section="Inputs",
         ),
     ] = ""
     seed: Annotated[
         int,
-        declaring.Setting(
+        inputs(
             "--seed",
             "Seed of the inputs' contents, of random shapes, and of random orders.",
             declaring.integer_from(0),
             metavar="NUMBER",
-            identity=False,
-            common=True,
-            section="Inputs",
         ),
     ] = 0
     max_time_s: Annotated[
         float | None,
-        declaring.Setting(
+        timing(
             "--max-time",
             "Maximum time spent timing a case, shared among its passes. A slow operator gets "
             f"fewer samples, at least 3.  [default: {defaults.MAX_TIME_S:g}, or less in a run of "
             f"many cases, {defaults.SWEEP_S / 60:g} minutes in total; no limit with -r]",
             declaring.number_between(0),
             metavar="SECONDS",
-            identity=False,
             title="Time limit of a case (s)",
             empty="none",
-            section="Time and precision",
         ),
     ] = None
     """None for no limit if `runs` is set, and for the default one otherwise."""
@@ -233,21 +204,19 @@ class Settings(Struct, frozen=True):
             "--node",
             "Node of the cluster that measures the cases, with --executor ray.  [default: any that "
             "is free]",
-            axis=True,
             empty="any",
             section="Cluster",
+            axis=True,
         ),
     ] = ""
     timeout_s: Annotated[
         float,
-        declaring.Setting(
+        timing(
             "--timeout",
             "Limit on the time of one case, inputs and warmup included.",
             declaring.number_between(0),
             metavar="SECONDS",
-            identity=False,
             title="Timeout (s)",
-            section="Time and precision",
         ),
     ] = defaults.TIMEOUT_S
     mode: Annotated[
@@ -261,27 +230,23 @@ class Settings(Struct, frozen=True):
     ] = "eager"
     autocast: Annotated[
         str,
-        declaring.Setting(
+        common_axis(
             "--autocast",
             "Automatic mixed precision: the dtype that the framework casts to where it holds that "
             "suitable, one of those that `opperf frameworks NAME` lists.  [default: off]",
             declaring.read_autocast,
             metavar="DTYPE",
-            axis=True,
-            common=True,
         ),
     ] = declaring.OFF
     memory_format: Annotated[
         str,
-        declaring.Setting(
+        common_axis(
             "--memory-format",
             "Order of the axes in memory, one of those that `opperf frameworks NAME` lists. "
             "channels_last: of tensors of 4 and 5 axes. A case without such a tensor is measured "
             "as it is.  [default: contiguous]",
             str.lower,
             metavar="FORMAT",
-            axis=True,
-            common=True,
         ),
     ] = declaring.CONTIGUOUS
     compile_cache: Annotated[
@@ -292,8 +257,8 @@ class Settings(Struct, frozen=True):
             "runs. cold: an empty one for each case.  [default: warm]",
             declaring.one_of("warm", "cold"),
             metavar="warm|cold",
-            axis=True,
             title="Cache of compiled code",
+            axis=True,
         ),
     ] = "warm"
     phase: Annotated[

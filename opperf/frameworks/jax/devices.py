@@ -30,7 +30,6 @@ def _of_kind(kind: str) -> tuple[Any, ...]:
 
 
 def _by_name() -> dict[str, Any]:
-    """Returns JAX's objects of the devices by canonical name, the CPU first."""
     return {
         f"{kind}({index})": device
         for kind in dict.fromkeys(KINDS.values())
@@ -44,7 +43,6 @@ def devices() -> tuple[str, ...]:
 
 
 def _split(text: str) -> tuple[str, int]:
-    """Returns the platform and the index of a device. Raises `UsageError` for any other text."""
     match = NAME.fullmatch(text.strip().lower())
     if match is None or match["kind"] not in KINDS:
         raise UsageError(f"unknown device {text!r}; use one of {', '.join(devices())}")

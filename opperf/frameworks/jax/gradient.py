@@ -103,7 +103,6 @@ def compile_gradient(call: CompiledCall, inputs: Sequence[Any]) -> None:
 
 
 def _places(call: Call, inputs: Sequence[Any]) -> tuple[int, ...]:
-    """Returns the indices of the arrays that take a gradient."""
     return tuple(
         place
         for place, one in enumerate(call.flat.arrays)

@@ -46,7 +46,6 @@ class Reading:
 
 
 def _counters(device: Any) -> Mapping[str, int]:
-    """Returns the counters of the device's allocator; empty if it has none, as on a CPU."""
     return device.memory_stats() or {}
 
 

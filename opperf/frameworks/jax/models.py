@@ -82,8 +82,6 @@ class JAXModel:
         return numpy_arrays.keep(value)
 
     def _placed(self, value: Any) -> Any:
-        """Returns a tree with its arrays on the device, the floating ones in the dtype."""
-
         def place(leaf: Any) -> Any:
             if not hasattr(leaf, "dtype"):
                 return leaf
@@ -153,7 +151,6 @@ class JAXModel:
         return loss, *self._updated(gradients, state, parameters)
 
     def _program(self, name: str) -> Callable[..., Any]:
-        """Returns a method of the step, compiled once where the mode compiles."""
         if name not in self._programs:
             function = getattr(self, name)
             self._programs[name] = jax.jit(function) if self._compiles else function

@@ -156,7 +156,6 @@ class JAXRecorder(Recorder):
             self._kernels.add(name, program.name)
 
     def _around(self) -> Site:
-        """Returns the site of the call of a program."""
         source = private.source_now()
         scope = str(source.name_stack) if source is not None else ""
         site = site_at(_module_of(scope), self._frames.find(caller(2)), _phase_of(scope))
@@ -173,7 +172,6 @@ class JAXRecorder(Recorder):
         return None
 
     def _read(self, closed: Any) -> Program:
-        """Returns what a program calls."""
         found: dict[tuple[int, Site | None], Entry] = {}
         total = 0
         name, file, line = private.source_of(closed.jaxpr)

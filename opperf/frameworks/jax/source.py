@@ -77,7 +77,6 @@ def _modules_of(called: str) -> list[str]:
 
 
 def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
-    """Returns the lines of the backward pass with respect to the variables `wanted`."""
     listed = ", ".join(wanted)
     function = "jax.jit(gradients)" if is_compiled else "gradients"
     return [

@@ -78,7 +78,6 @@ def encode(value: Any) -> Argument:
 
 
 def _fields(value: Any) -> Iterator[str]:
-    """Yields the fields of a named tuple or data class."""
     declared: Iterable[str] = getattr(value, "_fields", ())
     yield from declared or getattr(value, "__dataclass_fields__", ())
 
@@ -111,7 +110,6 @@ def _primitive(name: str) -> tuple[str, core.Primitive]:
 
 
 def _computation(name: str, dtypes: tuple[Any, ...]) -> Any:
-    """Returns the program of one primitive, of numbers of these dtypes."""
     _, primitive = _primitive(name)
     numbers = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     return jax.make_jaxpr(primitive.bind)(*numbers)

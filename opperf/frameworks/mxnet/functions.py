@@ -200,7 +200,6 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 def _without_attributes(function: FunctionType) -> FunctionType:
-    """Returns the same code without what a decorator left on it."""
     bare = FunctionType(
         function.__code__,
         function.__globals__,

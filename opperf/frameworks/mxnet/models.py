@@ -64,7 +64,6 @@ class MXNetModel:
         self.state = self._kept()
 
     def _placed(self, value: Any) -> Any:
-        """Returns an array on the device, a floating one in the dtype; any other value as it is."""
         if isinstance(value, np.ndarray):
             value = mx.nd.array(value, dtype=value.dtype)
         if not isinstance(value, mx.nd.NDArray):

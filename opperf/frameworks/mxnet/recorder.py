@@ -294,7 +294,6 @@ def _written(
 
 
 def _paths_in(name: str, value: Argument) -> Iterator[tuple[str, Argument]]:
-    """Yields the elements of an argument, each with its path: `data`, or `data.0` in a list."""
     if isinstance(value, tuple):
         for index, element in enumerate(value):
             yield f"{name}.{index}", element
@@ -314,7 +313,6 @@ def _spec(array: Any, differentiated: bool) -> TensorSpec:
 
 
 def _argument(value: Any) -> Argument:
-    """Returns a plain argument of a case. Raises `UnsupportedError` for one that no case has."""
     if isinstance(value, np.generic):
         return _argument(value.item())
     if value is None or isinstance(value, (bool, int, str)):
@@ -329,7 +327,6 @@ def _argument(value: Any) -> Argument:
 
 
 def _blocks(block: Any, path: str = "") -> Iterator[tuple[object, str]]:
-    """Yields a block and those in it, each with its path."""
     path = path or type(block).__name__
     yield block, path
     for name, child in block._children.items():

@@ -224,7 +224,6 @@ class NumPy(Framework):
 
 
 def _libraries() -> dict[str, str]:
-    """Returns the name and version of the BLAS library, if NumPy reports them."""
     # NumPy's annotations have the printing form only.
     show: Any = np.show_config
     try:

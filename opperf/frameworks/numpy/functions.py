@@ -12,7 +12,7 @@ import numpy as np
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import CallArguments
-from opperf.frameworks.numpy import functions, registry, signatures
+from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
 
@@ -110,7 +110,7 @@ def output_shapes(case: Case) -> list[Shape] | None:
     """Returns the shapes of outputs where arithmetic is enough; else None."""
     if not isinstance(case.target, OperatorTarget):
         return None
-    function = functions.function_of(case.target)
+    function = function_of(case.target)
     inputs = [spec.shape for _, spec in case.tensors()]
     if isinstance(function, np.ufunc) and function.signature is None:
         try:

@@ -60,7 +60,6 @@ def devices() -> tuple[str, ...]:
 
 
 def _split(text: str) -> tuple[str, int]:
-    """Raises `UsageError` for any other text."""
     match = NAME.fullmatch(text.strip().lower())
     if match is None or match["kind"] not in KINDS or match["kind"] == "meta":
         raise UsageError(f"unknown device {text!r}; use one of {', '.join(devices())}")

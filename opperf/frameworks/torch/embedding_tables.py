@@ -72,7 +72,6 @@ def is_fused(target: Target) -> bool:
 
 
 def _each(value: int | Sequence[int], count: int) -> list[int]:
-    """Raises `UnsupportedError` for another number of values."""
     found = list(value) if isinstance(value, (list, tuple)) else [int(str(value))] * count
     if len(found) != count:
         raise UnsupportedError(f"tables: {count}; numbers of rows or columns: {len(found)}")

@@ -22,7 +22,6 @@ Formula = Callable[[CallArguments], float]
 
 
 def _rows(tensor: Any) -> int:
-    """Returns the number of vectors along the last axis."""
     return int(prod(tensor.shape[:-1]))
 
 

@@ -23,7 +23,6 @@ from opperf.frameworks.torch import (
     inference,
     messages,
     models,
-    modes,
     options,
     overloads,
     private,
@@ -179,8 +178,7 @@ class PyTorch(Framework):
         return [state.tolist() for state in states]
 
     def drawing_as_eager(self, mode: str) -> AbstractContextManager[None] | None:
-        is_compiled = self.compiles(mode)
-        return execution.drawing_as_eager() if is_compiled else None
+        return execution.drawing_as_eager() if self.compiles(mode) else None
 
     def has_queue(self, device: str) -> bool:
         return not device.startswith("cpu") or xla.is_in_use()
@@ -293,7 +291,7 @@ class PyTorch(Framework):
         torch.add(*[torch.empty(1, device=tensors.META)] * 2)
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
-        return modes.count()
+        return execution.count()
 
     def removed_work(
         self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None

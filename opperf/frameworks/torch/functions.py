@@ -84,7 +84,6 @@ REMOVED: Mapping[str, str] = {
 
 
 def _removed(path: str) -> str:
-    """Returns why PyTorch has no such operator any more, or the overloads it has; else empty."""
     name = registry.without_prefix(path).removesuffix(f".{DEFAULT_OVERLOAD}")
     if name in REMOVED:
         return f": {REMOVED[name]}"

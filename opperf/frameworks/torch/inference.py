@@ -95,7 +95,6 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
 def _functional_outputs(
     operator: Operator, arguments: Mapping[str, Argument]
 ) -> list[torch.Tensor] | None:
-    """Returns the results of the operator that returns what this one writes."""
     for name in operator.names:
         found = registry.find(name)
         if found is not None and not schemas.written_to(found.schema):

@@ -59,7 +59,6 @@ class TorchModel:
         return self._dtype if self._dtype.is_floating_point else None
 
     def _placed(self, value: Any) -> Any:
-        """Returns a value with its tensors on the device, the floating ones in the dtype."""
         if isinstance(value, torch.Tensor):
             floating = self._floating_dtype if value.is_floating_point() else None
             return value.to(self._device, floating)
@@ -126,7 +125,6 @@ class TorchModel:
         return self._last_loss
 
     def _named(self) -> dict[str, torch.Tensor]:
-        """Returns the parameters and buffers by their names."""
         if self._module is None:
             return {}
         return {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
@@ -195,7 +193,6 @@ class TorchModel:
         return found
 
     def _written(self) -> dict[str, torch.Tensor]:
-        """Returns the tensors that calls have written to since the beginning."""
         written = self.state.written().items()
         return {name: one for name, one in written if isinstance(one, torch.Tensor)}
 
@@ -218,7 +215,6 @@ class TorchModel:
 
 
 def _named(name: str, outputs: Any) -> dict[str, Any]:
-    """Returns copies of the tensors of a call's results by their places: `output[0]`."""
     return {
         f"{name}{place}": tensor.detach().clone() for place, tensor in by_place(outputs).items()
     }

@@ -282,7 +282,6 @@ def _capture(call: partial[Any], name: str) -> Callable[[], Any]:
 
 
 def _captured(call: Callable[[], Any]) -> tuple[torch.cuda.CUDAGraph, Any]:
-    """Returns a CUDA graph of a call, and the results that a replay writes to."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

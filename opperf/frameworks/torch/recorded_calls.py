@@ -161,7 +161,6 @@ def _begin(value: torch.Tensor) -> int:
 
 
 def _argument(value: Any, device: str, storages: Mapping[int, str]) -> Argument:
-    """Returns an argument of a case. Raises `UnsupportedError` for a value that no case has."""
     if isinstance(value, torch.Tensor):
         return _spec(value, device, storages)
     if isinstance(value, (list, tuple)):
@@ -205,7 +204,6 @@ def _spec(value: torch.Tensor, device: str, storages: Mapping[int, str]) -> Tens
 
 
 def _density(value: torch.Tensor, layout: str) -> float:
-    """Returns the share of the elements that a tensor stores."""
     if not layout.startswith("cs") and layout != "coo":
         return 1.0
     return min(1.0, max(1, value._nnz()) / max(1, value.numel()))
@@ -216,7 +214,6 @@ MOST_RANGED = 2**20
 
 
 def _ranges(found: Iterable[torch.Tensor]) -> dict[int, Range]:
-    """Returns the range of each dense tensor of integers, by its position among the tensors."""
     ranges = {}
     for place, one in enumerate(found):
         is_whole = not (one.is_floating_point() or one.is_complex() or one.dtype is torch.bool)

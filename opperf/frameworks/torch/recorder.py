@@ -227,7 +227,6 @@ class TorchSites(Sites):
 
 
 def _parts(outermost: torch.nn.Module) -> Iterator[tuple[object, str]]:
-    """Yields the modules in a module, and the parameters of each, with the path of the module."""
     first = type(outermost).__name__
     for name, module in outermost.named_modules():
         path = f"{first}.{name}" if name else first
@@ -286,7 +285,6 @@ class CompiledPrograms:
             names[name] = kernel
 
     def _run(self, program: Any, run: Callable[[], Any]) -> Any:
-        """Returns what a run of a program returns, and adds it."""
         site, outer = self._site_now(), self._sites.program
         if self._calls.timed:
             self._time_kernels(program)
@@ -307,7 +305,6 @@ class CompiledPrograms:
         return result
 
     def _time_kernels(self, program: Any) -> None:
-        """Has the kernels timed that are in the module of a compiled program."""
         names = private.names_of(program)
         if id(names) in self._seen:
             return
@@ -330,6 +327,5 @@ class CompiledPrograms:
 
 
 def _name(site: Site) -> str:
-    """Returns the name of the program that runs at a site."""
     name = program_name(site.module or site.function, site.file, site.line)
     return name if site.phase == FORWARD else f"{name} {site.phase}"

@@ -187,7 +187,6 @@ def _key(entry: Entry, schema: Any) -> Key:
 
 
 def _operator(entry: Entry, function: Any, overload: str) -> Operator:
-    """Returns an operator; `overload` is that of the one which returns the result, or empty."""
     schema = private.schema_of(function)
     variants = schemas.variants(entry.name, schema)
     operator = Operator(

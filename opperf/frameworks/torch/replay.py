@@ -179,7 +179,6 @@ class Replay:
         return one_line(known or f"{type(error).__name__}: {error}")
 
     def _called(self, step: Step) -> list[str]:
-        """Makes a call, and returns its lines. Raises what it raises."""
         call = self.sequence.calls[step.call]
         if call.refusal:
             raise UnsupportedError(call.refusal)
@@ -245,7 +244,6 @@ class Replay:
         return found
 
     def _template(self, index: int) -> str:
-        """Returns the code of a distinct call, with braces for its tensors."""
         if index not in self._templates:
             call = self.sequence.calls[index]
             device = CPU if call.on_host else self._device
@@ -272,7 +270,6 @@ class Replay:
         return argument
 
     def _text(self, value: Any) -> str:
-        """Returns the expression of an argument."""
         if isinstance(value, Place):
             return f"{{{int(value)}}}"
         if isinstance(value, list) and any(isinstance(element, Place) for element in value):
@@ -289,7 +286,6 @@ class Replay:
         ]
 
     def _compile(self, lines: Sequence[list[str]]) -> list[Callable[[], object]]:
-        """Returns functions that run the lines of some steps each."""
         made: list[Callable[[], object]] = []
         for first in range(0, len(lines), PART):
             body = [line for own in lines[first : first + PART] for line in own]
@@ -336,7 +332,6 @@ class Replay:
 
 
 def _leaves(result: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Yields the tensors of a result, each with the indices that lead to it."""
     if isinstance(result, torch.Tensor):
         yield path, result
     elif isinstance(result, (list, tuple)):

@@ -65,7 +65,6 @@ class OutsideTensors:
         return CPU if on_host else self._case.settings.device
 
     def _storage(self, buffer: Buffer, slot: Slot) -> torch.UntypedStorage:
-        """Returns a storage with contents of the slot's dtype."""
         device = torch_device(self._device(buffer.on_host))
         dtype = dtype_of(slot.spec.dtype)
         count = -(-buffer.size // dtype.itemsize)
@@ -84,7 +83,6 @@ class OutsideTensors:
         return self._generators[str(device)]
 
     def _fill(self, view: torch.Tensor, slot: Slot) -> None:
-        """Fills a tensor as its specification says."""
         plain = msgspec.structs.replace(slot.spec, strides=(), offset=0, storage="")
         seed = seed_at(self._case.settings.seed, str(slot.buffer))
         try:

@@ -85,7 +85,6 @@ class Watched:
         self._checksum = self._sum()
 
     def _sum(self) -> int:
-        """Returns a checksum of the contents; zero where they are not read."""
         checksum = 0
         if self._reads_contents:
             for part in stored_parts(self._saved.tensor):
@@ -160,7 +159,6 @@ WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors of a layout and dtype store the same bytes."""
     pairs = zip(stored_parts(one), stored_parts(other), strict=True)
     return all(torch.equal(_bits(part), _bits(copy)) for part, copy in pairs)
 

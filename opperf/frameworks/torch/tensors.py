@@ -109,7 +109,6 @@ Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
 
 
 def _mask(shape: tuple[int, ...], density: float) -> tuple[str, dict[str, Any]]:
-    """Returns the code of an array that says which elements are stored, and its values."""
     count = math.prod(shape)
     values = {"count": count, "stored": min(count, max(1, round(count * density))), "places": shape}
     text = "(np.random.default_rng({kept}).permutation({count}) < {stored}).reshape({places})"

@@ -52,7 +52,6 @@ def describe(value: Any) -> TensorSpec | None:
 
 
 def _of_array(value: Any) -> torch.Tensor:
-    """Raises `UsageError` if PyTorch lacks its dtype."""
     try:
         return torch.from_numpy(value)
     except TypeError as error:
