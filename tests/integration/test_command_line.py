@@ -333,7 +333,7 @@ def test_a_reader_that_goes_away_is_no_fault(command):
     ],
 )
 def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
-    def broken(request):
+    def broken(request, finished=None):
         raise error
 
     monkeypatch.setattr("opperf.commands.running.run_command", broken)
