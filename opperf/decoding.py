@@ -83,12 +83,8 @@ def _integer(digits: str) -> int | float:
     it."""
     if len(digits) < DIGITS:
         return int(digits)
-    return int(digits) if len(digits) <= DIGITS + 1 and is_int64(int(digits)) else float(digits)
-
-
-def is_int64(value: int) -> bool:
-    """Whether an integer has at most 64 bits, with its sign."""
-    return -(1 << 63) <= value < 1 << 63
+    is_near = len(digits) <= DIGITS + 1
+    return int(digits) if is_near and -(1 << 63) <= int(digits) < 1 << 63 else float(digits)
 
 
 def with_whole_characters(value: Any) -> Any:

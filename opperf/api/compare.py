@@ -9,7 +9,6 @@ from pathlib import Path
 
 from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.compared import Change, ComparedRow, Comparison
-from opperf.comparison.files.judging import Question
 from opperf.comparison.files.reading import Measured, doubts, read, read_records
 from opperf.comparison.files.telling import LOOKED_FOR
 from opperf.comparison.project_file import ProjectFile, read_project_file
@@ -140,12 +139,9 @@ def compare(
     )
     # The project's file is one that is named alone.
     file = ProjectFile() if config is None else read_project_file(Path(config))
-    return _judged(measured_of(base), measured_of(new), request.question(file))
-
-
-def _judged(base: Measured, new: Measured, question: Question) -> FileComparison:
-    found = judge_files(base, new, question)
-    warnings = doubts(base, new)
+    sides = measured_of(base), measured_of(new)
+    found = judge_files(*sides, request.question(file))
+    warnings = doubts(*sides)
     return FileComparison(found.comparisons, found.code, found.reason, found.report, warnings)
 
 

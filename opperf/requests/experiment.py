@@ -15,9 +15,8 @@ from opperf.model import DECLARED, Settings
 from opperf.models.base import SIZES, find_suite
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, argument, declared
-from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.measuring import MeasuringRequest, ResolvedRun
-from opperf.requests.operators import names_option
+from opperf.requests.operators import ExcludeByTier, ModelExclude, ModelFilter, names_option
 from opperf.requests.outputs import file_option, format_option, named_output
 from opperf.requests.parsers import Words, split_commas, words_among
 from opperf.requests.replays import Dumps

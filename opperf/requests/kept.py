@@ -14,7 +14,7 @@ from opperf.errors import UsageError
 from opperf.extras import load_extra
 from opperf.reading import read_text
 from opperf.requests.declaring import Option, Request, Say, argument
-from opperf.requests.fields import Store
+from opperf.requests.operators import Store
 from opperf.requests.outputs import JsonRequest
 from opperf.requests.parsers import parse_labels, parse_moment, split_commas
 from opperf.results.kept import is_name, remove, resolve

@@ -13,7 +13,7 @@ from opperf.frameworks.installed import tested_versions
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.machine.kernel import Unreadable, this_machine
 from opperf.requests.declaring import Option, Say, argument
-from opperf.requests.fields import Framework
+from opperf.requests.operators import Framework
 from opperf.requests.outputs import JsonRequest
 
 if TYPE_CHECKING:

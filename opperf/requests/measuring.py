@@ -17,8 +17,7 @@ from opperf.instruments.compilation import COMPILATION, FIRST_CALL
 from opperf.model import DECLARED, Interpreter, Settings, Status, Wrapping
 from opperf.model.declaring import integer_from
 from opperf.requests.declaring import Chosen, Declared, Group, Option, Request, Say, declared
-from opperf.requests.fields import Columns
-from opperf.requests.operators import Ids, Partition, Shuffle
+from opperf.requests.operators import Columns, Ids, Partition, Shuffle
 from opperf.requests.outputs import Labels, NamedOutput, Overwrite, Resumption
 from opperf.requests.places import Cluster, Environments
 from opperf.requests.replays import WrittenTraces

@@ -21,7 +21,7 @@ from opperf.formats.model_records import DEFAULT
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import Option, Request, Say, argument, warn
-from opperf.requests.fields import ExcludeByTier, ModelExclude, ModelFilter
+from opperf.requests.operators import ExcludeByTier, ModelExclude, ModelFilter
 from opperf.requests.outputs import Overwrite, file_option
 from opperf.results.output import STDOUT, check_output, replace_all
 

@@ -13,8 +13,7 @@ from opperf.frameworks.mentioned import choose_framework
 from opperf.model import Settings
 from opperf.recording.steps import StepRange, read_steps
 from opperf.requests.declaring import Option, Request, Say, argument, declared
-from opperf.requests.fields import Framework
-from opperf.requests.operators import NoBackward, Shapes, Values
+from opperf.requests.operators import Framework, NoBackward, Shapes, Values
 from opperf.requests.outputs import file_option
 from opperf.requests.parsers import CALLABLE
 from opperf.requests.settings import SettingFields

@@ -15,8 +15,8 @@ from opperf.folders import cache_folder
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, ListedOperator, Settings
 from opperf.requests.declaring import Option, Say, argument, declared, told, unsaid
-from opperf.requests.fields import Framework
 from opperf.requests.operators import (
+    Framework,
     Ids,
     MaxConfigs,
     OperatorGroups,

@@ -15,10 +15,10 @@ from opperf.model import DECLARED, Settings
 from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, declared
-from opperf.requests.fields import Framework
 from opperf.requests.measuring import MeasuringRequest, ResolvedRun, quick_values
 from opperf.requests.operators import (
     Changed,
+    Framework,
     Inputs,
     NoBackward,
     Operators,
@@ -183,9 +183,6 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
         )
 
     def resolve(self, say: Say, command: str) -> ResolvedRun | None:
-        """Opens files, installs environments and names the output; `command` is kept in the run
-        file. None, also said, where `changed_since` leaves nothing to measure. Raises `UsageError`
-        for contradictory fields, the errors of files of cases, and `InstallationError`."""
         from opperf.execution.planning import RegistrySource
 
         given = self.given

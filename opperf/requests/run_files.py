@@ -10,9 +10,8 @@ from opperf.errors import FOUND, RunFileError, UsageError
 from opperf.extras import check_extras
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import Option, Request, Say, told, warn
-from opperf.requests.fields import Columns, dimensions_option
 from opperf.requests.judging import Judged
-from opperf.requests.operators import names_option
+from opperf.requests.operators import Columns, dimensions_option, names_option
 from opperf.requests.outputs import (
     Overwrite,
     ReportedRequest,

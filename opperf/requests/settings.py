@@ -66,17 +66,13 @@ def option_of(
     )
 
 
-def _alternatives(value: object) -> str:
-    """Returns the text of one value, or of several."""
-    return "|".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
 def _entries(value: Any) -> tuple[str, ...]:
     """Returns the texts of a mapping, or of several, which are every combination of entries."""
     entries: dict[str, dict[str, None]] = {}
     for mapping in (value,) if isinstance(value, Mapping) else value:
         for key, each in mapping.items():
-            entries.setdefault(key, {})[_alternatives(each)] = None
+            several = each if isinstance(each, (list, tuple)) else (each,)
+            entries.setdefault(key, {})["|".join(map(str, several))] = None
     return tuple(f"{key}={'|'.join(texts)}" for key, texts in entries.items())
 
 

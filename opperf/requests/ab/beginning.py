@@ -210,7 +210,8 @@ class _Beginning:
         check_budget(forecast, self.thresholds, asked.case_time_s, asked.budget_s)
 
     def _rehearsed(self, forecast: Forecast) -> Session:
-        request, pairs, every = self.request, self.pairing.pairs, every_arm(self.request)
+        request, pairs = self.request, self.pairing.pairs
+        every = "both arms" if len(request.arms) == 2 else "all arms"
         if pairs:
             request.say(f"calling each case once in {every}")
         progress = request.watch(len(self.workers) * len(pairs), None, Work("first call"))
@@ -335,8 +336,3 @@ def facts(request: ResolvedAb, threads: Threads, order: Order | None = None) -> 
         **dict.fromkeys(("blocks", "until_settled"), thresholds.block_cap),
         "gate_sample": share_text(request.asked.gate_sample),
     }
-
-
-def every_arm(request: ResolvedAb) -> str:
-    """Returns the words for all arms."""
-    return "both arms" if len(request.arms) == 2 else "all arms"

@@ -17,8 +17,7 @@ from opperf.requests.comparing import (
     share_option,
 )
 from opperf.requests.declaring import Option
-from opperf.requests.fields import Framework
-from opperf.requests.operators import Changed, Ids, Inputs, NoBackward, Operators
+from opperf.requests.operators import Changed, Framework, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
 from opperf.requests.places import ClusterNodes, LockFile
 from opperf.requests.settings import Cpus, SettingFields

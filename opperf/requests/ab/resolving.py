@@ -146,10 +146,12 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
     if operators is None:
         return None
     limits = request.limits.limits(request.same_within)
+    # Without a number, 0.
+    until = CAP_FACTOR * request.blocks if request.until_settled == 0 else request.until_settled
     thresholds = msgspec.structs.replace(
         limits.thresholds,
         control_blocks=request.control_blocks,
-        block_cap=_block_cap(request),
+        block_cap=until or request.blocks,
     )
     _check(request, report, resumes, thresholds)
     names, files = _split(operators, choice.name, given)
@@ -214,12 +216,6 @@ def _with_changed(request: AbRequest, framework: str, say: Say) -> Operators | N
         config=request.limits.config,
         are_builds=True,
     )
-
-
-def _block_cap(request: AbRequest) -> int:
-    if request.until_settled == 0:
-        return CAP_FACTOR * request.blocks
-    return request.until_settled or request.blocks
 
 
 def _check(request: AbRequest, report: Path, resumes: bool, thresholds: Thresholds) -> None:

@@ -15,8 +15,7 @@ from opperf.model import Operator
 from opperf.model.declaring import integer_from
 from opperf.repository import project_name
 from opperf.requests.declaring import Group, Option, argument
-from opperf.requests.fields import Store
-from opperf.requests.operators import names_option
+from opperf.requests.operators import Store, names_option
 from opperf.sources.selecting import make_matcher
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from opperf.model.declaring import integer_from
 from opperf.plurals import pluralize
 from opperf.reports.formats import json_of
 from opperf.requests.declaring import Option, Request, Say, argument, told
-from opperf.requests.fields import Store
 from opperf.requests.history.fields import NUMBER, Branch, ChosenSeries, Stored
+from opperf.requests.operators import Store
 from opperf.requests.outputs import Overwrite, ReportedRequest, file_option
 from opperf.results.output import STDOUT, check_output, replace, write_report
 

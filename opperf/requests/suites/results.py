@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import UsageError
+from opperf.model.declaring import number_between
 from opperf.requests.declaring import Option, Say, argument
 from opperf.requests.judging import Judged
 from opperf.requests.operators import names_option
@@ -71,17 +71,6 @@ Scatter = Annotated[
 ]
 
 
-def read_price(text: str) -> float:
-    """Returns a number above 0. Raises `ValueError`."""
-    try:
-        price = float(text)
-    except ValueError:
-        price = math.nan
-    if not 0 < price < math.inf:
-        raise ValueError(f"{text!r} is not a number above 0")
-    return price
-
-
 def _further_runs(help: str, **more: Any) -> Option:
     return Option(help, locate_results, metavar="RUN", **more)
 
@@ -126,7 +115,11 @@ class ReportSuiteRequest(ReportedRequest, frozen=True, kw_only=True):
     by: By = ()
     price: Annotated[
         float | None,
-        Option("Price of the machine: gives performance per money.", read_price, metavar="AMOUNT"),
+        Option(
+            "Price of the machine: gives performance per money.",
+            number_between(0),
+            metavar="AMOUNT",
+        ),
     ] = None
     as_: AsOther = "opperf"
     scatter: Scatter = ASSUMED_SCATTER

@@ -108,12 +108,10 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
     ] = False
 
     def installed(self, say: Say) -> tuple[Interpreter, ...]:
-        """Returns none: each bench has its own."""
+        # Each bench has its own.
         return ()
 
     def resolve(self, say: Say, command: str) -> ResolvedRun:
-        """Resolves the files, installs environments and names the output; `command` is kept in the
-        run file, and resumes the run. Raises `OpperfError`."""
         from opperf.execution.benches import Benches
         from opperf.execution.executor import RAY
         from opperf.execution.fleet.connecting import count_nodes
