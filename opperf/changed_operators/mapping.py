@@ -17,11 +17,11 @@ from opperf.changed_operators.python import (
     Function,
     PythonFiles,
     changed_files,
-    root_of,
 )
 from opperf.frameworks.kernel_sources import KernelSources, read_kernel_sources
 from opperf.plurals import pluralize
 from opperf.reading import read_text
+from opperf.repository import Repository
 
 MOST = 60
 """Operators that one file may be mapped to: what more of them use is common code, whose users are
@@ -55,7 +55,7 @@ def map_changes(
     """Returns the files that changed since a revision in the repository of a folder, mapped to a
     framework's operators and to functions as seen from the folder `here`. `table` has operators by
     glob of files. Raises `UsageError` without such a repository or revision."""
-    root = root_of(folder)
+    root = Repository(folder).path
     changed = changed_files(root, revision)
     sources = read_kernel_sources(framework, root)
     mapper = _Mapper(root, sources, table, here)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from opperf.errors import UsageError
 from opperf.reading import read_text
-from opperf.repository import git, is_repository
+from opperf.repository import git
 
 HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
@@ -38,13 +38,6 @@ class ChangedFile(NamedTuple):
     def touches(self, first: int, last: int) -> bool:
         """Returns whether a line from `first` to `last` changed."""
         return any(part.start <= last and first < part.stop for part in self.lines)
-
-
-def root_of(folder: Path) -> Path:
-    """Returns the top folder of a repository. Raises `UsageError` where there is none."""
-    if not is_repository(folder):
-        raise UsageError(f"{folder} is in no git repository; name it with --repository")
-    return Path(git(folder, "rev-parse", "--show-toplevel"))
 
 
 def changed_files(root: Path, revision: str) -> list[ChangedFile]:

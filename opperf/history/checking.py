@@ -24,6 +24,7 @@ from opperf.history.detection.findings import (
     EventKind,
     Known,
     LevelChange,
+    Moved,
     NoteKind,
     Rate,
     SeriesNote,
@@ -263,14 +264,7 @@ def _event(
         shas[change.last_good],
         shas[change.first_bad],
         series,
-        before=change.before,
-        after=change.after,
-        ratio=change.ratio,
-        low=change.low,
-        high=change.high,
-        p=change.p,
-        method=change.method,
-        count=change.n_series,
+        **{name: getattr(change, name) for name in Moved.__struct_fields__},
         # A tolerance is the metric's, whatever the settings are.
         settings=change.method if change.method == EXACT else settings,
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from opperf.history.detection.findings import EventKind
+from opperf.history.detection.findings import EventKind, Moved
 from opperf.model import Struct
 
 
@@ -46,7 +45,7 @@ class Kind(str, enum.Enum):
     """A series without figures: it fails, is missing, or has values that cannot be."""
 
 
-class Event(Struct, frozen=True):
+class Event(Moved, frozen=True):
     """A change of a series, or of a machine, between two runs of a branch."""
 
     kind: Kind
@@ -60,19 +59,7 @@ class Event(Struct, frozen=True):
     """None of a machine."""
     id: int = 0
     """0 before it is stored."""
-    before: float = math.nan
-    after: float = math.nan
-    """Levels, in the series' unit."""
-    ratio: float = math.nan
-    """The new level, as a multiple of the old one."""
-    low: float = math.nan
-    high: float = math.nan
-    """95 % confidence interval of the ratio."""
-    p: float = math.nan
-    method: str = ""
     state: State = State.NEW
-    count: int = 1
-    """Number of series that changed together."""
     created: float = 0.0
     updated: float = 0.0
     by: str = ""
@@ -84,12 +71,6 @@ class Event(Struct, frozen=True):
     @property
     def is_open(self) -> bool:
         return self.state in OPEN
-
-    @property
-    def is_rise(self) -> bool:
-        """Whether the new level is the higher one: from 0 on no ratio says so."""
-        has_levels = math.isfinite(self.before) and math.isfinite(self.after)
-        return self.after > self.before if has_levels else self.ratio > 1
 
     @property
     def may_be_code(self) -> bool:

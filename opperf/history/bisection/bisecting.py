@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 
@@ -63,10 +62,8 @@ class Ask(msgspec.Struct, frozen=True):
     """Whether it is measured again because it was ambiguous."""
 
 
-class Judge(Protocol):
-    """Measures builds in turn: figures of the second against the first."""
-
-    def __call__(self, good: Build, other: Build, ask: Ask) -> Step: ...
+Judge = Callable[[Build, Build, Ask], Step]
+"""Measures builds in turn: figures of the second against the first."""
 
 
 @dataclass(frozen=True)

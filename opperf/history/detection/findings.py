@@ -19,7 +19,34 @@ class ChangeState(str, enum.Enum):
     """Detected at a commit, and not borne out by the points after it."""
 
 
-class LevelChange(Struct, frozen=True):
+class Moved(Struct, frozen=True, kw_only=True):
+    """The figures of a change, as detection finds it and as it is stored."""
+
+    before: float = math.nan
+    after: float = math.nan
+    """Medians, in the metric's unit; NaN of a machine."""
+    ratio: float = math.nan
+    """After to before; 1 where an exact metric was 0 and infinite where only the former was. Of a
+    machine the median over its series."""
+    low: float = math.nan
+    high: float = math.nan
+    """95 % confidence interval of the ratio; the ratio itself for exact metrics."""
+    p: float = math.nan
+    """Chance that a look at an unchanged series finds as much; 0 for an exact metric, NaN where
+    the method has none, and while it is pending."""
+    method: str = ""
+    """How it was found; of a machine its kind."""
+    count: int = 1
+    """Number of series that changed together: with a shift, all that were measured there."""
+
+    @property
+    def is_rise(self) -> bool:
+        """Whether the new level is the higher one: from 0 on no ratio says so."""
+        has_levels = math.isfinite(self.before) and math.isfinite(self.after)
+        return self.after > self.before if has_levels else self.ratio > 1
+
+
+class LevelChange(Moved, frozen=True):
     """A change of a series between two commits of one environment, or of all its series or most:
     one event, whatever their number."""
 
@@ -30,26 +57,10 @@ class LevelChange(Struct, frozen=True):
     """Position of the last commit before it that has a point."""
     first_bad: int
     """Position of the first commit of the new level, whether it is better or worse."""
-    ratio: float
-    """After to before; 1 where an exact metric was 0 and infinite where only the former was. Of a
-    machine the median over its series."""
-    method: str
-    """How it was found; of a machine its kind."""
-    before: float = math.nan
-    after: float = math.nan
-    """Medians, in the metric's unit; NaN of a machine."""
-    low: float = math.nan
-    high: float = math.nan
-    """95 % confidence interval of the ratio; the ratio itself for exact metrics."""
     is_worse: bool = False
-    p: float = math.nan
-    """Chance that a look at an unchanged series finds as much; 0 for an exact metric, NaN where
-    the method has none, and while it is pending."""
     state: ChangeState = ChangeState.DETECTED
     seen_at: int = -1
     """Position of the commit whose points sufficed; -1 of a machine."""
-    n_series: int = 1
-    """Series that have it: with a shift, all that were measured there."""
     of_machine: bool = False
     """Whether it only seems to change, as many series did not move when the others of the machine
     did, and is no alarm of its own."""
@@ -121,16 +132,14 @@ class Rate(Struct, frozen=True):
     false_alarms: float = 1.0
     """Losses that are expected in a period in which nothing changes; as many gains are."""
     days: float = 365.0
-    looks: int | None = None
-    """Commits checked in a period; None to count them by the points' times."""
     most_alerts: int | None = None
     """Alerts in a period, of which the clearest are chosen; None for any number."""
 
     @classmethod
-    def budget(cls, alerts: int, days: float = 7.0) -> Rate:
-        """Returns the rate of a fixed number of alerts in a period, of a week unless `days` says
-        otherwise: it is the most, and as many may be false where nothing changes."""
-        return cls(false_alarms=float(alerts), days=days, most_alerts=alerts)
+    def budget(cls, alerts: int) -> Rate:
+        """Returns the rate of a number of alerts in a week: it is the most, and as many may be
+        false where nothing changes."""
+        return cls(false_alarms=float(alerts), days=7.0, most_alerts=alerts)
 
 
 Move = tuple[int, float, float]

@@ -50,7 +50,7 @@ CANDIDATE = 1e-3
 
 def level_of_look(rate: Rate, strands: Sequence[Strand]) -> float:
     """Returns the false-discovery rate of each look: of noise half of the changes are losses."""
-    looks = rate.looks or _count_looks(rate, strands)
+    looks = _count_looks(rate, strands)
     return min(MOST_LEVEL, 2 * rate.false_alarms / max(1, looks))
 
 

@@ -74,9 +74,9 @@ def moves(judged: Judged) -> Iterator[LevelChange]:
                 strand.environment,
                 change.last_good,
                 change.first_bad,
-                math.exp(change.levels.shift),
-                (EventKind.SHIFT if is_common else EventKind.MANY).value,
-                n_series=len(of_machine) if is_common else having,
+                ratio=math.exp(change.levels.shift),
+                method=(EventKind.SHIFT if is_common else EventKind.MANY).value,
+                count=len(of_machine) if is_common else having,
                 p=change.p,
                 taken_back=back,
             )
@@ -116,9 +116,9 @@ def excursions(judged: Judged, smallest: float) -> list[LevelChange]:
                 strand.environment,
                 int(strand.positions[first - 1]),
                 int(strand.positions[first]),
-                math.exp(float(np.median(away[first:end]))),
-                EventKind.EXCURSION.value,
-                n_series=sum(peer.environment == strand.environment for peer in judged.strands) - 1,
+                ratio=math.exp(float(np.median(away[first:end]))),
+                method=EventKind.EXCURSION.value,
+                count=sum(peer.environment == strand.environment for peer in judged.strands) - 1,
                 taken_back=int(strand.positions[end]) if end < rest.size else None,
             )
             for first, end in bounds.reshape(-1, 2)

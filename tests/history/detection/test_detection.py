@@ -167,7 +167,7 @@ def test_jump_of_all_series_is_one_event_of_the_machine():
     findings = found(values)
     assert not detected(findings)
     (event,) = findings.machine_events
-    assert event.method == EventKind.SHIFT and event.first_bad == 120 and event.n_series == 20
+    assert event.method == EventKind.SHIFT and event.first_bad == 120 and event.count == 20
     assert event.ratio == pytest.approx(1.08, abs=0.01)
 
 
@@ -200,7 +200,7 @@ def test_a_move_of_most_series_that_others_do_not_have_is_one_event_of_a_part(fa
         one[60:] *= factor
     findings = found(values)
     (event,) = findings.machine_events
-    assert (event.method, event.first_bad, event.n_series) == (EventKind.MANY, 120, 25)
+    assert (event.method, event.first_bad, event.count) == (EventKind.MANY, 120, 25)
     assert event.ratio == pytest.approx(factor, abs=0.03)
     # The others only seem to move back.
     behind = {change.key for change in detected(findings) if change.of_machine}
@@ -280,8 +280,6 @@ def test_level_of_a_look_is_the_rate_over_the_looks():
     assert found(values).level == pytest.approx(2 / 365)
     times = np.arange(120) * DAY / 2
     assert found(values, times=times).level == pytest.approx(2 / 730, rel=0.02)
-    series = [series_of("a", TIME, np.arange(120), values[0])]
-    assert detect(series, Rate(looks=500)).level == 2 / 500
 
 
 def test_checking_only_what_the_correction_may_reject_changes_nothing(monkeypatch):
