@@ -112,7 +112,8 @@ def check_history(
     found_before = _known(known, keys, order, settings)
     findings = detect(series, rate, method, smallest, found_before)
     stopped = find_stopped(history, outcomes, branch)
-    events = list(stopped.standing)
+    events = [stop for stop in stopped if stop.event.is_open]
+    ended = [stop for stop in stopped if not stop.event.is_open]
     over_budget: list[Update] = []
     pending: list[Event] = []
     of_lines = zip(lines, findings.changes, strict=True)
@@ -130,7 +131,7 @@ def check_history(
         for note in (*findings.notes, *_not_compared(lines, rank))
     ]
     gone = _gone(lines, rank)
-    return Checked(events, over_budget, stopped.ended, pending, notes, order, gone, settings)
+    return Checked(events, over_budget, ended, pending, notes, order, gone, settings)
 
 
 def _not_compared(lines: Iterable[Timeline], rank: Array) -> Iterator[SeriesNote]:

@@ -15,12 +15,14 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from opperf.formats.model import WHOLE, SeriesFacts, SeriesKey
 from opperf.history.detection.detecting import EXACT
 from opperf.history.events import Event, Kind, State, Update
 from opperf.history.timelines import Array, History, Outcome, Timeline, possible
+from opperf.repository import sha_text
 
 MISSING_AFTER = 2
 """Commits in a row that lack a series, until it is missing: one run may have been interrupted."""
@@ -46,28 +48,22 @@ class Stop(str, enum.Enum):
     IMPOSSIBLE = "impossible"
 
 
-class Stopped(NamedTuple):
-    """The stops of a branch."""
-
-    standing: Sequence[Update]
-    """Each with its reason."""
-    ended: Sequence[Update]
-    """Those after which there were figures again."""
-
-
-def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> Stopped:
-    """Returns the stops of series, one for all metrics of a case that stopped together."""
-    search = _Search(history, outcomes)
-    together: dict[Hashable, list[_Gap]] = defaultdict(list)
+def find_stopped(history: History, outcomes: Sequence[Outcome], branch: str) -> list[Update]:
+    """Returns the stops of series, one for all metrics of a case that stopped together, each with
+    its reason; those after which there were figures again are fixed."""
+    search = _Search(history, outcomes, branch)
+    together: dict[Hashable, list[Update]] = defaultdict(list)
     for index, line in enumerate(history.timelines):
-        for gap in search.gaps(index):
-            key = (line.key.case, gap.environment, gap.last_good, gap.since, gap.stop, gap.back)
-            together[key].append(gap)
-    found = [_found(gaps, history, search.shas, branch) for gaps in together.values()]
-    return Stopped(
-        [stop for stop in found if stop.event.is_open],
-        [stop for stop in found if not stop.event.is_open],
-    )
+        for stop in search.stops(index):
+            event, back = stop.event, "" if stop.event.is_open else stop.why
+            ends = (event.environment, event.last_good, event.first_bad, event.method, back)
+            together[line.key.case, ends].append(stop)
+    found = []
+    for stops in together.values():
+        first = min(stops, key=lambda stop: stop.event.series or 0)
+        event = msgspec.structs.replace(first.event, count=len(stops))
+        found.append(first._replace(event=event))
+    return found
 
 
 class _Asked(enum.Enum):
@@ -93,43 +89,6 @@ class _Bad(NamedTuple):
 MISSING = _Bad(Stop.MISSING, "runs since then have the others, and lack it", "")
 
 
-class _Gap(NamedTuple):
-    """Commits between two figures of a series, or after the last one, at which it was measured."""
-
-    line: int
-    environment: str
-    last_good: int
-    """Ranks of commits."""
-    since: int
-    stop: Stop
-    reason: str
-    before: float
-    after: float
-    back: int | None
-    """That of the next figure; None while there is none."""
-
-
-def _found(gaps: Sequence[_Gap], history: History, shas: Sequence[str], branch: str) -> Update:
-    first = min(gaps, key=lambda gap: history.timelines[gap.line].id)
-    why = first.reason if first.back is None else f"figures again since {shas[first.back][:10]}"
-    event = Event(
-        Kind.STOPPED,
-        branch,
-        first.environment,
-        shas[first.last_good],
-        shas[first.since],
-        history.timelines[first.line].id,
-        before=first.before,
-        after=first.after,
-        method=first.stop.value,
-        state=State.NEW if first.back is None else State.FIXED,
-        count=len(gaps),
-        # Found whatever the settings of a check are.
-        settings=EXACT,
-    )
-    return Update(event, why)
-
-
 def _identity(facts: SeriesFacts, environment: str) -> tuple[str, ...]:
     """Returns what people know a case by: another version of a benchmark goes on with it."""
     return (facts.name, facts.inputs, facts.settings, facts.framework, environment)
@@ -147,7 +106,8 @@ def _asked_for(command: str) -> str:
 class _Search:
     """Figures, failures and impossible values by series and commit."""
 
-    def __init__(self, history: History, outcomes: Iterable[Outcome]) -> None:
+    def __init__(self, history: History, outcomes: Iterable[Outcome], branch: str) -> None:
+        self.branch = branch
         self.lines = history.timelines
         self.runs = history.runs
         ranks: dict[str, int] = {}
@@ -241,7 +201,7 @@ class _Search:
                 alike[rows] = self.present[rows].any(axis=0)
         return alike
 
-    def gaps(self, index: int) -> Iterator[_Gap]:
+    def stops(self, index: int) -> Iterator[Update]:
         """Yields the stops of a series."""
         good, line = self.good[index], self.lines[index]
         bad = tuple(sorted(set(self.bad[index]).difference(good.tolist())))
@@ -253,16 +213,24 @@ class _Search:
         for last, since, end in self._stops[pattern]:
             found = self.bad[index][since] if since in bad else MISSING
             before = line.median[self.rank[line.run] == last]
-            yield _Gap(
-                index,
+            is_back = end < len(self.shas)
+            event = Event(
+                Kind.STOPPED,
+                self.branch,
                 found.environment or line.key.environment,
-                last,
-                since,
-                found.stop,
-                found.reason,
-                float(before[possible(line.facts, before)][-1]),
-                found.value,
-                None if end == len(self.shas) else end,
+                self.shas[last],
+                self.shas[since],
+                line.id,
+                before=float(before[possible(line.facts, before)][-1]),
+                after=found.value,
+                method=found.stop.value,
+                state=State.FIXED if is_back else State.NEW,
+                # Found whatever the settings of a check are.
+                settings=EXACT,
+            )
+            yield Update(
+                event,
+                f"figures again since {sha_text(self.shas[end])}" if is_back else found.reason,
             )
 
     def _stops_of(self, index: int, bad: Sequence[int]) -> Iterator[tuple[int, int, int]]:

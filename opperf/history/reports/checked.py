@@ -14,11 +14,11 @@ from opperf.history.detection.findings import SeriesNote
 from opperf.history.events import Event, Kind, State
 from opperf.history.model import Project
 from opperf.history.reports.showing import (
+    LATEST,
     VERDICTS,
     alike,
     change_text,
     commit_field,
-    latest_verdict,
     percent,
     stop_text,
     untitled,
@@ -85,6 +85,11 @@ class CheckedEvent(NamedTuple):
             return ""
         return "worse" if self.is_loss else "better"
 
+    @property
+    def verdict(self) -> SessionVerdict | None:
+        """The latest one."""
+        return next(iter(self.verdicts), None)
+
     def fact(self, name: str) -> str:
         """Returns a fact of its series; empty of a machine."""
         return str(getattr(self.line.facts, name)) if self.line else ""
@@ -116,7 +121,7 @@ EVENTS: tuple[Field[CheckedEvent], ...] = (
     _number("low"),
     _number("high"),
     Field("", "95 % interval", NUMBER, _interval, is_optional=True),
-    *latest_verdict(lambda row: next(iter(row.verdicts), None)),
+    *LATEST,
     commit_field("last_good", "After", lambda row: row.event.last_good),
     commit_field("first_bad", "At", lambda row: row.event.first_bad),
     Field("reason", "Reason", TEXT, lambda row: row.reason, is_optional=True),

@@ -11,13 +11,14 @@ from opperf.history.attempts import Attempt
 from opperf.history.events import Event, Kind
 from opperf.history.model import Project, StoredEnvironment, StoredRun
 from opperf.history.reports.showing import (
+    DIRTY,
+    LATEST,
     VERDICTS,
     alike,
     commit_field,
     date_text,
     figure_at,
     figure_with_unit,
-    latest_verdict,
     stop_text,
     untitled,
     verdicts_section,
@@ -92,7 +93,7 @@ SERIES: tuple[Field[Listed], ...] = (
     Field("id", None, LABEL, lambda one: one.line.key.case),
     Field("command", None, TEXT, lambda one: one.line.facts.command),
     Field("stopped", "Stopped", LABEL, lambda one: one.stopped, is_optional=True),
-    *latest_verdict(lambda one: one.verdict),
+    *LATEST,
     Field("environment", "Environment", WORD, lambda one: one.line.key.environment),
 )
 
@@ -156,13 +157,7 @@ def _runs(points: Mapping[int, int]) -> tuple[Field[StoredRun], ...]:
         Field("position", None, NUMBER, lambda run: run.commit.position),
         Field("date", "Date", LABEL, lambda run: date_text(run.time)),
         Field("branch", "Branch", WORD, lambda run: run.branch),
-        Field(
-            "dirty",
-            "Tree",
-            WORD,
-            lambda run: run.is_dirty,
-            lambda run: "dirty" if run.is_dirty else "",
-        ),
+        DIRTY,
         Field("source", "From", WORD, lambda run: run.source),
         Field("figures", "Figures", NUMBER, lambda run: points[run.id]),
         Field("subject", "Subject", TEXT, lambda run: run.commit.subject),

@@ -77,9 +77,10 @@ def commit_field(key: str, title: str, read: Callable[[Any], str]) -> Field[Any]
     return Field(key, title, LABEL, read, lambda row: sha_text(read(row)))
 
 
-def dirty(row: Any) -> str:
-    """Returns a word on a row's run of a tree with uncommitted changes; empty of others."""
-    return "dirty" if row.run.is_dirty else ""
+DIRTY: Field[StoredRun] = Field(
+    "dirty", "Tree", WORD, lambda run: run.is_dirty, lambda run: "dirty" if run.is_dirty else ""
+)
+"""Whether a run is of a tree with uncommitted changes."""
 
 
 def untitled(fields: Iterable[Field[Item]], keys: Collection[str]) -> list[Field[Item]]:
@@ -126,24 +127,22 @@ VERDICTS: tuple[Field[SessionVerdict], ...] = (
 )
 
 
-def latest_verdict(read: Any) -> tuple[Field[Any], ...]:
-    """Returns the fields of the latest verdict on a row, which `read` returns of it; None without
-    one."""
+def _of_latest(name: str) -> Field[Any]:
+    return Field(f"verdict_{name}", None, NUMBER, lambda row: getattr(row.verdict, name, None))
 
-    def of(name: str) -> Any:
-        return lambda row: getattr(read(row), name) if read(row) else None
 
-    return (
-        Field(
-            "verdict",
-            "Verdict, B/A",
-            WORD,
-            lambda row: read(row).verdict.value if read(row) else "",
-            lambda row: Cell(read(row).text, read(row).tone) if read(row) else "",
-            is_optional=True,
-        ),
-        *(Field(f"verdict_{name}", None, NUMBER, of(name)) for name in ("ratio", "low", "high")),
-    )
+LATEST: tuple[Field[Any], ...] = (
+    Field(
+        "verdict",
+        "Verdict, B/A",
+        WORD,
+        lambda row: row.verdict.verdict.value if row.verdict else "",
+        lambda row: Cell(row.verdict.text, row.verdict.tone) if row.verdict else "",
+        is_optional=True,
+    ),
+    *map(_of_latest, ("ratio", "low", "high")),
+)
+"""Fields of the latest verdict on a row; None without one."""
 
 
 def verdicts_section(
@@ -183,7 +182,7 @@ def _fields(unit: str) -> tuple[Field[ShownFigure], ...]:
         commit_field("commit", "Commit", lambda one: one.run.commit.sha),
         Field("date", "Date", LABEL, lambda one: date_text(one.run.time)),
         Field("branch", "Branch", WORD, lambda one: one.run.branch),
-        Field("dirty", "Tree", WORD, lambda one: one.run.is_dirty, dirty, is_optional=True),
+        replace(DIRTY, is_optional=True).of(lambda one: one.run),
         Field("median", "Median", figure(unit), lambda one: figure_at(one.line, one.place)),
         Field("low", None, NUMBER, lambda one: number_or_null(float(one.line.low[one.place]))),
         Field("high", None, NUMBER, lambda one: number_or_null(float(one.line.high[one.place]))),
