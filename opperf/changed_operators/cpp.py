@@ -133,7 +133,6 @@ class _Reader:
             yield self._definition(start, start, len(self._text), any(scopes))
 
     def _begins(self, token: re.Match[str], start: int) -> bool:
-        """Returns whether a word begins a line after a macro's arguments."""
         line = self._text.rfind("\n", 0, token.start()) + 1
         head = WORD.match(self._text, start)
         return (
@@ -173,7 +172,6 @@ class _Reader:
 
 
 def _names(head: str, has_body: bool) -> tuple[set[str], str]:
-    """Returns what a head defines, and the macro that does."""
     called = [(match[1], match.end()) for match in _outermost_calls(head)]
     begins = WORD.search(head)
     if called and begins is not None and begins[0] == called[0][0] and MACRO.match(begins[0]):

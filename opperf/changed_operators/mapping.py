@@ -213,7 +213,6 @@ class Kernels:
         return [other for other in self._files if name in self._included(other)]
 
     def _included(self, path: str) -> set[str]:
-        """Returns the names, without folders, of the files that a file includes."""
         return {found.rpartition("/")[2] for found in INCLUDE.findall(self._text(path))}
 
     @functools.cached_property

@@ -150,7 +150,6 @@ def read_judged(
 
 
 def _environment(path: Path, run: Run, session: Session, arm: str) -> Environment:
-    """Returns the environment of an arm: of a session of counts that of its first record."""
     if arm in session.environments:
         return session.environments[arm]
     ids = {case.id for case in session.cases_of(arm).values()}
@@ -164,8 +163,6 @@ NO_VERDICT = "the session has no verdict; there is nothing to add"
 
 
 def _revision(path: Path, environment: Environment, project: Destination) -> str:
-    """Returns the commit that an arm says it is of: that of its framework, if the project's commits
-    are of that."""
     if project.commits_of is not CommitsOf.FRAMEWORK or not environment.commit:
         raise UsageError(
             f"{path}: the session does not say which commits A and B are of; name them with "
@@ -215,7 +212,6 @@ ALL_THREADS = {Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster"}
 
 
 def _timed(path: Path, session: Session) -> Judged:
-    """Yields the verdicts of a session of times. Raises `RunFileError` if it has none."""
     analysis = analyse(session.replicates, session.plan.thresholds)
     if not analysis.looks or not analysis.valid:
         raise RunFileError(

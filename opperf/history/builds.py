@@ -168,7 +168,6 @@ class Builder:
         return str(found[0]) if found else ""
 
     def _installed(self, build: Build) -> Build:
-        """Returns a build with what its processes need to find it."""
         own = {
             name: value.replace(WORKTREE, build.folder)
             for name, value in self._recipe.variables.items()

@@ -135,7 +135,6 @@ def check_history(
 
 
 def _not_compared(lines: Iterable[Timeline], rank: Array) -> Iterator[SeriesNote]:
-    """Yields a note on each noisy series with values of which there are no ratios."""
     for line in lines:
         usable = possible(line.facts, line.median)
         count = int((usable & (line.median <= 0)).sum())

@@ -164,7 +164,6 @@ def _state(
     is_over_budget: bool,
     gone: Collection[tuple[int | None, str]],
 ) -> tuple[State, str]:
-    """Returns the state of a change that was found, and why it is not the one that it had."""
     state, why = change.event.state, change.why
     if state is State.NEW and (change.event.series, change.event.environment) in gone:
         state, why = State.GONE, REPLACED
@@ -211,5 +210,4 @@ def _identity(event: Event) -> tuple[object, ...]:
 
 
 def _form(event: Event) -> bytes:
-    """Returns an event in a form in which unknown figures, NaN, are equal."""
     return msgspec.json.encode(event)

@@ -71,7 +71,6 @@ def _submissions(
     series: Mapping[int, StoredSeries],
     environment: str,
 ) -> tuple[Submission, ...]:
-    """Returns runs with the figures of environments whose keys begin so."""
     entries: dict[int, dict[SeriesKey, Entry]] = {found.id: {} for found in runs}
     for number, of, point in read_points(store, project):
         stored = series.get(number)

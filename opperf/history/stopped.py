@@ -99,7 +99,6 @@ OUTPUT = re.compile(r"\s(?:-o|--output-file)[ =](?:'[^']*'|\S+)")
 
 
 def _asked_for(command: str) -> str:
-    """Returns a command without the file that it writes."""
     return OUTPUT.sub("", command).strip()
 
 

@@ -177,7 +177,6 @@ def _is_decided_by_sessions(event: Event) -> bool:
 def _state(
     event: Event, verdict: SessionVerdict, events: Sequence[Event], evidence: Evidence
 ) -> State | None:
-    """Returns the state of an event after a verdict; None where that decides nothing."""
     if not evidence.covers(verdict, event) or any(
         other is not event
         and other.kind is event.kind

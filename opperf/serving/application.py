@@ -76,7 +76,7 @@ def make_application(store: Store, token: str = "", hosts: tuple[str, ...] = HOS
         Starlette(
             routes=routes,
             middleware=middleware,
-            exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed},
+            exception_handlers={status: _say(status, *said) for status, said in SAID.items()},
             lifespan=_with_few_threads,
         )
     )
@@ -98,16 +98,19 @@ def _problem(status: int, message: str, headers: Mapping[str, str] | None = None
     return _json(Problem(error=message), status, headers)
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    return _problem(404, "nothing is here; /openapi.json lists what is")
+SAID: dict[int, tuple[str, dict[str, str]]] = {
+    404: ("nothing is here; /openapi.json lists what is", {}),
+    405: ("this server only reads: GET", {"allow": "GET, HEAD"}),
+    500: ("the server failed; what it printed says why", {}),
+}
+"""Answers of no route, with headers, by status."""
 
 
-async def _not_allowed(request: Request, error: Exception) -> Response:
-    return _problem(405, "this server only reads: GET", {"allow": "GET, HEAD"})
+def _say(status: int, message: str, headers: dict[str, str]) -> Any:
+    async def say(request: Request, error: Exception) -> Response:
+        return _problem(status, message, headers)
 
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return _problem(500, "the server failed; what it printed says why")
+    return say
 
 
 def _serve(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:

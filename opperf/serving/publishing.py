@@ -107,7 +107,6 @@ def publish(store: Store, projects: Sequence[Project], folder: Path) -> None:
 
 
 def _write(folder: Path, files: Iterable[File]) -> None:
-    """Writes files into a new folder, all or none."""
     folder.mkdir()
     try:
         made = set()
@@ -149,7 +148,6 @@ Named = Iterator[tuple[str, Any]]
 
 
 def _table(kind: type[Struct], items: Iterable[Any], without: Sequence[str] = ()) -> Any:
-    """Returns values as rows, which name their fields once."""
     fields = [field for field in kind.__struct_fields__ if field not in without]
     return {
         "fields": fields,

@@ -193,7 +193,6 @@ View = TypeVar("View", bound=Struct)
 
 
 def _view(kind: type[View], *values: Struct, **more: object) -> View:
-    """Returns a view of values, with more fields."""
     fields = {
         name: field for value in values for name, field in msgspec.structs.asdict(value).items()
     }

@@ -145,7 +145,6 @@ class Bisecting:
         self._save(self.state)
 
     def _ends(self) -> Step:
-        """Returns the step of BAD, measured longer if it decided nothing."""
         last = self.state.last
         done = [step for step in self.state.steps if step.place == last]
         while not done or (self._is_open(done[-1]) and len(done) < 2):
@@ -155,7 +154,6 @@ class Bisecting:
         return done[-1]
 
     def _is_open(self, step: Step) -> bool:
-        """Returns whether a longer step may find a change."""
         if step.failures and self._options.on_error != "skip":
             return False
         verdicts = {figure.verdict for figure in step.figures}

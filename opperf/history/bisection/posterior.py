@@ -226,7 +226,6 @@ def _order(answer: Answer) -> tuple[int, float]:
 
 
 def _mean(found: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Returns the weighted mean of values with their standard errors, and its own."""
     weights = [error**-2 for _, error in found]
     total = math.fsum(weights)
     mean = math.fsum(w * value for w, (value, _) in zip(weights, found, strict=True)) / total
@@ -253,7 +252,6 @@ def scale_of(estimate: Estimate, build_scatter: float) -> float:
 
 
 def _freedom(estimate: Estimate, build_scatter: float) -> float:
-    """Returns Welch and Satterthwaite's degrees of freedom of the scale."""
     share = (scale_of(estimate, build_scatter) / estimate.error) ** 4
     return estimate.freedom * share
 

@@ -86,7 +86,6 @@ def detect(
 
 
 def _known_alarms(strands: Sequence[Strand], known: Sequence[Known]) -> dict[int, list[Alarm]]:
-    """Returns the alarms that are known of each strand."""
     indices = {(strand.key, strand.environment): index for index, strand in enumerate(strands)}
     alarms: dict[int, list[Alarm]] = {}
     for change in known:
@@ -169,7 +168,6 @@ def _noisy_change(series: Series, change: StrandChange) -> LevelChange:
 
 
 def _asv_changes(series: Series) -> Iterator[LevelChange]:
-    """The regressions by asv's rule."""
     if series.metric.is_steady:
         return
     positions, values = one_per_commit(series)
@@ -198,7 +196,6 @@ BREAK = "goes on in another environment, whose points are compared with each oth
 
 
 def _breaks(series: Sequence[Series]) -> Iterator[SeriesNote]:
-    """The replacements of one environment by another."""
     by_key: dict[str, list[Series]] = {}
     for given in series:
         if given.positions.size:
@@ -215,7 +212,6 @@ def _breaks(series: Sequence[Series]) -> Iterator[SeriesNote]:
 
 
 def _trend_notes(judged: Judged, smallest: float) -> Iterator[SeriesNote]:
-    """Notes on drift and seasons, of series and of machines."""
     for index, strand in enumerate(judged.strands):
         of, first, last = strand.environment, int(strand.positions[0]), int(strand.positions[-1])
         season = judged.seasons.get(index)

@@ -73,7 +73,6 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
 
 
 def _strand(environment: str, points: _Points, floor: float) -> Strand:
-    """A strand with one point for each commit: the median of its points."""
     first, logs = first_and_medians(points.positions, points.logs)
     place, when = points.positions[first], points.times[first]
     return Strand(points.series, points.key, environment, place, logs, when, floor)
@@ -126,7 +125,6 @@ def _number_runs(members: list[_Points]) -> tuple[Texts, Ints]:
 
 
 def _median_by(codes: Ints, values: Floats, n: int) -> tuple[Floats, Ints]:
-    """The median of the values of each code, and their number."""
     # Numbers of 16 bits are sorted by their digits, in a tenth of the time.
     order = np.argsort(codes.astype(np.uint16) if n <= 1 << 16 else codes, kind="stable")
     ordered = values[order]

@@ -160,7 +160,6 @@ def _is_known(alarms: Collection[Alarm], is_rise: bool) -> bool:
 
 
 def _carried(pair: _Pair, level: float, count: int, seen: int, more: float) -> StrandChange:
-    """A change of a series, where the points have it."""
     common = level - _mean(pair.reference, pair.scale)
     joined = np.concatenate([pair.reference + common, pair.tail + common, pair.own[:count]])
     # Beyond both levels, not between them: a clear step is where it is, whatever is beside it.

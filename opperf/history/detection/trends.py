@@ -112,7 +112,6 @@ def _covers(times: Floats, period: float) -> bool:
 
 
 def _find_seasons(times: Floats, rows: Floats) -> Iterator[tuple[int, Season]]:
-    """Yields seasons of strands with the same times, by row."""
     half = times.size // 2
     if half < LEAST_POINTS or not np.isfinite(times).all():
         return

@@ -67,13 +67,11 @@ def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[
 
 
 def _row(value: Struct, *without: str) -> dict[str, Any]:
-    """Returns the columns of a value, but for some fields."""
     fields = msgspec.structs.asdict(value)
     return {name: field for name, field in fields.items() if name not in without}
 
 
 def _add_run(connection: Connection, project: int, submission: Submission) -> Added:
-    """Adds a run to a project."""
     runs, commits = schema.runs, schema.commits
     row = {
         **_row(submission, "id", "commit", "entries", "environments"),
@@ -171,7 +169,6 @@ def _add_environments(connection: Connection, facts: Mapping[str, Mapping[str, A
 
 
 def _label(facts: Mapping[str, Any]) -> str:
-    """Returns an environment in a few words: host, processor, GPUs."""
     gpus = [gpu.get("model", "") for gpu in facts.get("gpus") or ()]
     words = [facts.get("hostname"), facts.get("cpu"), *gpus]
     return ", ".join(str(word) for word in words if word)

@@ -33,8 +33,7 @@ def nearest(before: int, after: int) -> Array:
 
 def linear(before: int, after: int, align_corners: bool) -> Array:
     """The matrix of weights of both neighbours."""
-    at = np.maximum(positions(before, after, align_corners), 0)
-    return weigh(before, at, (0, 1), lambda distance: 1 - distance)
+    return weigh(before, np.maximum(positions(before, after, align_corners), 0), "linear")
 
 
 def cubic_kernel(distance: Array) -> Array:
@@ -46,18 +45,15 @@ def cubic_kernel(distance: Array) -> Array:
 
 def cubic(before: int, after: int, align_corners: bool) -> Array:
     """The matrix of Keys' cubic convolution of four neighbours."""
-    return weigh(before, positions(before, after, align_corners), (-1, 0, 1, 2), cubic_kernel)
+    return weigh(before, positions(before, after, align_corners), "cubic")
 
 
-def weigh(
-    before: int, at: Array, neighbours: tuple[int, ...], kernel: Callable[[Array], Array]
-) -> Array:
+def weigh(before: int, at: Array, kind: str) -> Array:
     """The matrix of neighbours' weights by their distance. Beyond the border are its own pixels."""
     made = np.zeros((len(at), before))
-    first = np.floor(at).astype(int)
-    for step in neighbours:
-        index = np.minimum(np.maximum(first + step, 0), before - 1)
-        np.add.at(made, (np.arange(len(at)), index), kernel(abs(at - (first + step))))
+    for whole, weight in terms(at, kind):
+        index = whole.clip(0, before - 1).astype(int)
+        np.add.at(made, (np.arange(len(at)), index), weight)
     return made
 
 
