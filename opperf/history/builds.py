@@ -71,7 +71,6 @@ class Build(Struct, frozen=True):
     wheel: str = ""
     python: str = ""
     """The interpreter of the environment that the wheel is installed in."""
-    seconds: float = 0.0
 
     @property
     def arm(self) -> tuple[str, ...]:
@@ -139,7 +138,7 @@ class Builder:
             self._repository.release_worktree(tree)
         self.made += 1
         wheel = self._wheel(commit, tree)
-        made = Build(commit.sha, str(tree), wheel=wheel, seconds=seconds)
+        made = Build(commit.sha, str(tree), wheel=wheel)
         replace(folder / DONE, msgspec.json.format(msgspec.json.encode(made)) + b"\n")
         self._say(f"built {commit} in {duration(seconds)}")
         return made

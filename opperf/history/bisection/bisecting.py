@@ -242,11 +242,11 @@ class Bisecting:
     ) -> Bisection:
         search = self.search(figure)
         answer, sign = search.answer(), math.copysign(1.0, figure.effect)
-        settled = search.is_settled
+        outcome: Outcome = "found" if answer.first == answer.last else "range"
         effect, error = search.loss(answer.last)
         low, high = sorted(sign * (effect + side * BOUND * error) for side in (-1, 1))
         return Bisection(
-            outcome=_outcome(answer.is_one, settled),
+            outcome=outcome if search.is_settled else "inconclusive",
             state=self.state,
             ends=ends,
             end=figure,
@@ -274,12 +274,6 @@ class Bisecting:
             for place in range(first - 1, -1, -1)
             if self.state.commits[place].sha not in skipped
         )
-
-
-def _outcome(is_one: bool, settled: bool) -> Outcome:
-    if not settled:
-        return "inconclusive"
-    return "found" if is_one else "range"
 
 
 def surest(changed: Collection[Figure]) -> Figure:

@@ -18,7 +18,7 @@ such commits.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -78,10 +78,6 @@ class Answer(NamedTuple):
     last: int
     probability: float
 
-    @property
-    def is_one(self) -> bool:
-        return self.first == self.last
-
 
 @dataclass
 class Search:
@@ -111,15 +107,10 @@ class Search:
     def add(self, position: int, estimate: Estimate) -> None:
         self.estimates.setdefault(position, []).append(estimate)
 
-    @property
-    def testable(self) -> list[int]:
-        """The positions after GOOD that can be measured, in order."""
-        return [place for place in range(1, self.last + 1) if place not in self.skipped]
-
     def probabilities(self) -> dict[int, float]:
-        """Returns, for each testable position, the probability that the first bad commit is it or
+        """Returns, for each position that can be measured, the probability that the first bad commit is it or
         one of the skipped ones before it, which nothing can tell from it."""
-        places = self.testable
+        places = [place for place in range(1, self.last + 1) if place not in self.skipped]
         pooled = self.pooled()
         sizes = np.diff([0, *places]).astype(np.float64)
         good, bad = self._levels(pooled)
@@ -146,46 +137,45 @@ class Search:
         """Returns the smallest range of commits that has the asked probability."""
         shares = self.probabilities()
         places = list(shares)
-        best: Answer | None = None
-        for start in range(len(places)):
+        found = []
+        for start, before in enumerate([0, *places[:-1]]):
             total = 0.0
-            for stop in range(start, len(places)):
-                total += shares[places[stop]]
-                first = places[start - 1] + 1 if start else 1
-                found = Answer(first, places[stop], total)
+            for place in places[start:]:
+                total += shares[place]
                 if total >= self.confidence:
-                    if best is None or _order(found) < _order(best):
-                        best = found
+                    found.append(Answer(before + 1, place, total))
                     break
-        # Rounding may leave the sum of all below 1.
-        return best or Answer(1, self.last, 1.0)
+        return min(
+            found,
+            key=lambda answer: (answer.last - answer.first, -answer.probability),
+            # Rounding may leave the sum of all below 1.
+            default=Answer(1, self.last, 1.0),
+        )
 
     @property
     def is_settled(self) -> bool:
         """Whether one testable position has the asked probability."""
         return max(self.probabilities().values()) >= self.confidence
 
-    def choose(self, excluded: Collection[int] = ()) -> int | None:
+    def choose(self) -> int | None:
         """Returns the position to measure next: that of which a step settles most of what is open.
         None once it is settled, and where no further step can tell."""
         shares = self.probabilities()
         if max(shares.values()) >= self.confidence:
             return None
         pooled = self.pooled()
-        size, step = pooled[self.last].effect, self._usual_error()
+        size = pooled[self.last].effect
+        errors = [estimate.error for found in self.estimates.values() for estimate in found]
+        step = float(np.median(errors))
         total, best, most = 0.0, None, SMALLEST_GAIN
         for place, share in shares.items():
             total += share
-            if place == self.last or place in excluded:
+            if place == self.last:
                 continue
             gain = min(total, 1 - total) * _settled(pooled.get(place), step, size, self)
             if gain > most:
                 best, most = place, gain
         return best
-
-    def _usual_error(self) -> float:
-        errors = [estimate.error for found in self.estimates.values() for estimate in found]
-        return float(np.median(errors))
 
     def loss(self, position: int) -> tuple[float, float]:
         """Returns the mean difference of the commits from `position` on from those before it, among
@@ -219,10 +209,6 @@ class Search:
 
 SMALLEST_SCATTER = 1e-4
 """Scatter of builds whose instructions are counted, of which nothing moves a figure but code."""
-
-
-def _order(answer: Answer) -> tuple[int, float]:
-    return answer.last - answer.first, -answer.probability
 
 
 def _mean(found: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -256,7 +256,7 @@ def remove_runs(store: Store, project: Project, runs: Collection[int]) -> None:
                 commits.c.id.not_in(select(schema.verdicts.c.b_id)),
             )
         )
-    if store.dialect == "sqlite":
+    if store.engine.dialect.name == "sqlite":
         # Gives the file's free pages back; PostgreSQL does so by itself.
         with store.outside_transactions() as connection:
             connection.exec_driver_sql("VACUUM")

@@ -137,11 +137,6 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.engine.dispose()
 
-    @property
-    def dialect(self) -> str:
-        """`sqlite` or `postgresql`."""
-        return str(self.engine.dialect.name)
-
     @contextmanager
     def writing(self) -> Iterator[Any]:
         """A connection whose changes are made together, or not at all."""
