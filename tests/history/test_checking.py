@@ -3,6 +3,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -56,15 +57,13 @@ def filled(tmp_path_factory):
     """A store with a loss and a gain of time at one commit, and of memory at another."""
     path = tmp_path_factory.mktemp("checking") / "history.sqlite"
     with Store(str(path)) as store:
+        runs = []
         for number in range(1, RUNS + 1):
             run = noisy(number, factors(number))
             memory = entry(1e6 if number < 55 else 1.2e6, metric="memory", name="softmax")
-            add_runs(store, "p", [type(run)(**{**_fields(run), "entries": (*run.entries, memory)})])
+            runs.append(msgspec.structs.replace(run, entries=(*run.entries, memory)))
+        add_runs(store, "p", runs)
     return path
-
-
-def _fields(run):
-    return {name: getattr(run, name) for name in run.__struct_fields__}
 
 
 @pytest.fixture
@@ -184,8 +183,8 @@ def test_a_verdict_that_came_before_its_event_decides_it(opperf, path):
 def test_a_series_that_is_back_is_fixed(opperf, path):
     found(opperf)
     with Store(str(path)) as store:
-        for number in range(RUNS + 1, RUNS + 13):
-            add_runs(store, "p", [noisy(number, {**factors(number), "softmax": 1.0})])
+        back = [noisy(n, {**factors(n), "softmax": 1.0}) for n in range(RUNS + 1, RUNS + 13)]
+        add_runs(store, "p", back)
     opperf("check")
     with Store(str(path)) as store:
         loss, *_, gain = sorted(
@@ -203,9 +202,9 @@ def test_a_series_that_is_back_is_fixed(opperf, path):
 
 def test_a_count_that_leaves_zero_is_one_event(opperf, path):
     with Store(str(path)) as store:
-        for number in range(1, 9):
-            breaks = entry(float(number > 5), metric="memory", name="breaks", width=0.0)
-            add_runs(store, "counts", [submission(number, breaks)])
+        breaks = {"metric": "memory", "name": "breaks", "width": 0.0}
+        runs = [submission(n, entry(float(n > 5), **breaks)) for n in range(1, 9)]
+        add_runs(store, "counts", runs)
     for is_new in (True, False):
         code, events = found(opperf, "--project", "counts")
         (event,) = events.values()
@@ -232,9 +231,10 @@ def test_the_order_in_which_runs_came_makes_no_difference(tmp_path):
 
 def test_all_series_of_a_machine_at_once_are_one_event(tmp_path):
     with Store(str(tmp_path / "history.sqlite")) as store:
-        for number in range(1, RUNS + 1):
-            shift = 1.06 if number >= CHANGED else 1.0
-            add_runs(store, "p", [noisy(number, {f"op{index}": shift for index in range(30)})])
+        shifts = [1.06 if number >= CHANGED else 1.0 for number in range(1, RUNS + 1)]
+        names = [f"op{index}" for index in range(30)]
+        runs = [noisy(n, dict.fromkeys(names, shift)) for n, shift in enumerate(shifts, 1)]
+        add_runs(store, "p", runs)
         history = read_history(store, find_project(store))
         checked = check_history(history, "main", Rate(), "likelihood")
     assert [(event.kind, event.first_bad) for event, *_ in checked.found] == [
@@ -254,10 +254,12 @@ def test_a_part_of_the_series_at_one_commit_ends_a_check_with_1(path, opperf, sl
     """A part may be a commit's doing; all of them are the machine's, until both commits are
     measured in turn and differ."""
     with Store(str(path)) as store:
+        runs = []
         for number in range(1, RUNS + 1):
             factor = 1.2 if number >= CHANGED else 1.0
             changed = {f"op{index}": factor if index < slower else 1.0 for index in range(40)}
-            add_runs(store, "part", [noisy(number, changed)])
+            runs.append(noisy(number, changed))
+        add_runs(store, "part", runs)
     words = ("check", "--project", "part")
     found_code, text = opperf(*words)
     text = " ".join(text.split())

@@ -71,8 +71,7 @@ def stops(path):
                 int(event.first_bad, 16),
                 event.is_open,
             )
-            for one in find_stopped(history, outcomes, "main")
-            for event, *_ in one
+            for event, *_ in find_stopped(history, outcomes, "main")
         )
 
     return found

@@ -19,10 +19,10 @@ def test_few_low_points_do_not_fix_a_loss_and_it_is_open_to_the_end():
 
 
 def test_a_fix_closes_a_loss_when_it_is_as_clear_as_the_loss_was():
-    steps = (Step(0, 20, 1.2), Step(0, 35, 1 / 1.2), Step(0, 50, 1.2))
-    days = list(check_days(Year(series=12, days=60, sd=0.01, steps=steps), 2, start=24))
+    steps = (Step(0, 20, 1.2), Step(0, 30, 1 / 1.2), Step(0, 40, 1.2))
+    days = list(check_days(Year(series=12, days=48, sd=0.01, steps=steps), 2, start=24))
     is_open = {day.day: 0 in day.open_rows() for day in days}
-    for begin, end, expected in ((23, 34, True), (38, 49, False), (53, 60, True)):
+    for begin, end, expected in ((23, 29, True), (33, 39, False), (43, 48, True)):
         assert {is_open[day] for day in range(begin, end)} == {expected}
 
 
@@ -46,7 +46,7 @@ def test_a_loss_near_a_replacement_is_found_on_the_new_machine_and_older_ones_go
 
 def test_a_clear_step_is_not_withheld_as_a_drift_and_small_ones_are_found():
     steps = (Step(0, 30, 1.1), Step(1, 60, 1.05))
-    *_, last = check_days(Year(series=20, days=80, sd=0.02, steps=steps), 5, start=70)
+    *_, last = check_days(Year(series=20, days=80, sd=0.02, steps=steps), 5, start=79)
     assert {0, 1} <= set(last.open_rows())
     assert not [noted for noted in last.checked.notes if "+0.0" in noted.note.message]
 

@@ -27,6 +27,7 @@ CHANGED = 7
 def store(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("serving") / "history.sqlite")
     with Store(path) as opened:
+        runs = []
         for number in range(1, RUNS + 1):
             factor = 1.1 if number >= CHANGED else 1.0
             entries = (
@@ -34,7 +35,8 @@ def store(tmp_path_factory):
                 entry(200.0, case="c1", name=NASTY),
                 entry(4096.0, case="c1", name=NASTY, metric="memory"),
             )
-            add_runs(opened, PROJECT, [submission(number, *entries)])
+            runs.append(submission(number, *entries))
+        add_runs(opened, PROJECT, runs)
         project = find_project(opened)
         change = {"branch": "main", "environment": "e0", "ratio": 1.1, "before": 100.0}
         between = (sha(CHANGED - 1), sha(CHANGED))

@@ -108,8 +108,8 @@ class Search:
         self.estimates.setdefault(position, []).append(estimate)
 
     def probabilities(self) -> dict[int, float]:
-        """Returns, for each position that can be measured, the probability that the first bad commit is it or
-        one of the skipped ones before it, which nothing can tell from it."""
+        """Returns, for each position that can be measured, the probability that the first bad
+        commit is it or one of the skipped ones before it, which nothing can tell from it."""
         places = [place for place in range(1, self.last + 1) if place not in self.skipped]
         pooled = self.pooled()
         sizes = np.diff([0, *places]).astype(np.float64)
