@@ -126,9 +126,9 @@ class Rounds:
         yield from (without_memory(record.case) for record in found)
         unsettled = [id for id, first in self._suspects.items() if self.records[id] is first]
         alone = find_contended(self.records.values(), unsettled)
-        self._contended.update({contended.case.id: contended.ids for contended in alone})
+        self._contended.update({case.id: ids for case, ids in alone})
         extend(len(alone))
-        yield from (contended.case for contended in alone)
+        yield from (case for case, _ in alone)
 
     def has_record(self, case: Case) -> bool:
         # That of a case with one thread is part of another case's.

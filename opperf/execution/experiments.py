@@ -163,7 +163,7 @@ def examine(
     lacking: dict[tuple[str, str], str] = {}
     resolved: Axes = dict(worker.resolve({}).axes)
     devices: dict[str, str] = {}
-    for name, values in {**framework_axes(without(axes, "python")), **by_words}.items():
+    for name, values in {**framework_axes(axes), **by_words}.items():
         own = []
         for value in values:
             try:
@@ -180,11 +180,6 @@ def examine(
         resolved[name] = tuple(own) if name in MAPPINGS else tuple(dict.fromkeys(own))
     found_axes = {**axes, **resolved, "python": (python,)}
     return Place(framework, python, worker, found_axes, lacking, devices)
-
-
-def without(axes: Axes, *names: str) -> Axes:
-    """Returns the axes but those of these names."""
-    return {name: values for name, values in axes.items() if name not in names}
 
 
 def _axes_of_words(matrix: Matrix) -> Axes:

@@ -173,7 +173,12 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
     plan = worker.plan(asked)
     if plan.faults and plan.cases:
         # Without a case the reason is that of an error.
-        say(fault_warning(plan))
+        first, *others = plan.faults
+        listed = f"; opperf list prints why for all {len(plan.faults)}" if others else ""
+        say(
+            f"warning: {pluralize(len(plan.faults), 'operator')} excluded, as opperf failed to "
+            f"make inputs: {first}: {plan.excluded[first]}{listed}"
+        )
     found: Found = {}
     if plan.searchable:
         found, reasons = search_inputs(worker, framework, plan.searchable, asked, say)
@@ -185,16 +190,6 @@ def _plan_inputs(worker: Worker, framework: str, selection: Selection, say: Say)
         return fit_cases(worker, plan, asked, found, say)
     say("trying which extents of the inputs can change")
     return with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-
-
-def fault_warning(plan: Plan) -> str:
-    """Returns a warning of operators that are excluded as code that makes their inputs failed."""
-    first = plan.faults[0]
-    others = f"; opperf list prints why for all {len(plan.faults)}" if plan.faults[1:] else ""
-    return (
-        f"warning: {pluralize(len(plan.faults), 'operator')} excluded, as opperf failed to make "
-        f"inputs: {first}: {plan.excluded[first]}{others}"
-    )
 
 
 UNDER = ("device", *(name for name, one in DECLARED.items() if one.process and one.axis))

@@ -13,7 +13,6 @@ first time was one of waits.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -176,44 +175,36 @@ SHORTER = 0.7
 small operator is up to a fifth faster with one thread on a quiet machine too."""
 
 
-class Contended(NamedTuple):
-    """A case that is measured with one thread, and the ids of the records that it decides about."""
-
-    case: Case
-    ids: list[str]
-
-
-def find_contended(records: Iterable[Record], unsettled: Collection[str] = ()) -> list[Contended]:
-    """Returns the cases to measure with one thread, those of one process together. `unsettled` are
-    ids of records whose second measurement was as long an outlier as the first."""
+def find_contended(
+    records: Iterable[Record], unsettled: Collection[str] = ()
+) -> list[tuple[Case, list[str]]]:
+    """Returns the cases to measure with one thread, those of one process together, each with the
+    ids of the records that it decides about. `unsettled` are ids of records whose second
+    measurement was as long an outlier as the first."""
     found = [record for record in records if _is_contended(record, record.id in unsettled)]
     found.sort(key=_all_calls_ns, reverse=True)
-    cases: dict[str, Contended] = {}
+    cases: dict[str, Case] = {}
+    ids: dict[str, list[str]] = {}
     for record in found[:MOST_CONTENDED]:
         alone = msgspec.structs.replace(record.case.settings, threads=1)
         case = without_memory(msgspec.structs.replace(record.case, settings=alone))
-        cases.setdefault(case.id, Contended(case, [])).ids.append(record.id)
-    return [
-        cases[case.id] for case in group_by_process(contended.case for contended in cases.values())
-    ]
+        cases[case.id] = case
+        ids.setdefault(case.id, []).append(record.id)
+    return [(case, ids[case.id]) for case in group_by_process(cases.values())]
 
 
 def _is_contended(record: Record, is_absurd: bool) -> bool:
     if record.status is not Status.OK or record.rounds > 1 or record.case.settings.threads == 1:
         return False
-    if any(_is_busy(record, metric) for metric in PASSES):
+    # A single sample is shown to be uncertain anyway.
+    sampled = (metric for metric in PASSES if len(record.samples.get(metric, ())) > 1)
+    if any(record.note(metric, NoteCode.BUSY) for metric in sampled):
         return True
     # Of what is not known some may have waited.
     return is_absurd and any(
         waits.waited_s is None or waits.waited_s > NOTABLE * waits.wall_s
         for waits in record.waits.values()
     )
-
-
-def _is_busy(record: Record, metric: Pass) -> bool:
-    """Whether samples of a pass waited for cores. A single one is shown to be uncertain anyway."""
-    samples = record.samples.get(metric, ())
-    return len(samples) > 1 and bool(record.note(metric, NoteCode.BUSY))
 
 
 def _all_calls_ns(record: Record) -> float:

@@ -51,11 +51,7 @@ class Flush:
 
     def __call__(self) -> None:
         # NumPy releases the interpreter's lock while it computes, so that the threads run at once.
-        list(self._threads.map(_touch, self._parts))
-
-
-def _touch(part: Any) -> None:
-    np.add(part, 1, out=part)
+        list(self._threads.map(lambda part: np.add(part, 1, out=part), self._parts))
 
 
 def count_copies(case: Case) -> int:

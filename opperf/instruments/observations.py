@@ -75,20 +75,16 @@ class Observations:
         if seen.rate is None:
             return False
         self.unit = seen.unit or self.unit
-        self._add_rate(seen.rate)
+        self.rates.append(seen.rate)
+        if self.warmup is None and len(self.rates) > self._skip:
+            # By the time of an item, so that batches of several sizes are comparable.
+            if self._settling is None:
+                self._settling = Settling(1 / seen.rate)
+                return True
+            self._settling.add(1 / seen.rate)
+            if self._settling.is_over():
+                self.warmup = len(self.rates)
         return True
-
-    def _add_rate(self, rate: float) -> None:
-        self.rates.append(rate)
-        if self.warmup is not None or len(self.rates) <= self._skip:
-            return
-        # By the time of an item, so that batches of several sizes are comparable.
-        if self._settling is None:
-            self._settling = Settling(1 / rate)
-            return
-        self._settling.add(1 / rate)
-        if self._settling.is_over():
-            self.warmup = len(self.rates)
 
     @property
     def counted(self) -> list[float]:

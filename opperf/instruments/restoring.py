@@ -39,10 +39,18 @@ class FreshInputs:
         """Parts of it that each call changes."""
         if isinstance(prepared.called, RunnableModel):
             self._called = prepared.called.state
-        elif is_users_layer(prepared):
+        elif isinstance(prepared.case.target, ObjectTarget) and is_users(
+            type(prepared.called).__module__
+        ):
+            # An object of a user's class may keep something.
             self._called = ObjectState({"": prepared.called}, prepared.framework.keep)
         if prepared.case.settings.fresh_contents:
-            self.restore = refreshed(prepared)
+            if not isinstance(prepared.called, RefreshedInputs):
+                option = DECLARED["fresh_contents"].option
+                raise UnsupportedError(
+                    f"{option} needs a model whose inputs can be written to; omit it"
+                )
+            self.restore = prepared.called.refresh_inputs
 
     def look(self) -> Note | None:
         """Finds and restores what the first call wrote to. Returns a note if that fails."""
@@ -149,20 +157,6 @@ class MadeAnew(Kept):
 def _watched(prepared: PreparedCase, value: Any) -> Kept | None:
     watched = prepared.framework.watch(prepared.case.target, value, prepared.call)
     return None if watched is None else MadeAnew(watched)
-
-
-def is_users_layer(prepared: PreparedCase) -> bool:
-    """Whether a case calls an object of a user's class, which may keep something."""
-    is_built = isinstance(prepared.case.target, ObjectTarget)
-    return is_built and is_users(type(prepared.called).__module__)
-
-
-def refreshed(prepared: PreparedCase) -> Restore:
-    """Returns what gives the inputs other contents. Raises `UnsupportedError` if nothing can."""
-    if not isinstance(prepared.called, RefreshedInputs):
-        option = DECLARED["fresh_contents"].option
-        raise UnsupportedError(f"{option} needs a model whose inputs can be written to; omit it")
-    return prepared.called.refresh_inputs
 
 
 def _at(arguments: Any, place: Place) -> Any:

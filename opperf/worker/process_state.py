@@ -109,25 +109,19 @@ def _streams() -> list[tuple[int, int] | None]:
     return found
 
 
-class Descriptors(NamedTuple):
-    """Number of open files, and of those that can be open."""
-
-    opened: int
-    most: int
-
-
-def _descriptors() -> Descriptors:
+def _descriptors() -> tuple[int, int]:
+    """Returns the number of open files, and of those that can be open."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     try:
-        return Descriptors(len(os.listdir(DESCRIPTORS)), most)  # noqa: PTH208 - faster
+        return len(os.listdir(DESCRIPTORS)), most  # noqa: PTH208 - faster
     except OSError:
         # None is left to list them by.
-        return Descriptors(most, most)
+        return most, most
 
 
-def _are_many(before: Descriptors, now: Descriptors) -> bool:
-    grown = now.opened - before.opened
-    return grown > MOST_OPENED or (grown > 0 and now.most - now.opened < LEAST_FREE)
+def _are_many(before: tuple[int, int], now: tuple[int, int]) -> bool:
+    grown = now[0] - before[0]
+    return grown > MOST_OPENED or (grown > 0 and now[1] - now[0] < LEAST_FREE)
 
 
 def _children() -> frozenset[int]:

@@ -14,7 +14,6 @@ from opperf.api.calls import framework_of_call
 from opperf.api.selections import Runners
 from opperf.errors import DeviceError, OutputError, UsageError
 from opperf.execution import execute
-from opperf.execution.remeasuring import Contended
 from opperf.frameworks.installed import Package
 from opperf.model import Status
 from opperf.results.runfile import read_run
@@ -40,7 +39,7 @@ def test_what_waited_for_a_core_is_not_measured_again_with_other_threads(tmp_pat
         (record,) = records
         settings = msgspec.structs.replace(record.case.settings, threads=1)
         case = msgspec.structs.replace(record.case, settings=settings)
-        return [Contended(case, [record.id])]
+        return [(case, [record.id])]
 
     monkeypatch.setattr(execute, "find_contended", contended)
     path = tmp_path / "saved.jsonl"

@@ -260,9 +260,9 @@ def make_contended(make_case, fake):
 
 def test_what_waited_is_measured_with_one_thread_and_without_memory(make_contended):
     record, quiet = make_contended(LONG, notes=[BUSY]), make_contended(LONG, "negative")
-    (found,) = find_contended([record, quiet])
-    assert found.ids == [record.id]
-    assert (found.case.settings.threads, found.case.settings.memory) == (1, False)
+    ((case, ids),) = find_contended([record, quiet])
+    assert ids == [record.id]
+    assert (case.settings.threads, found.case.settings.memory) == (1, False)
     # Of one thread already, in several rounds, of one sample, or without a time.
     for other in (
         msgspec.structs.replace(record, samples={"forward": [LONG]}),
@@ -275,7 +275,7 @@ def test_what_waited_is_measured_with_one_thread_and_without_memory(make_contend
 
 def test_an_absurd_time_is_too_unless_nothing_waited(make_contended):
     record = make_contended(LONG)
-    assert [one.ids for one in find_contended([record], [record.id])] == [[record.id]]
+    assert [ids for _, ids in find_contended([record], [record.id])] == [[record.id]]
     unknown = make_contended(LONG, waits=Waits(wall_s=1.0))
     assert find_contended([unknown], [unknown.id])
     quiet = make_contended(LONG, waits=Waits(wall_s=1.0, waited_s=0.01))
@@ -287,7 +287,7 @@ def test_those_that_take_the_most_time_are_measured(make_contended):
         make_contended(LONG, f"op{n}", [BUSY], count=n) for n in range(1, MOST_CONTENDED + 4)
     ]
     found = find_contended(records)
-    assert {id for one in found for id in one.ids} == {one.id for one in records[-MOST_CONTENDED:]}
+    assert {id for _, ids in found for id in ids} == {one.id for one in records[-MOST_CONTENDED:]}
 
 
 def test_a_shorter_time_of_one_thread_takes_the_place_and_stays_marked(make_contended):

@@ -19,7 +19,7 @@ from opperf.model import Case, FileTarget, NoteCode, Settings, Status, TensorSpe
 from opperf.sources.selecting import Selection
 from opperf.worker import process_state
 from opperf.worker.client import Worker
-from opperf.worker.process_state import Descriptors, ProcessState
+from opperf.worker.process_state import ProcessState
 from tests.running import is_running
 
 WAIT_S = 30
@@ -142,11 +142,11 @@ def test_what_a_case_has_made_unreadable_is_restored_or_costs_the_process(
 @pytest.mark.parametrize(
     "before, now, many",
     [
-        (Descriptors(10, 1024), Descriptors(12, 1024), False),
-        (Descriptors(10, 1024), Descriptors(60, 1024), True),
-        (Descriptors(1000, 1024), Descriptors(1001, 1024), True),
+        ((10, 1024), (12, 1024), False),
+        ((10, 1024), (60, 1024), True),
+        ((1000, 1024), (1001, 1024), True),
         # Few are left, but not by this case.
-        (Descriptors(1000, 1024), Descriptors(1000, 1024), False),
+        ((1000, 1024), (1000, 1024), False),
     ],
 )
 def test_files_that_are_left_open_count_once_they_are_many(before, now, many):

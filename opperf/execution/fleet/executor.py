@@ -169,14 +169,14 @@ class Fleet:
             return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
         parts = [Part(worker.node.name, worker.actor, worker.node.id) for worker in workers]
         try:
-            found = NodeGroup(self._ray, case, parts).run()
+            results, culprit = NodeGroup(self._ray, case, parts).run()
         except self._ray.exceptions.RayTaskError as error:
             for worker in workers:
                 self._release(worker)
             raise WorkerError(one_line(f"{type(error.cause).__name__}: {error.cause}")) from error
         self._check_workers()
         environments = []
-        for worker, part in zip(workers, found.parts, strict=True):
+        for worker, part in zip(workers, results, strict=True):
             if part.error is None:
                 self._release(worker)
             else:
@@ -186,7 +186,7 @@ class Fleet:
             self._keep(part.measured.files)
             if part.measured.environment is not None:
                 environments.append(arrive(worker.node.name, part.measured.environment))
-        record = join_parts(case, [part.record for part in found.parts], found.culprit)
+        record = join_parts(case, [part.record for part in results], culprit)
         return msgspec.structs.replace(
             record, node=workers[0].node.name, environment=next(iter(environments), "")
         )

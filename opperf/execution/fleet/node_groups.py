@@ -49,14 +49,6 @@ class PartResult(NamedTuple):
     """That of a worker that has ended."""
 
 
-class Results(NamedTuple):
-    """The ends of all parts, in the order of their ranks."""
-
-    parts: tuple[PartResult, ...]
-    culprit: Record | None
-    """Record of the part that failed first."""
-
-
 class NodeGroup:
     """The parts of a program that runs. Raises what Ray does for an error of opperf's own."""
 
@@ -68,8 +60,9 @@ class NodeGroup:
         self._ready_at: float | None = None
         self._released = False
 
-    def run(self) -> Results:
-        """Returns the results of all parts, once the last one has ended."""
+    def run(self) -> tuple[tuple[PartResult, ...], Record | None]:
+        """Returns the results of all parts by rank, once the last one has ended, and the record of
+        the part that failed first."""
         try:
             address, port = self._ray.get(self._parts[0].actor.meeting_place.remote())
         except self._ray.exceptions.RayError as error:
@@ -90,8 +83,7 @@ class NodeGroup:
                 self._call("end", f"ended: {self._culprit.reason}")
             elif self._answers and not self._released:
                 self._release_if_ready()
-        ordered = tuple(self._results[rank] for rank in range(len(self._parts)))
-        return Results(ordered, self._culprit)
+        return tuple(self._results[rank] for rank in range(len(self._parts))), self._culprit
 
     def _take(self, answer: Any) -> None:
         rank = self._answers.pop(answer)

@@ -25,7 +25,7 @@ WEAKER: Final[Sequence[Method]] = ("", "exact", "allclose", "rmse", "cosine")
 
 def differing_runs(eager: Results, again: Results) -> Verification | None:
     """Returns the verification of two runs of eager mode that differ; None if they do not."""
-    for name in _names(eager, again):
+    for name in dict.fromkeys([*eager, *again]):
         if name not in eager or name not in again:
             text = "one of two runs of eager mode with the same seeds has no such result"
         elif are_identical(eager[name], again[name]):
@@ -57,7 +57,7 @@ def judge(
     """Returns the verification of a mode's results. `double` are those of eager mode in float64, as
     far as there are any; `tolerance_of` returns the tolerance of a dtype."""
     made: dict[str, Comparison] = {}
-    for name in _names(eager, found):
+    for name in dict.fromkeys([*eager, *found]):
         if name not in found:
             made[name] = Comparison("exact", "there is none, and eager mode has it")
         elif name not in eager:
@@ -70,7 +70,9 @@ def judge(
     mean, largest = figures_of([compared.errors for compared in made.values()])
     return Verification(
         code=VerificationCode.PASS if first is None else VerificationCode.FAIL,
-        method=_weakest(made) if first is None else first.method,
+        method=max((one.method for one in made.values()), key=WEAKER.index, default="")
+        if first is None
+        else first.method,
         compared=len(made),
         mean_relative_error=mean,
         max_relative_error=largest,
@@ -123,11 +125,3 @@ def figures_of(errors: Sequence[Errors]) -> tuple[float | None, float | None]:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
-
-
-def _names(eager: Results, other: Results) -> dict[str, None]:
-    return dict.fromkeys([*eager, *other])
-
-
-def _weakest(made: Mapping[str, Comparison]) -> Method:
-    return max((compared.method for compared in made.values()), key=WEAKER.index, default="")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from opperf.errors import UsageError
 from opperf.frameworks.capabilities import DOMAIN
@@ -237,7 +237,7 @@ class Ncu(WrappingProgram):
         calls: dict[tuple[str, Pass], dict[int, list[Kernel]]] = {}
         for kernel in kernels(text):
             if (match := NAME.search(kernel.ranges)) is not None:
-                key = match["id"], _pass(match["name"])
+                key = match["id"], cast(Pass, match["name"])
                 calls.setdefault(key, {}).setdefault(int(match["number"]), []).append(kernel)
         found = {}
         for case, passes in made.items():
@@ -281,10 +281,6 @@ def kernels(text: str) -> Iterator[Kernel]:
                 if value is not None:
                     values[title] = (factor * value, own_unit)
         yield Kernel(ranges, values)
-
-
-def _pass(name: str) -> Pass:
-    return "backward" if name == "backward" else "forward"
 
 
 def _number(cell: str) -> float | None:
