@@ -262,7 +262,7 @@ def test_what_waited_is_measured_with_one_thread_and_without_memory(make_contend
     record, quiet = make_contended(LONG, notes=[BUSY]), make_contended(LONG, "negative")
     ((case, ids),) = find_contended([record, quiet])
     assert ids == [record.id]
-    assert (case.settings.threads, found.case.settings.memory) == (1, False)
+    assert (case.settings.threads, case.settings.memory) == (1, False)
     # Of one thread already, in several rounds, of one sample, or without a time.
     for other in (
         msgspec.structs.replace(record, samples={"forward": [LONG]}),
