@@ -324,7 +324,12 @@ def _of_operators(place: Place, matrix: Matrix, asked: Asked) -> tuple[Plan, lis
             if not used or getattr(case.settings, name) == used[0]
         )
     return plan, [
-        Experiment(with_env(case, settled), None, settled.words, place.lacking)
+        Experiment(
+            with_settings(case, {"env": {**settled.settings.get("env", {}), **case.settings.env}}),
+            None,
+            settled.words,
+            place.lacking,
+        )
         for case in cases
         for settled in _points_of(case, place, matrix)
     ]
@@ -343,12 +348,6 @@ def _points_of(case: Case, place: Place, matrix: Matrix) -> Iterator[Settled]:
 
 BY_WORDS = ("device", "mode", "phase")
 """Settings that PyTorch/XLA's words mean."""
-
-
-def with_env(case: Case, point: Settled) -> Case:
-    """Returns a case with the environment variables that words mean."""
-    env = {**point.settings.get("env", {}), **case.settings.env}
-    return msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, env=env))
 
 
 def _check_any(cases: Sequence[Case], removed: Sequence[Removed], names: Iterable[str]) -> None:

@@ -19,7 +19,6 @@ from opperf.model import (
     Header,
     OperatorTarget,
     Settings,
-    TensorSpec,
     map_tensors,
 )
 from opperf.plurals import pluralize
@@ -92,18 +91,14 @@ def _with_overloads(source: TraceSource, cases: Sequence[Case], say: Say) -> lis
             case,
             target=_dispatched(case),
             arguments={
-                name: map_tensors(value, _without_contents)
+                # Without the contents that suit its operator, as any reader adds them.
+                name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, fill=Fill()))
                 for name, value in case.arguments.items()
             },
         )
         for case in _complete(source, unknown, say)
     ]
     return [*(case for case in cases if _overload_of(case)), *found]
-
-
-def _without_contents(spec: TensorSpec) -> TensorSpec:
-    """Returns a tensor without the contents that suit its operator, as any reader adds them."""
-    return msgspec.structs.replace(spec, fill=Fill())
 
 
 def _overload_of(case: Case) -> str:

@@ -91,7 +91,7 @@ class PreparedCase:
         like: PreparedCase | None = None,
     ) -> None:
         """`like` is one whose inputs it has too."""
-        self.case, self.framework, self._bound = case, framework, bound
+        self.case, self.framework, self.bound = case, framework, bound
         self._seed = case.settings.seed
         self.differentiated: list[Any] = []
         self.differentiated_places: list[str] = []
@@ -122,7 +122,7 @@ class PreparedCase:
         return self.framework.gradient(self.case, self.call, self.differentiated)
 
     def copy(self) -> PreparedCase:
-        return PreparedCase(self.case, self.framework, self._bound)
+        return PreparedCase(self.case, self.framework, self.bound)
 
     def redrawn(self, seed: int) -> dict[str, Any]:
         """Returns arguments like its own, with the contents that another seed draws."""
@@ -134,10 +134,6 @@ class PreparedCase:
     def replace(self, tensor: Any, other: Any) -> None:
         """Has another tensor in the place of one, where a framework cannot write to it."""
         self.differentiated = [other if given is tensor else given for given in self.differentiated]
-
-    def bound_for(self, case: Case) -> Bound:
-        """Returns the user's objects for another case of the same target."""
-        return self._bound.of(case)
 
     def _built(self) -> Any:
         target = self.case.target
@@ -196,7 +192,7 @@ class PreparedCase:
         if spec.fill.distribution == FUNCTION:
             held = array_of(self.framework, self.case.settings, spec)
         else:
-            held = self._bound.arrays.get(key_of(spec))
+            held = self.bound.arrays.get(key_of(spec))
         if held is None:
             raise UsageError(
                 f"{place} is an array of the program that measured it, which only that has; "

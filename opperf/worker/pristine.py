@@ -261,7 +261,16 @@ class PristineMeter(MemoryMeter):
             return peaks(prepared)
         obstacle = self._obstacle(case, framework)
         found = None if obstacle else pristine_server(framework.name).peaks(case)
-        return found or _measure_here(prepared, obstacle or "the fork made for it gave no answer")
+        if found is not None:
+            return found
+        why = obstacle or "the fork made for it gave no answer"
+        note = Note(
+            MEMORY.name,
+            NoteCode.NOT_PRISTINE,
+            f"measured in a process that had run operators before, as {why}; workspace kept from "
+            "them is not counted",
+        )
+        return msgspec.structs.replace(peaks(prepared), notes=(note,))
 
     def _obstacle(self, case: Case, framework: Framework) -> str:
         """Returns why the case cannot be measured in another process; empty if it can."""
@@ -274,13 +283,3 @@ class PristineMeter(MemoryMeter):
         if not framework.supports_fork(case.settings.device):
             return f"{case.settings.device} cannot be used in a fork"
         return ""
-
-
-def _measure_here(prepared: PreparedCase, why: str) -> Peaks:
-    note = Note(
-        MEMORY.name,
-        NoteCode.NOT_PRISTINE,
-        f"measured in a process that had run operators before, as {why}; workspace kept from "
-        "them is not counted",
-    )
-    return msgspec.structs.replace(peaks(prepared), notes=(note,))

@@ -87,10 +87,6 @@ def _set_handlers(before: Sequence[Any]) -> None:
             signal.signal(number, handler)
 
 
-def _timers() -> list[bool]:
-    return [signal.getitimer(timer) != (0.0, 0.0) for timer in TIMERS]
-
-
 def _stop_timers(before: Sequence[bool]) -> None:
     for timer, ran in zip(TIMERS, before, strict=True):
         if not ran:
@@ -138,10 +134,6 @@ def _is_running(process: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
-
-
-def _have_more(before: frozenset[int], now: frozenset[int]) -> bool:
-    return any(map(_is_running, now - before - KEPT_PROCESSES))
 
 
 def _environment_part(own: Collection[str]) -> ProcessPart:
@@ -213,7 +205,11 @@ PARTS = (
         lambda: set(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
         partial(signal.pthread_sigmask, signal.SIG_SETMASK),
     ),
-    ProcessPart("a timer running", _timers, _stop_timers),
+    ProcessPart(
+        "a timer running",
+        lambda: [signal.getitimer(timer) != (0.0, 0.0) for timer in TIMERS],
+        _stop_timers,
+    ),
     ProcessPart(
         "its cores changed",
         # None where they cannot be chosen, as on macOS.
@@ -223,7 +219,12 @@ PARTS = (
     ProcessPart("its priority changed", lambda: os.getpriority(os.PRIO_PROCESS, 0)),
     ProcessPart("standard streams changed", _streams),
     ProcessPart("files open", _descriptors, is_changed=_are_many),
-    ProcessPart("processes running", _children, is_changed=_have_more, compiler_adds=True),
+    ProcessPart(
+        "processes running",
+        _children,
+        is_changed=lambda before, now: any(map(_is_running, now - before - KEPT_PROCESSES)),
+        compiler_adds=True,
+    ),
     ProcessPart(
         "threads running", threading.active_count, is_changed=operator.lt, compiler_adds=True
     ),

@@ -70,7 +70,7 @@ def judge(
     mean, largest = figures_of([compared.errors for compared in made.values()])
     return Verification(
         code=VerificationCode.PASS if first is None else VerificationCode.FAIL,
-        method=max((one.method for one in made.values()), key=WEAKER.index, default="")
+        method=max((compared.method for compared in made.values()), key=WEAKER.index, default="")
         if first is None
         else first.method,
         compared=len(made),

@@ -264,7 +264,7 @@ def _double_of(dtype: str) -> str:
 def prepare_anew(prepared: PreparedCase, case: Case) -> PreparedCase:
     """Returns another case of the target, in its scope, with the same random weights."""
     seed_all(prepared.framework, case.settings.seed)
-    return PreparedCase(case, prepared.framework, prepared.bound_for(case))
+    return PreparedCase(case, prepared.framework, prepared.bound.of(case))
 
 
 def prepare_double(eager: PreparedCase) -> PreparedCase:
@@ -275,7 +275,7 @@ def prepare_double(eager: PreparedCase) -> PreparedCase:
         model = eager.called.converted(case)
         return PreparedCase(case, framework, Bound(function=model))
     seed_all(framework, case.settings.seed)
-    return DoubleCase(case, eager.case, framework, eager.bound_for(case))
+    return DoubleCase(case, eager.case, framework, eager.bound.of(case))
 
 
 def results_of(prepared: PreparedCase) -> Results:
