@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,8 +24,9 @@ from opperf.execution.fleet.connecting import connected, list_nodes
 from opperf.execution.fleet.node_groups import (
     NodeGroup,
     NodeQueue,
-    Part,
     Reserved,
+    Worker,
+    first_answer,
     pair_key,
     pairs_of,
     reason_of,
@@ -56,17 +56,6 @@ LISTED = 8
 
 
 NO_WORKER = "the records so far are kept: finish the run with --resume"
-
-
-@dataclass
-class Worker:
-    """A worker of a node."""
-
-    slot: Slot
-    node: Node
-    actor: Any
-    started: Any
-    """Reference of its first answer while it starts; None once it is ready."""
 
 
 class Fleet:
@@ -167,9 +156,8 @@ class Fleet:
                 f"needs {pluralize(number, 'node')}, and {len(names)} of the cluster can have it"
             )
             return Record(case=case, id=case.id, status=Status.SKIPPED, reason=reason)
-        parts = [Part(worker.node.name, worker.actor, worker.node.id) for worker in workers]
         try:
-            results, culprit = NodeGroup(self._ray, case, parts).run()
+            results, culprit = NodeGroup(self._ray, case, workers).run()
         except self._ray.exceptions.RayTaskError as error:
             for worker in workers:
                 self._release(worker)
@@ -256,7 +244,7 @@ class Fleet:
     def _restart(self, worker: Worker, error: Exception) -> None:
         """Waits for the worker to answer again: Ray restarts it, unless its node has ended."""
         with self._lock:
-            worker.started = _first_answer(worker.actor)
+            worker.started = first_answer(worker.actor)
         why = reason_of(self._ray, error)
         tell(f"warning: a worker of node {worker.node.name} has ended: {why}")
 
@@ -284,7 +272,7 @@ class Fleet:
                 actor = self._start(node, reserved)
                 slot = Slot(node.name, next(self._numbers))
                 with self._lock:
-                    self._workers[slot] = Worker(slot, node, actor, _first_answer(actor))
+                    self._workers[slot] = Worker(slot, node, actor, first_answer(actor))
                     self._placements.expect(node.name)
 
     def _start(self, node: Node, reserved: Reserved) -> Any:
@@ -358,11 +346,6 @@ class Fleet:
             return
         worker.started = None
         self._release(worker)
-
-
-def _first_answer(actor: Any) -> Any:
-    """Returns a reference that is there once a worker answers, for which Ray tries again."""
-    return actor.version.options(max_task_retries=-1).remote()
 
 
 def _moved(node: str, lost: Sequence[str], parted: str) -> Iterator[Note]:

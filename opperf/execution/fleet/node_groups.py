@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from opperf.errors import one_line
 from opperf.execution.fleet.connecting import list_nodes
 from opperf.execution.fleet.node_worker import CONTROL, Measured
 from opperf.execution.fleet.nodes import FleetOptions, Node
+from opperf.execution.fleet.placements import Slot
 from opperf.frameworks.base import CPU
 from opperf.machine.pinning import thread_count
 from opperf.metrics import process_settings
@@ -30,13 +32,15 @@ POLL_S = 0.1
 """Seconds between looks at the parts: short beside the start of a program."""
 
 
-class Part(NamedTuple):
-    """A node's part of a program, of an actor on it."""
+@dataclass
+class Worker:
+    """A worker of a node."""
 
-    node: str
+    slot: Slot
+    node: Node
     actor: Any
-    node_id: str = ""
-    """Ray's."""
+    started: Any
+    """Reference of its first answer while it starts; None once it is ready."""
 
 
 class PartResult(NamedTuple):
@@ -52,8 +56,8 @@ class PartResult(NamedTuple):
 class NodeGroup:
     """The parts of a program that runs. Raises what Ray does for an error of opperf's own."""
 
-    def __init__(self, ray: Any, case: Case, parts: Sequence[Part]) -> None:
-        self._ray, self._case, self._parts = ray, case, parts
+    def __init__(self, ray: Any, case: Case, workers: Sequence[Worker]) -> None:
+        self._ray, self._case, self._workers = ray, case, workers
         self._answers: dict[Any, int] = {}
         self._results: dict[int, PartResult] = {}
         self._culprit: Record | None = None
@@ -64,17 +68,17 @@ class NodeGroup:
         """Returns the results of all parts by rank, once the last one has ended, and the record of
         the part that failed first."""
         try:
-            address, port = self._ray.get(self._parts[0].actor.meeting_place.remote())
+            address, port = self._ray.get(self._workers[0].actor.meeting_place.remote())
         except self._ray.exceptions.RayError as error:
             self._lose(0, error)
             address, port = "", 0
-        for rank, part in enumerate(self._parts):
+        for rank, worker in enumerate(self._workers):
             if self._culprit is not None:
                 reason = f"not started: {self._culprit.reason}"
                 self._results.setdefault(rank, PartResult(self._record(rank, reason)))
                 continue
-            place = Place(rank, part.node, address, port, held=True)
-            self._answers[part.actor.measure.remote(self._case, place)] = rank
+            place = Place(rank, worker.node.name, address, port, held=True)
+            self._answers[worker.actor.measure.remote(self._case, place)] = rank
         while self._answers:
             ready, _ = self._ray.wait(list(self._answers), timeout=POLL_S)
             for answer in ready:
@@ -83,19 +87,19 @@ class NodeGroup:
                 self._call("end", f"ended: {self._culprit.reason}")
             elif self._answers and not self._released:
                 self._release_if_ready()
-        return tuple(self._results[rank] for rank in range(len(self._parts))), self._culprit
+        return tuple(self._results[rank] for rank in range(len(self._workers))), self._culprit
 
     def _take(self, answer: Any) -> None:
         rank = self._answers.pop(answer)
         try:
             measured: Measured = self._ray.get(answer)
         except self._ray.exceptions.RayTaskError:
-            self._call("end", f"ended: node {self._parts[rank].node} failed")
+            self._call("end", f"ended: node {self._workers[rank].node.name} failed")
             raise
         except self._ray.exceptions.RayError as error:
             self._lose(rank, error)
             return
-        node = self._parts[rank].node
+        node = self._workers[rank].node.name
         record = measured.record
         if record is None:
             record = self._record(rank, f"node {node}: {measured.refusal}", Status.SKIPPED)
@@ -106,14 +110,13 @@ class NodeGroup:
             self._culprit = msgspec.structs.replace(record, reason=reason)
 
     def _lose(self, rank: int, error: Exception) -> None:
-        part = self._parts[rank]
-        reason = explain_end(self._ray, part.node, part.node_id, part.actor, error)
+        reason = explain_end(self._ray, self._workers[rank], error)
         record = self._record(rank, reason, Status.CRASHED)
         self._results[rank] = PartResult(record, error=error)
         self._culprit = self._culprit or record
 
     def _record(self, rank: int, reason: str, status: Status = Status.FAILED) -> Record:
-        node = self._parts[rank].node
+        node = self._workers[rank].node.name
         return Record(case=self._case, id=self._case.id, status=status, reason=reason, node=node)
 
     def _release_if_ready(self) -> None:
@@ -136,7 +139,7 @@ class NodeGroup:
         """Calls a method of the parts that run, and returns the answers of those that have one: a
         node that has ended is seen by its part's result."""
         calls = [
-            getattr(self._parts[rank].actor, method)
+            getattr(self._workers[rank].actor, method)
             .options(concurrency_group=CONTROL)
             .remote(*arguments)
             for rank in self._answers.values()
@@ -180,6 +183,11 @@ LOOK_S = 0.1
 AGAIN = "measure it again with --retry crashed"
 
 
+def first_answer(actor: Any) -> Any:
+    """Returns a reference that is there once a worker answers, for which Ray tries again."""
+    return actor.version.options(max_task_retries=-1).remote()
+
+
 def reason_of(ray: Any, error: Exception) -> str:
     """Returns why a worker answers no more, as far as its error says it."""
     errors = ray.exceptions
@@ -191,15 +199,15 @@ def reason_of(ray: Any, error: Exception) -> str:
     return one_line(str(error).strip().splitlines()[-1], 160)
 
 
-def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception) -> str:
-    """Returns why the worker of a node, whose id in Ray is `node_id`, has ended with an error, and
-    what to do. Raises `WorkerError` if the cluster answers no more."""
-    errors = ray.exceptions
+def explain_end(ray: Any, worker: Worker, error: Exception) -> str:
+    """Returns why a worker has ended with an error, and what to do. Raises `WorkerError` if the
+    cluster answers no more."""
+    errors, node = ray.exceptions, worker.node.name
     if isinstance(error, errors.OutOfMemoryError):
         return (
             f"the worker of node {node} was ended by Ray, as the node is short of memory; {AGAIN}"
         )
-    if isinstance(error, errors.NodeDiedError) or not _goes_on(ray, node_id, actor):
+    if isinstance(error, errors.NodeDiedError) or not _goes_on(ray, worker):
         return f"node {node} has ended; {AGAIN}"
     why = ""
     if isinstance(error, errors.ActorDiedError):
@@ -207,13 +215,13 @@ def explain_end(ray: Any, node: str, node_id: str, actor: Any, error: Exception)
     return f"the worker of node {node} has ended{why}, and the node goes on; {AGAIN}"
 
 
-def _goes_on(ray: Any, node_id: str, actor: Any) -> bool:
+def _goes_on(ray: Any, worker: Worker) -> bool:
     """Returns whether a node is alive: Ray restarts its worker, or says that it has ended."""
-    answer = actor.version.options(max_task_retries=-1).remote()
+    answer = first_answer(worker.actor)
     until = time.monotonic() + RESTART_S
     while time.monotonic() < until:
         ready, _ = ray.wait([answer], timeout=LOOK_S)
-        if node_id not in {node.id for node in list_nodes(ray)}:
+        if worker.node.id not in {node.id for node in list_nodes(ray)}:
             return False
         if ready:
             break
