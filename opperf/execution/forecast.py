@@ -68,12 +68,9 @@ def case_s(case: Case, is_soon_precise: bool = False) -> float:
 class Seconds(NamedTuple):
     """How long cases take: the minimum, what is expected, and the maximum."""
 
-    least: float
-    expected: float
-    most: float
-
-
-NONE = Seconds(0.0, 0.0, 0.0)
+    least: float = 0.0
+    expected: float = 0.0
+    most: float = 0.0
 
 
 def seconds_of(
@@ -91,7 +88,9 @@ def seconds_of(
     records = times_by_kind(earlier, case_s)
     paces = {kind: _paces_now(learnt.of(kind), slowed, records.get(kind, [])) for kind in KINDS}
     found = [_case_seconds(case, paces[kind_of(case)], slowed) for case in cases]
-    least, expected, most = (sum(seconds) / lanes for seconds in zip(NONE, *found, strict=True))
+    least, expected, most = (
+        sum(seconds) / lanes for seconds in zip(Seconds(), *found, strict=True)
+    )
     # What a run takes beside its cases is no part of their paces, and counts once.
     other_s = slowed * (learnt.beside_s + learnt.visit_s * len(cases))
     return Seconds(other_s + least, other_s + expected, other_s + most)

@@ -89,8 +89,6 @@ class Conditions:
 
 NS_PER_S = 1e9
 
-HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
-
 
 class Visit:
     """A visit of a prepared case, which keeps the samples and notes of instruments."""
@@ -167,7 +165,10 @@ class Visit:
         if self.framework.has_nan(results):
             listed = rules_module(self.framework.rules).NOT_FINITE
             if not may_lack_numbers(self.case, self.framework, listed):
-                self.note("", NoteCode.NAN, HAS_NAN)
+                text = (
+                    "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
+                )
+                self.note("", NoteCode.NAN, text)
         outputs = self.framework.extents(results)
         in_place = writes_in_place(self.case)
         self.moved_bytes = count_moved_bytes(inputs, outputs, in_place)

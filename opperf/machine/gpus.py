@@ -116,10 +116,6 @@ class GpuReading(NamedTuple):
         return bool(self.bits & IDLE)
 
     @property
-    def is_hot(self) -> bool:
-        return bool(self.bits & HEAT)
-
-    @property
     def reasons(self) -> tuple[str, ...]:
         """The reasons in words. An idle GPU has none: its clocks matter to no call."""
         if self.is_idle:
@@ -332,12 +328,10 @@ def was_slowed(readings: Sequence[GpuReading], maximum_mhz: int | None) -> bool:
 
 
 def _is_warm(readings: Sequence[GpuReading], now: GpuReading) -> bool:
-    if now.is_hot:
-        return True
-    hot_c = [r.temperature_c for r in readings if r.is_hot and r.temperature_c is not None]
-    return (
-        bool(hot_c) and now.temperature_c is not None and now.temperature_c > max(hot_c) - COOLED_C
-    )
+    if now.bits & HEAT or now.temperature_c is None:
+        return bool(now.bits & HEAT)
+    hot_c = [r.temperature_c for r in readings if r.bits & HEAT and r.temperature_c is not None]
+    return bool(hot_c) and now.temperature_c > max(hot_c) - COOLED_C
 
 
 def rest_until_cool(

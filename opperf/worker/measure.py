@@ -78,6 +78,16 @@ def measure(
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
 
 
+def _visit(prepared: PreparedCase, conditions: Conditions) -> Visit:
+    visit = Visit(prepared, conditions)
+    if conditions.results is not None:
+        # It computes with NumPy, which the manager does without.
+        from opperf.worker.call_outputs import TimedCalls
+
+        visit.observer = TimedCalls(visit, conditions.results)
+    return visit
+
+
 class _Measuring:
     def __init__(
         self, case: Case, framework: Framework, conditions: Conditions, begun: float
@@ -96,19 +106,13 @@ class _Measuring:
         self._each(lambda instrument: instrument.begin(case, framework, conditions, needed))
         with case_scope(case, framework):
             prepared = PreparedCase(case, framework, bound_of(case, framework, bound))
-            visit = Visit(prepared, conditions)
-            observation = None
-            if conditions.results is not None:
-                # It computes with NumPy, which the manager does without.
-                from opperf.worker.call_outputs import TimedCalls
-
-                visit.observer = observation = TimedCalls(visit, conditions.results)
+            visit = _visit(prepared, conditions)
             readings = self._measure(visit)
             if conditions.finds_removed_work:
                 note_removed_work(visit)
-            if observation is not None:
+            if visit.observer is not None:
                 # Last, as it gives the inputs other contents.
-                observation.finish()
+                visit.observer.finish()
             state = state_of(readings)
             note = None if state is None else throttling_note(case.settings.device, state)
             visit.notes += [] if note is None else [note]
@@ -181,11 +185,10 @@ def measure_in_turn(
         if shares and any(visit.inputs.restore is not None for visit in visits):
             visits = _alternate(cases, framework, every, draw, shares=False)
         records = [visit.record() for visit in visits]
-    except (UnsupportedError, UnknownOperatorError) as error:
-        records = [_without_numbers(case, Status.SKIPPED, str(error)) for case in cases]
     except Exception as error:
-        reason = reason_of(error, framework)
-        records = [_without_numbers(case, Status.FAILED, reason) for case in cases]
+        lacks = isinstance(error, (UnsupportedError, UnknownOperatorError))
+        status, reason = Status.SKIPPED if lacks else Status.FAILED, reason_of(error, framework)
+        records = [_without_numbers(case, status, reason) for case in cases]
     wall_s = (time.perf_counter() - begun) / len(cases)
     return [msgspec.structs.replace(record, wall_s=wall_s) for record in records]
 
@@ -198,7 +201,6 @@ def _alternate(
     shares: bool,
 ) -> list[Visit]:
     made: dict[int, Visit] = {}
-    observations = []
     order = list(range(len(cases)))
     # Which inputs are made first decides how they lie in memory.
     draw.shuffle(order)
@@ -209,24 +211,18 @@ def _alternate(
         others = (visit.prepared for visit in made.values() if shares)
         like = next((other for other in others if _has_equal_inputs(other.case, case)), None)
         with case_scope(case, framework):
-            bound = bound_of(case, framework, NOTHING_BOUND)
-            made[place] = Visit(PreparedCase(case, framework, bound, like), conditions)
-            if conditions.results is not None:
-                from opperf.worker.call_outputs import TimedCalls
-
-                made[place].observer = observation = TimedCalls(made[place], conditions.results)
-                observations.append((case, observation))
+            prepared = PreparedCase(case, framework, bound_of(case, framework), like)
+            made[place] = _visit(prepared, conditions)
     visits = [made[place] for place in range(len(cases))]
     _sample_in_turn(visits, framework, draw, shares)
     for visit in visits:
         with case_scope(visit.case, framework):
             if visit.conditions.finds_removed_work:
                 note_removed_work(visit)
-    for case, observation in observations:
-        with case_scope(case, framework):
-            observation.finish()
     for visit in visits:
         with case_scope(visit.case, framework):
+            if visit.observer is not None:
+                visit.observer.finish()
             visit.restore()
     return visits
 

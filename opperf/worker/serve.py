@@ -219,7 +219,7 @@ class Server:
         try:
             framework = load_framework(framework_name, self._settings)
             self._begin_process(framework)
-            if forks is not None and can_fork(framework, forks):
+            if forks is not None and all(map(framework.supports_fork, forks.devices)):
                 prepare_forks(framework, self._settings, forks.rehearsed)
             where = environment(framework, configure_heap(framework.name))
             ready = Answer.of(where)
@@ -297,7 +297,7 @@ class Server:
     def _fork(self, framework: Framework, request: protocol.ForkRequest) -> Answer:
         """Has a fork answer requests if the devices support it, and returns the answer that comes
         after its last one. If it crashes, this process ends in the same way."""
-        if not can_fork(framework, request):
+        if not all(map(framework.supports_fork, request.devices)):
             return Answer.of(False)
         prepare_forks(framework, self._settings, request.rehearsed)
 
@@ -332,11 +332,6 @@ def import_operators(name: str, framework: Framework) -> Role:
             "rule for one"
         )
     return Role.PART
-
-
-def can_fork(framework: Framework, request: protocol.ForkRequest) -> bool:
-    """Whether the devices work in a fork."""
-    return all(map(framework.supports_fork, request.devices))
 
 
 def prepare_forks(framework: Framework, settings: Settings, rehearsed: bool) -> None:
