@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from opperf.errors import UsageError
 from opperf.frameworks.capabilities import DOMAIN
@@ -63,96 +63,77 @@ class Column(NamedTuple):
 TIME = "gpu__time_duration.sum"
 """The weight of a kernel beside the others of its call."""
 
+
+def _column(
+    source: str, combine: Callable[[Values], float], name: str, unit: str, text: str, **more: Any
+) -> Column:
+    return Column(source, wrapped_metric(f"ncu_{name}", unit, text, **more), combine)
+
+
 COLUMNS = (
-    Column(
-        TIME,
-        wrapped_metric("ncu_time", "ns", "time of the kernels, at ncu's own clocks,", usual=True),
-        total,
-    ),
-    Column(
+    _column(TIME, total, "time", "ns", "time of the kernels, at ncu's own clocks,", usual=True),
+    _column(
         "sm__throughput.avg.pct_of_peak_sustained_elapsed",
-        wrapped_metric(
-            "ncu_compute",
-            "%",
-            "throughput of the GPU's processors, as a share of the largest possible",
-            lower_is_better=False,
-            usual=True,
-        ),
         mean,
+        "compute",
+        "%",
+        "throughput of the GPU's processors, as a share of the largest possible",
+        lower_is_better=False,
+        usual=True,
     ),
-    Column(
+    _column(
         "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-        wrapped_metric(
-            "ncu_memory",
-            "%",
-            "throughput of the GPU's caches and memory, as a share of the largest possible",
-            lower_is_better=False,
-            usual=True,
-        ),
         mean,
+        "memory",
+        "%",
+        "throughput of the GPU's caches and memory, as a share of the largest possible",
+        lower_is_better=False,
+        usual=True,
     ),
-    Column(
+    _column(
         "sm__warps_active.avg.pct_of_peak_sustained_active",
-        wrapped_metric(
-            "ncu_occupancy",
-            "%",
-            "active warps, as a share of those that a processor can hold",
-            lower_is_better=False,
-        ),
         mean,
+        "occupancy",
+        "%",
+        "active warps, as a share of those that a processor can hold",
+        lower_is_better=False,
     ),
-    Column(
-        "dram__bytes_read.sum",
-        wrapped_metric("ncu_read", "B", "bytes read from the GPU's memory"),
-        total,
-    ),
-    Column(
-        "dram__bytes_write.sum",
-        wrapped_metric("ncu_written", "B", "bytes written to the GPU's memory"),
-        total,
-    ),
-    Column(
+    _column("dram__bytes_read.sum", total, "read", "B", "bytes read from the GPU's memory"),
+    _column("dram__bytes_write.sum", total, "written", "B", "bytes written to the GPU's memory"),
+    _column(
         "lts__t_sector_hit_rate.pct",
-        wrapped_metric(
-            "ncu_l2_hits",
-            "%",
-            "share of accesses to the L2 cache that find their data there",
-            title="ncu L2 hits",
-            lower_is_better=False,
-        ),
         mean,
+        "l2_hits",
+        "%",
+        "share of accesses to the L2 cache that find their data there",
+        title="ncu L2 hits",
+        lower_is_better=False,
     ),
-    Column(
+    _column(
         "l1tex__t_sector_hit_rate.pct",
-        wrapped_metric(
-            "ncu_l1_hits",
-            "%",
-            "share of accesses to the L1 cache that find their data there",
-            title="ncu L1 hits",
-            lower_is_better=False,
-        ),
         mean,
+        "l1_hits",
+        "%",
+        "share of accesses to the L1 cache that find their data there",
+        title="ncu L1 hits",
+        lower_is_better=False,
     ),
-    Column(
+    _column(
         "smsp__inst_executed.sum",
-        wrapped_metric(
-            "ncu_instructions",
-            "instructions",
-            "instructions that warps executed",
-            MetricKind.COUNT,
-            relative_tolerance=0.01,
-        ),
         total,
+        "instructions",
+        "instructions",
+        "instructions that warps executed",
+        kind=MetricKind.COUNT,
+        relative_tolerance=0.01,
     ),
-    Column(
+    _column(
         "launch__registers_per_thread",
-        wrapped_metric(
-            "ncu_registers",
-            "registers",
-            "registers of a thread, of the kernel that has most",
-            MetricKind.COUNT,
-        ),
         largest,
+        "registers",
+        "registers",
+        "registers of a thread, of the kernel that has most",
+        kind=MetricKind.COUNT,
     ),
 )
 """Metrics that are asked for, and that every GPU from Volta on has. The tolerance of instructions:

@@ -23,7 +23,7 @@ from opperf.instruments.wrapped.program import (
     wrapped_metric,
 )
 from opperf.machine.kernel import PROCFS
-from opperf.model import Metric, Note, NoteCode, Pass, Wrapper
+from opperf.model import Note, NoteCode, Pass, Wrapper
 
 LARGEST_PARANOID = 2
 """Largest value of `kernel.perf_event_paranoid` with which a user may count the events of an own
@@ -33,62 +33,28 @@ SEPARATOR = ";"
 """Between perf's columns: a comma may be part of an event's name."""
 
 
-class Event(NamedTuple):
-    """An event of perf's, and opperf's metric of it."""
+DESCRIPTIONS = {
+    "cycles": ("cycles", "cycles of the cores"),
+    "instructions": ("instructions", "instructions that retired"),
+    "cache-misses": ("misses", "accesses that missed the last-level cache"),
+    "branch-misses": ("misses", "branches that were mispredicted"),
+    "task-clock": ("ns", "time on cores, of all threads,"),
+    "page-faults": ("faults", "faults of pages of memory"),
+}
 
-    metrics: tuple[Metric, Metric]
-    """Of the forward and the backward pass."""
-    factor: float = 1.0
-    """Of the metric's unit in perf's."""
-
-
-NS_PER_MS = 1e6
+FACTORS = {"task-clock": 1e6}
+"""Of a metric's unit in perf's."""
 
 EVENTS = {
-    "cycles": Event(
-        wrapped_metric("perf_cycles", "cycles", "cycles of the cores", title="Cycles", usual=True)
-    ),
-    "instructions": Event(
-        wrapped_metric(
-            "perf_instructions",
-            "instructions",
-            "instructions that retired",
-            usual=True,
-        )
-    ),
-    "cache-misses": Event(
-        wrapped_metric(
-            "perf_cache_misses",
-            "misses",
-            "accesses that missed the last-level cache",
-            title="Cache misses",
-            usual=True,
-        )
-    ),
-    "branch-misses": Event(
-        wrapped_metric(
-            "perf_branch_misses",
-            "misses",
-            "branches that were mispredicted",
-            title="Branch misses",
-            usual=True,
-        )
-    ),
-    "task-clock": Event(
-        wrapped_metric(
-            "perf_task_clock",
-            "ns",
-            "time on cores, of all threads,",
-            title="Task clock",
-            usual=True,
-        ),
-        NS_PER_MS,
-    ),
-    "page-faults": Event(
-        wrapped_metric(
-            "perf_page_faults", "faults", "faults of pages of memory", title="Page faults"
-        )
-    ),
+    name: wrapped_metric(
+        f"perf_{name.replace('-', '_')}",
+        unit,
+        description,
+        # Callgrind counts instructions, too.
+        title="" if name == "instructions" else name.replace("-", " ").capitalize(),
+        usual=name != "page-faults",
+    )
+    for name, (unit, description) in DESCRIPTIONS.items()
 }
 """Events that are asked for. Of those of the processor, a core counts four at once on every machine
 that perf knows, so that none is estimated."""
@@ -151,7 +117,7 @@ class PerfStat(Perf):
     """`perf stat`: counts of events of a process, which has one pass of one case."""
 
     name = "perf stat"
-    metrics = tuple(metric for event in EVENTS.values() for metric in event.metrics)
+    metrics = tuple(metric for both in EVENTS.values() for metric in both)
     counts_process = True
 
     def check(self, wrapper: Wrapper, devices: Iterable[str]) -> None:
@@ -235,5 +201,5 @@ def metric_of(event: Counted, name: Pass) -> tuple[str, float, str]:
     known = EVENTS.get(event.name)
     if known is None:
         return f"{OWN}{event.name.lower()}{SUFFIXES[name]}", 1.0, event.unit or "events"
-    metric = known.metrics[list(SUFFIXES).index(name)]
-    return metric.name, known.factor, metric.unit
+    metric = known[list(SUFFIXES).index(name)]
+    return metric.name, FACTORS.get(event.name, 1.0), metric.unit
