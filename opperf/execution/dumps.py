@@ -16,7 +16,7 @@ from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
 from opperf.folders import part_folder
 from opperf.frameworks.models import COUNTERS_FILE
-from opperf.model import Case, Run, Settings, Status
+from opperf.model import Case, Run, Status
 from opperf.plurals import pluralize
 from opperf.worker.client import Worker
 from opperf.worker.protocol import Observed
@@ -28,8 +28,6 @@ INSIDES = (TRACE, IR, HLO)
 
 DUMPS = (*INSIDES, STABLEHLO, COUNTERS, XLA_METRICS, RESULTS)
 
-XLA_FLAGS = "XLA_FLAGS"
-
 NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
 """Signs of a case's label that the name of its folder has not."""
 
@@ -39,12 +37,8 @@ class Compiler(NamedTuple):
 
     dump: str
     compiles: Callable[[Case], bool]
-    variables: Callable[[Settings, Path], Mapping[str, str]]
-
-
-def _hlo(settings: Settings, folder: Path) -> Mapping[str, str]:
-    own = settings.env.get(XLA_FLAGS, "")
-    return {XLA_FLAGS: f"{own} --xla_dump_to={folder} --xla_dump_hlo_as_text".strip()}
+    variables: Mapping[str, str]
+    """With places for the folder, and for the variable's own value."""
 
 
 def _is_by_jax(case: Case) -> bool:
@@ -64,46 +58,34 @@ def _is_by_dynamo(case: Case) -> bool:
 
 
 COMPILERS = (
-    Compiler(HLO, lambda case: _is_by_jax(case) or _is_by_torch_xla(case), _hlo),
     Compiler(
-        IR,
-        _is_by_dynamo,
-        lambda settings, folder: {
-            "TORCH_COMPILE_DEBUG": "1",
-            "TORCH_COMPILE_DEBUG_DIR": str(folder),
-        },
+        HLO,
+        lambda case: _is_by_jax(case) or _is_by_torch_xla(case),
+        {"XLA_FLAGS": "{own} --xla_dump_to={folder} --xla_dump_hlo_as_text"},
+    ),
+    Compiler(
+        IR, _is_by_dynamo, {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "{folder}"}
     ),
     Compiler(
         IR,
         _is_lazy,
-        lambda settings, folder: {
-            "XLA_SAVE_TENSORS_FILE": str(folder / "ir.txt"),
-            "XLA_SAVE_TENSORS_FMT": "text",
-        },
+        {"XLA_SAVE_TENSORS_FILE": "{folder}/ir.txt", "XLA_SAVE_TENSORS_FMT": "text"},
     ),
     Compiler(
         STABLEHLO,
         _is_by_jax,
-        lambda settings, folder: {"JAX_DUMP_IR_TO": str(folder), "JAX_DUMP_IR_MODES": "stablehlo"},
+        {"JAX_DUMP_IR_TO": "{folder}", "JAX_DUMP_IR_MODES": "stablehlo"},
     ),
     Compiler(
         STABLEHLO,
         _is_by_torch_xla,
-        lambda settings, folder: {
-            "XLA_SAVE_TENSORS_FILE": str(folder / "stablehlo.mlir"),
+        {
+            "XLA_SAVE_TENSORS_FILE": "{folder}/stablehlo.mlir",
             "XLA_SAVE_TENSORS_FMT": "stablehlo",
         },
     ),
-    Compiler(
-        COUNTERS,
-        _is_by_dynamo,
-        lambda settings, folder: {COUNTERS_FILE: str(folder / "dynamo.json")},
-    ),
-    Compiler(
-        XLA_METRICS,
-        _is_by_torch_xla,
-        lambda settings, folder: {"XLA_METRICS_FILE": str(folder / "metrics.txt")},
-    ),
+    Compiler(COUNTERS, _is_by_dynamo, {COUNTERS_FILE: "{folder}/dynamo.json"}),
+    Compiler(XLA_METRICS, _is_by_torch_xla, {"XLA_METRICS_FILE": "{folder}/metrics.txt"}),
 )
 """Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA, counters."""
 
@@ -151,7 +133,9 @@ def _dump(
     for compiler in compilers:
         inside = folder / compiler.dump
         inside.mkdir(exist_ok=True)
-        variables.update(compiler.variables(case.settings, inside))
+        for name, text in compiler.variables.items():
+            own = case.settings.env.get(name, "")
+            variables[name] = text.format(own=own, folder=inside).strip()
     if variables:
         settings = msgspec.structs.replace(
             case.settings,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from opperf.frameworks.models import RunnableModel
 from opperf.instruments.compilation import keep_flops
 from opperf.instruments.instrument import Instrument, Needs
-from opperf.instruments.times import BACKWARD
+from opperf.instruments.times import BACKWARD, time_metric
 from opperf.model import Case, Metric, MetricKind, ModelTarget
 
 if TYPE_CHECKING:
@@ -100,22 +100,11 @@ EXPECTED = (RATE.name,)
 """Metrics that a record of a program has, or a reason."""
 
 
-STEP = Metric(
-    "step",
-    "ns",
-    MetricKind.WALL,
-    description="time of a training step: forward pass, loss, backward pass and update",
-    # Of models alone: results of operators have no column of it.
-    on_request=True,
+# Of models alone: results of operators have no columns of them.
+STEP = time_metric(
+    "step", "a training step: forward pass, loss, backward pass and update", on_request=True
 )
-
-OPTIMIZER = Metric(
-    "optimizer",
-    "ns",
-    MetricKind.WALL,
-    description="time of the update of a training step's parameters",
-    on_request=True,
-)
+OPTIMIZER = time_metric("optimizer", "the update of a training step's parameters", on_request=True)
 
 
 class Steps(Instrument):

@@ -3,7 +3,7 @@ a call took in the program that it was recorded in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from opperf.instruments.instrument import ALWAYS, Instrument, Needs
 from opperf.model import Case, Metric, MetricKind, Settings
@@ -11,34 +11,19 @@ from opperf.model import Case, Metric, MetricKind, Settings
 if TYPE_CHECKING:
     from opperf.instruments.visit import Visit
 
-FORWARD = Metric(
-    "forward",
-    "ns",
-    MetricKind.WALL,
-    description="time of the forward pass, as the profiler of the record measures it",
-)
 
-BACKWARD = Metric(
-    "backward",
-    "ns",
-    MetricKind.WALL,
-    description="time of the backward pass, as the profiler of the record measures it",
-)
+def time_metric(
+    name: str, description: str, kind: MetricKind = MetricKind.WALL, **more: Any
+) -> Metric:
+    """Returns the metric of a time in nanoseconds."""
+    return Metric(name, "ns", kind, description=f"time of {description}", **more)
 
-TOTAL = Metric(
-    "total",
-    "ns",
-    MetricKind.WALL,
-    description="time of both passes together",
-    usual=False,
-)
 
-KERNEL = Metric(
-    "kernel",
-    "ns",
-    MetricKind.KERNEL,
-    description="time of the forward pass, if the profiler measures kernels",
-    usual=False,
+FORWARD = time_metric("forward", "the forward pass, as the profiler of the record measures it")
+BACKWARD = time_metric("backward", "the backward pass, as the profiler of the record measures it")
+TOTAL = time_metric("total", "both passes together", usual=False)
+KERNEL = time_metric(
+    "kernel", "the forward pass, if the profiler measures kernels", MetricKind.KERNEL, usual=False
 )
 
 
@@ -70,11 +55,10 @@ class Times(Instrument):
 TIMES = Times()
 
 
-RECORDED = Metric(
+RECORDED = time_metric(
     "recorded",
-    "ns",
+    "a call in the program that was recorded, on its machine",
     MetricKind.RECORDED,
-    description="time of a call in the program that was recorded, on its machine",
     usual=False,
 )
 
