@@ -4,7 +4,6 @@ nothing read this module too."""
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -87,11 +86,9 @@ class Naming(Core):
             operator = self.resolve(target.name)
             if operator is not None:
                 return operator
-        try:
-            declared = dict(inspect.signature(function or self.function(target)).parameters)
-        except (TypeError, ValueError):
-            # A function written in C may have no signature.
-            declared = {}
+        from opperf.frameworks import paths
+
+        declared = paths.signature_of(function or self.function(target))
         parameters = tuple(
             Parameter(name, Kind.OTHER, required=parameter.default is parameter.empty)
             for name, parameter in declared.items()

@@ -92,6 +92,14 @@ def bind(
     return functools.partial(function, *positional, **others)
 
 
+def signature_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Returns the parameters of a callable; none if it has no signature, as some written in C."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, Kind.BOOL),
     (int, Kind.INT),

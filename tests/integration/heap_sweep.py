@@ -1,6 +1,6 @@
-"""Calls a whole registry, or every function of MXNet's namespaces, one after the other.
+"""Calls every function of MXNet's namespaces with inputs of a size, one after the other.
 
-`python heap_sweep.py SWEEP BEGIN [CRASHED ...]` makes the calls of a sweep from the `BEGIN`th job
+`python heap_sweep.py SIZE BEGIN [CRASHED ...]` makes the calls of a sweep from the `BEGIN`th job
 on, but not those of the names that have ended such a process before. Each call is told in two lines
 of JSON on what was the standard output, before it is made and after it, so that the last line of a
 process that was ended names the call.
@@ -23,8 +23,6 @@ from opperf.frameworks.mxnet.functions import ROOTS
 from opperf.instruments.prepared import NOTHING_BOUND, Bound
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.mxnet_api.namespaces import inputs_of_size
-from opperf.sources.registry import plan
-from opperf.sources.selecting import Selection
 from opperf.utils import benchmark_utils
 from opperf.worker.measure import measure
 
@@ -103,23 +101,6 @@ class Sweep:
             self._say(called=name, status=record.status.value, reason=record.reason)
         return record
 
-    def registry(self) -> Iterator[Job]:
-        """The small cases of every operator."""
-        selection = Selection(size="small", settings=ONCE)
-        for case in plan(self._framework, selection).cases:
-            yield case.label, lambda case=case: self.measured(case, self._framework)
-
-    def by_path(self) -> Iterator[Job]:
-        """`opperf run PATH` for every function."""
-        for root, path in functions():
-            called = f"mx.{root}.{path}"
-            yield called, lambda called=called: self._run(called)
-
-    def _run(self, path: str) -> None:
-        selection = Selection(patterns=(path,), size="small", settings=ONCE)
-        for case in plan(self._framework, selection).cases:
-            self.measured(case, self._framework)
-
     def of_size(self, size: tuple[int, ...]) -> Iterator[Job]:
         """`run_benchmark_operator` for every name that a namespace has a function of."""
         benchmark_utils.measure_safely = self.measured
@@ -145,7 +126,7 @@ class Sweep:
         )
 
 
-def main(which: str, begin: str, *crashed: str) -> None:
+def main(size: str, begin: str, *crashed: str) -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     # What is printed meanwhile is no part of what is told.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -154,13 +135,7 @@ def main(which: str, begin: str, *crashed: str) -> None:
         out.write(json.dumps(told) + "\n")
 
     sweep = Sweep(benchmark_utils.load_for_measuring("mxnet"), frozenset(crashed), say)
-    kind, _, size = which.partition(" ")
-    jobs = {
-        "registry": sweep.registry,
-        "paths": sweep.by_path,
-        "size": lambda: sweep.of_size(tuple(int(extent) for extent in size.split("x"))),
-    }[kind]()
-    for number, (name, job) in enumerate(jobs):
+    for number, (name, job) in enumerate(sweep.of_size(tuple(map(int, size.split("x"))))):
         if number >= int(begin) and name not in crashed:
             say(job=name, number=number)
             try:

@@ -1,4 +1,5 @@
-"""The whole registry, once, as a user runs it: what runs, and what the rules make of it."""
+"""The whole registry, once, as a user runs it: what runs, and what the rules make of it. No call
+writes to memory that is not its own: its process would be ended."""
 
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import WITHOUT_FIGURE, NoteCode, Status
 from opperf.results.runfile import read_run
+from tests.integration.test_heap import CHECKED_IF_POSSIBLE
 
 pytestmark = pytest.mark.sweep
 
@@ -45,7 +47,7 @@ def sweep(tmp_path_factory):
             "60",
         ],
         cwd=folder,
-        env=os.environ | {"HOME": str(folder)},
+        env=os.environ | {"HOME": str(folder)} | CHECKED_IF_POSSIBLE,
         capture_output=True,
         text=True,
         timeout=900,

@@ -15,7 +15,7 @@ from jax import lax
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import CallArguments, Constant, Core
-from opperf.frameworks.jax import devices, functions, parameters, primitives, registry
+from opperf.frameworks.jax import devices, parameters, primitives, registry
 from opperf.frameworks.jax.devices import DTYPES, dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
@@ -216,7 +216,7 @@ def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     try:
         device = case.settings.device
         arguments = {name: abstract(value, device) for name, value in case.arguments.items()}
-        call = functions.bind(framework.function(case.target), arguments, case.settings.seed)
+        call = bind(framework.function(case.target), arguments, case.settings.seed)
         flat = Flat(call, (jax.Array, jax.ShapeDtypeStruct))
         made = jax.eval_shape(flat, *flat.arrays)
     except Exception as error:
@@ -241,5 +241,5 @@ def abstract(
     if isinstance(value, Number):
         return value.value
     if isinstance(value, Constant):
-        return functions.constant(value, device)
+        return constant(value, device)
     return value

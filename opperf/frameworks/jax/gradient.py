@@ -50,7 +50,7 @@ class VectorJacobianProduct:
         if isinstance(call, CompiledCall):
             self._forward, self._backward = _programs(call, places)
         else:
-            first, second = _functions(call.flat, places)
+            first, second = passes_of(call.flat, places)
             self._forward, self._backward = _eager(first), _eager(second)
         self._pullback: Any = None
         self.heads: list[Any] = []
@@ -113,14 +113,14 @@ def _places(call: Call, inputs: Sequence[Any]) -> tuple[int, ...]:
 def _programs(call: CompiledCall, places: tuple[int, ...]) -> list[Program]:
     """Returns the programs of both passes: one gradient of a call after another has the same."""
     if places not in call.gradients:
-        functions = _functions(call.flat, places)
+        functions = passes_of(call.flat, places)
         call.gradients[places] = [
             Program(function, cost=call.program.cost) for function in functions
         ]
     return call.gradients[places]
 
 
-def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def passes_of(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Returns functions of the forward pass, of a call's arrays, and of the backward pass, of head
     gradients and residuals; `places` are those of the arrays that take a gradient."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from opperf.frameworks import paths
 from opperf.frameworks.jax.devices import DTYPES
 from opperf.frameworks.paths import kind_of_default
 from opperf.model import Kind, Parameter
@@ -93,11 +94,7 @@ def signature_of(function: Callable[..., Any]) -> Parameters:
         names = UFUNC_INPUTS[function.nin]
         kind = inspect.Parameter.POSITIONAL_ONLY
         return {name: inspect.Parameter(name, kind, annotation="ArrayLike") for name in names}
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        # A function written in C may have no signature.
-        return {}
+    return paths.signature_of(function)
 
 
 def declared(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from opperf.frameworks.base import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
 from opperf.frameworks.jax.devices import KEYS, wide
 from opperf.frameworks.jax.functions import abstract
+from opperf.frameworks.jax.gradient import passes_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
 from opperf.frameworks.jax.structures import encode
@@ -98,17 +98,11 @@ def forward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
 def backward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
     """Returns the gradients of the sum of the call's results."""
 
-    def total(*differentiated: Any, others: Sequence[Any]) -> Any:
-        taken = list(others)
-        for place, one in zip(places, differentiated, strict=True):
-            taken[place] = one
-        leaves = jax.tree_util.tree_leaves(flat(*taken))
-        return [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    first, second = passes_of(flat, places)
 
     def gradients(*arrays: Any) -> Any:
-        wanted = [arrays[place] for place in places]
-        outputs, pullback = jax.vjp(functools.partial(total, others=arrays), *wanted)
-        return pullback([jnp.ones_like(output) for output in outputs])
+        outputs, pullback = first(*arrays)
+        return second([jnp.ones_like(output) for output in outputs], pullback)
 
     return gradients
 

@@ -154,14 +154,9 @@ TENSOR_NAMES = frozenset({"input", "data", "x", "y", "a", "b", "other", "target"
 def python_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     """Returns the parameters of a Python function or module; none if they cannot be read."""
     called = function.forward if isinstance(function, torch.nn.Module) else function
-    try:
-        declared = inspect.signature(called).parameters.values()
-    except (TypeError, ValueError):
-        # A function written in C may have no signature.
-        return ()
     return tuple(
         _python_parameter(parameter)
-        for parameter in declared
+        for parameter in paths.signature_of(called).values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     )
 

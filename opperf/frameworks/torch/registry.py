@@ -12,7 +12,7 @@ import msgspec
 import torch
 
 from opperf.frameworks.installed import renamed
-from opperf.frameworks.torch import categories, private, registry, schemas
+from opperf.frameworks.torch import categories, private, schemas
 from opperf.frameworks.torch.devices import DTYPES, type_of
 from opperf.model import Operator, OperatorTarget, Target
 from opperf.model.targets import DEFAULT_OVERLOAD
@@ -341,7 +341,7 @@ KEYS: Mapping[str, str] = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "X
 
 def missing(operator: Operator, device: str) -> str:
     """Returns why an operator cannot run on a device; empty if the device has a kernel of it."""
-    found = registry.at(operator.target)
+    found = at(operator.target)
     kind = type_of(device)
     own = (pattern.format(KEYS[kind]) for pattern in OF_DEVICE)
     keys = (*COMPOSITE, *own, *ONLY.get(kind, ()))
