@@ -76,7 +76,7 @@ def find_builder() -> Builder:
         return _uv(uv)
     if choice == UV:
         raise UsageError(f"{CHOICE}={UV}: uv is not installed; install it with: pip install uv")
-    return _own_pip() if _has_recent_pip() else _venv_pip()
+    return _pip()
 
 
 def _uv_command() -> Words | None:
@@ -101,25 +101,19 @@ def _uv(command: Words) -> Builder:
     )
 
 
-def _own_pip() -> Builder:
-    """pip of opperf's own environment, so that the new one needs none."""
+def _pip() -> Builder:
+    """pip of opperf's own environment, so that the new one needs none; if it is too old, that which
+    Python's `ensurepip` installs in the new one."""
+    is_own = _has_recent_pip()
+    without = ["--without-pip"] if is_own else []
     return Builder(
         PIP,
-        create=lambda python, folder: [python, "-m", "venv", "--without-pip", str(folder)],
-        pip=lambda python: [sys.executable, "-m", PIP, "--python", str(python), *QUIET],
-        target=lambda python: [],
-        freeze_options=("--all",),
-        index_options=(),
-        reason=pip_reason,
-    )
-
-
-def _venv_pip() -> Builder:
-    """pip of the new environment, which Python's `ensurepip` installs."""
-    return Builder(
-        PIP,
-        create=lambda python, folder: [python, "-m", "venv", str(folder)],
-        pip=lambda python: [str(python), "-m", PIP, *QUIET],
+        create=lambda python, folder: [python, "-m", "venv", *without, str(folder)],
+        pip=lambda python: (
+            [sys.executable, "-m", PIP, "--python", str(python), *QUIET]
+            if is_own
+            else [str(python), "-m", PIP, *QUIET]
+        ),
         target=lambda python: [],
         freeze_options=("--all",),
         index_options=(),

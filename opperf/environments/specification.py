@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,20 +138,13 @@ SCHEMA = 1
 """Version of the file; raised when readers of old ones would misread new ones."""
 
 
-class LockedEnvironment(Struct, frozen=True):
-    """An environment of a lock file."""
-
-    requirements: str
-    """Those that were asked for, as `--with` takes them."""
-    packages: tuple[str, ...]
-    """Every package with its version, as `pip freeze` prints them."""
-
-
 class Lock(Struct, frozen=True):
     """The content of a lock file."""
 
     schema: int
-    environments: tuple[LockedEnvironment, ...]
+    environments: dict[str, tuple[str, ...]]
+    """Every package with its version, as `pip freeze` prints them, by the requirements that were
+    asked for, as `--with` takes them."""
 
 
 def lock_path(results: Path) -> Path:
@@ -162,19 +155,36 @@ def lock_path(results: Path) -> Path:
 def lock_text(interpreters: Iterable[Interpreter]) -> bytes:
     """Returns the content of the lock file of those interpreters that are of environments which
     opperf installed; empty without one."""
-    locked = {
-        python.requirements: LockedEnvironment(python.requirements, python.packages)
-        for python in interpreters
-        if python.requirements
-    }
+    locked = {python.requirements: python.packages for python in interpreters}
+    locked.pop("", None)
     if not locked:
         return b""
-    lock = Lock(SCHEMA, tuple(locked.values()))
+    lock = Lock(SCHEMA, locked)
     return msgspec.json.format(msgspec.json.encode(lock)) + b"\n"
 
 
-def read_lock(path: Path) -> Lock:
-    """Returns the content of a lock file. Raises `UsageError` for another file."""
+class Locked(NamedTuple):
+    """A lock file that environments are installed from."""
+
+    path: Path
+    environments: Mapping[str, tuple[str, ...]]
+    """Packages by requirements."""
+
+    def packages(self, spec: EnvironmentSpec) -> tuple[str, ...]:
+        """Returns the packages of an environment. Raises `UsageError` if the file has none of its
+        requirements."""
+        for requirements, packages in self.environments.items():
+            if _same(requirements, spec):
+                return packages
+        raise UsageError(
+            f"{self.path} has no environment of {spec.text}; it has "
+            f"{pluralize(len(self.environments), 'environment')}: "
+            f"{'; '.join(self.environments) or 'none'}"
+        )
+
+
+def read_lock(path: Path) -> Locked:
+    """Returns what a lock file has. Raises `UsageError` for another file."""
     try:
         lock = read_as(path, Lock)
     except OSError as error:
@@ -185,27 +195,7 @@ def read_lock(path: Path) -> Lock:
         ) from error
     if lock.schema != SCHEMA:
         raise UsageError(f"{path} is of version {lock.schema}; this opperf reads {SCHEMA}")
-    return lock
-
-
-class Locked(NamedTuple):
-    """A lock file that environments are installed from."""
-
-    path: Path
-    lock: Lock
-
-    def packages(self, spec: EnvironmentSpec) -> tuple[str, ...]:
-        """Returns the packages of an environment. Raises `UsageError` if the file has none of its
-        requirements."""
-        environments = self.lock.environments
-        for environment in environments:
-            if _same(environment.requirements, spec):
-                return environment.packages
-        has = "; ".join(environment.requirements for environment in environments) or "none"
-        raise UsageError(
-            f"{self.path} has no environment of {spec.text}; it has "
-            f"{pluralize(len(environments), 'environment')}: {has}"
-        )
+    return Locked(path, lock.environments)
 
 
 def _same(requirements: str, spec: EnvironmentSpec) -> bool:

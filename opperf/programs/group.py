@@ -299,28 +299,18 @@ class Group:
             )
 
     def _stop_if_complete(self, now: float) -> None:
-        unfinished = self._unfinished
-        complete = [process for process in unfinished if process.observations.is_complete]
         if self._stop_at is not None:
             return
-        if self._is_ready:
-            if not self._held:
-                self._stop(now)
-            return
-        if not complete:
-            return
-        self._done_at = self._done_at or now
-        until = self._silent_until()
-        missing = [
-            process
-            for process in unfinished
-            if not process.observations.is_complete
-            and not (until is not None and now >= until and not process.observations.rates)
-        ]
-        if missing:
-            return
-        self._is_ready = True
-        if not self._held:
+        unfinished = self._unfinished
+        if not self._is_ready and any(one.observations.is_complete for one in unfinished):
+            self._done_at = self._done_at or now
+            until = self._silent_until()
+            is_past = until is not None and now >= until
+            self._is_ready = all(
+                one.observations.is_complete or (is_past and not one.observations.rates)
+                for one in unfinished
+            )
+        if self._is_ready and not self._held:
             self._stop(now)
 
     def _stop(self, now: float) -> None:

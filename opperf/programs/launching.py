@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import PIPE
 from typing import Literal, NamedTuple, get_args
@@ -70,16 +70,11 @@ def parse_part(text: str) -> Part:
     if kind == "line":
         return Part("line", pattern=_parse_pattern(text, rest))
     module, colon, name = rest.partition(":")
-    if (kind == "optimizer") if rest else (kind != "optimizer"):
+    if bool(rest) == (kind == "optimizer"):
         raise UsageError(f"{text!r} is not of the form {FORMS[kind]}")
     if rest and not (colon and _is_dotted(module) and _is_dotted(name)):
         raise UsageError(f"{text!r} is not of the form {FORMS[kind]}, with names of Python")
     return Part(kind, module, name)
-
-
-def parse_parts(texts: Iterable[str]) -> tuple[Part, ...]:
-    """Returns the parts that texts name. Raises `UsageError`."""
-    return tuple(map(parse_part, texts))
 
 
 def _is_dotted(text: str) -> bool:

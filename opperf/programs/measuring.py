@@ -17,7 +17,7 @@ from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
 from opperf.programs.group import Group, Progress
-from opperf.programs.launching import ALONE, Place, parse_parts, plan_processes, plan_server
+from opperf.programs.launching import ALONE, Place, parse_part, plan_processes, plan_server
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
 
@@ -223,7 +223,7 @@ class Programs:
         target = case.target
         assert isinstance(target, ScriptTarget)
         try:
-            parts = parse_parts(target.observe)
+            parts = [parse_part(text) for text in target.observe]
             server = plan_server(target, case.settings, place, python)
             plans = plan_processes(target, case.settings, place, cpus or usable_cpus(), server)
             if not Path(target.script).is_file():

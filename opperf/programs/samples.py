@@ -66,18 +66,6 @@ class Tree:
         self.load = max(0.0, self.cpu_s - cpu_before) / max(1e-9, self.at - at_before)
 
 
-class Network(NamedTuple):
-    """Bytes of the machine since its start."""
-
-    sent: int
-    received: int
-
-
-def _network() -> Network:
-    counters = psutil.net_io_counters()
-    return Network(counters.bytes_sent, counters.bytes_recv) if counters else Network(0, 0)
-
-
 def _disks() -> Any:
     with contextlib.suppress(NotImplementedError):
         return psutil.disk_io_counters()
@@ -92,7 +80,9 @@ class Sample(NamedTuple):
     memory_bytes: int
     read_bytes: int
     write_bytes: int
-    network: Network
+    net_sent: int
+    """Of the machine since its start, as what it has received."""
+    net_received: int
     gpus: tuple[GpuUse, ...]
 
 
@@ -109,14 +99,15 @@ class Sampler:
         self.samples = [self._sample()]
 
     def _sample(self) -> Sample:
-        trees = self.trees.values()
+        trees, network = self.trees.values(), psutil.net_io_counters()
         return Sample(
             time.monotonic(),
             sum(tree.cpu_s for tree in trees),
             sum(tree.memory_bytes for tree in trees),
             sum(tree.read_bytes for tree in trees),
             sum(tree.write_bytes for tree in trees),
-            _network(),
+            network.bytes_sent if network else 0,
+            network.bytes_recv if network else 0,
             tuple(self._meter.read()),
         )
 
@@ -172,11 +163,8 @@ class Sampler:
             (metrics.PROGRAM_MEMORY, [float(memory)] if memory else []),
             (metrics.DISK_READ, _rates(samples, [sample.read_bytes for sample in samples])),
             (metrics.DISK_WRITE, _rates(samples, [sample.write_bytes for sample in samples])),
-            (metrics.NET_SENT, _rates(samples, [sample.network.sent for sample in samples])),
-            (
-                metrics.NET_RECEIVED,
-                _rates(samples, [sample.network.received for sample in samples]),
-            ),
+            (metrics.NET_SENT, _rates(samples, [sample.net_sent for sample in samples])),
+            (metrics.NET_RECEIVED, _rates(samples, [sample.net_received for sample in samples])),
             (metrics.GPU_LOAD, [100 * sum(loads) / len(loads) for loads in _each(gpus, "load")]),
             (metrics.GPU_MEMORY, _peak(map(sum, _each(gpus, "used_bytes")))),
             (metrics.GPU_TEMPERATURE, list(map(max, _each(gpus, "temperature_c")))),

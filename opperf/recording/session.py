@@ -19,7 +19,7 @@ from opperf.frameworks.user_modules import after_import
 from opperf.model import CompiledProgram, Program
 from opperf.plurals import pluralize
 from opperf.recording.steps import MARKED, StepRange, Steps
-from opperf.recording.writing import Recorded, summarise_steps, write
+from opperf.recording.writing import summarise_steps, write
 from opperf.results.output import check_output
 
 _present: list[Session] = []
@@ -63,8 +63,9 @@ class Session:
             raise UsageError("a recording is being made already; end it before another begins")
         self.command = command
         self.timed = timed
-        self.wanted = wanted or StepRange()
-        self.steps = Steps(self.wanted, self._switch, wait=self._wait, forget=self._forget)
+        self.steps = Steps(
+            wanted or StepRange(), self._switch, wait=self._wait, forget=self._forget
+        )
         self.unsupported: dict[str, str] = {}
         """Frameworks of the program that cannot be recorded, each with the reason."""
         self.forks = 0
@@ -176,22 +177,22 @@ class Session:
         """Adds what a reader of the recording must know."""
         self._notes.append(sentence)
 
-    def missed(self) -> str:
-        """Returns which of the wanted steps the program did not make; empty if it made all."""
-        return self.steps.missed(self.wanted)
-
     def nothing(self) -> str:
         """Returns why nothing was recorded."""
         nothing = "no operator was called that can be recorded"
-        return self.missed() or "; ".join((nothing, *self.unsupported.values()))
+        return self.steps.missed() or "; ".join((nothing, *self.unsupported.values()))
 
-    def recorded(self) -> Recorded:
-        """Returns what was recorded so far."""
-        used = {name: calls for name, calls in self._calls.items() if calls.number}
-        frameworks = ", ".join(sorted(used, key=lambda name: -used[name].number))
-        program = Program(
+    @property
+    def calls(self) -> dict[str, Calls]:
+        """The calls so far, by framework."""
+        return {name: calls for name, calls in self._calls.items() if calls.number}
+
+    def program(self) -> Program:
+        """Returns what is known of the program so far."""
+        used = self.calls
+        return Program(
             command=self.command,
-            framework=frameworks,
+            framework=", ".join(sorted(used, key=lambda name: -used[name].number)),
             steps=max(1, self.steps.recorded),
             calls=sum(calls.number for calls in used.values()),
             step=summarise_steps(self.steps.times[False]),
@@ -202,12 +203,11 @@ class Session:
             ),
             notes=(*self._notes, *self._further_notes(used)),
         )
-        return Recorded(program, used)
 
     def _further_notes(self, used: dict[str, Calls]) -> Iterable[str]:
-        if self.missed():
-            yield self.missed()
-        if self.steps.recorded and 0 in self.wanted:
+        if self.steps.missed():
+            yield self.steps.missed()
+        if self.steps.recorded and 0 in self.steps.wanted:
             yield (
                 "the first step has what comes before it, as the program's start, in it; record "
                 "later steps to leave that out"
@@ -269,14 +269,14 @@ def check_files(file: Path, trace: Path | None, overwrite: bool) -> None:
 def written(session: Session, file: Path, overwrite: bool) -> tuple[str, ...]:
     """Writes what a session has recorded, and returns lines about it: how many calls there are, and
     what a reader must know. Raises the errors of `write`."""
-    recorded = session.recorded()
-    cases, notes = write(recorded, file, overwrite)
+    program = session.program()
+    cases, notes = write(program, session.calls, file, overwrite)
     made = session.steps.recorded
     steps = f" in {pluralize(made, 'step')}" if made else ""
     return (
-        f"{file}: {pluralize(recorded.number, 'call')}{steps}, {len(cases):,} of them distinct; "
+        f"{file}: {pluralize(program.calls, 'call')}{steps}, {len(cases):,} of them distinct; "
         f"measure them with: opperf run {file}",
-        *_compiled(recorded.program.compiled),
+        *_compiled(program.compiled),
         *(f"note: {note}" for note in notes),
     )
 

@@ -7,6 +7,7 @@ A step ends when the optimizer that made the first step has made another, or whe
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,11 +27,9 @@ class StepRange(NamedTuple):
     end: int | None = None
 
     def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and number >= self.first and not self.is_past(number)
-
-    def is_past(self, number: int) -> bool:
-        """Whether a step and all that follow are behind the range."""
-        return self.end is not None and number >= self.end
+        return isinstance(number, int) and number in range(
+            self.first, sys.maxsize if self.end is None else self.end
+        )
 
     def __str__(self) -> str:
         return f"{self.first}:{'' if self.end is None else self.end}"
@@ -63,7 +62,7 @@ class Steps:
     ) -> None:
         """`switch` begins or ends recording; `clock` returns nanoseconds; `wait` waits for what the
         frameworks have begun, which is part of the step; `forget` drops what was recorded."""
-        self._wanted = wanted
+        self.wanted = wanted
         self.number = 0
         """Steps that have ended; the number of the present one."""
         self.recorded = 0
@@ -74,11 +73,11 @@ class Steps:
         self._owner: object = None
         self._begun: int | None = None
         """When the present step began; None of the first, which has the program's start in it."""
-        self._recording = False
+        self._recording = self._is_stopped = False
 
     def begin(self) -> None:
         """Begins with the first step."""
-        self._set(self.number in self._wanted)
+        self._set(self.number in self.wanted)
 
     def mark(self) -> None:
         """Begins timing here: what comes next is a step alone."""
@@ -90,12 +89,12 @@ class Steps:
         if owner == MARKED and self._owner not in (None, MARKED):
             # The program says where its steps end: here the first, in which optimizers made some.
             self._owner = MARKED
-            self.number, self.recorded = 1, int(0 in self._wanted)
+            self.number, self.recorded = 1, int(0 in self.wanted)
             self.times = {True: [], False: []}
             if not self.recorded:
                 self._set(False)
                 self._forget()
-            self._set(1 in self._wanted)
+            self._set(1 in self.wanted)
             self.mark()
             return
         if self._owner is None:
@@ -109,21 +108,22 @@ class Steps:
             self.times[self._recording].append(now - self._begun)
         self.recorded += self._recording
         self.number += 1
-        self._set(self.number in self._wanted)
+        self._set(self.number in self.wanted)
         self._begun = self._clock()
 
     def _set(self, recording: bool) -> None:
-        if recording != self._recording:
+        if recording != self._recording and not self._is_stopped:
             self._recording = recording
             self._switch(recording)
 
     def stop(self) -> None:
         """Ends recording for good."""
-        self._wanted = StepRange(0, 0)
         self._set(False)
+        self._is_stopped = True
 
-    def missed(self, wanted: StepRange) -> str:
-        """Returns how many of these steps the program did not make; empty if it made all."""
+    def missed(self) -> str:
+        """Returns which of the wanted steps the program did not make; empty if it made all."""
+        wanted = self.wanted
         if self.number >= (wanted.first + 1 if wanted.end is None else wanted.end):
             return ""
         if wanted == StepRange():

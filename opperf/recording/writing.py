@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -39,46 +38,27 @@ from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 
 
-class Recorded(NamedTuple):
-    """The calls of a program."""
-
-    program: Program
-    calls: Mapping[str, Calls]
-    """By framework."""
-
-    @property
-    def number(self) -> int:
-        """Number of all calls."""
-        return sum(calls.number for calls in self.calls.values())
-
-
 def summarise_steps(times_ns: Sequence[int]) -> Summary | None:
     """Returns the summary of the times of steps; None without any."""
     return summarise(list(map(float, times_ns)), RECORDED.unit) if times_ns else None
 
 
-class Written(NamedTuple):
-    """The content of a recording that was written."""
-
-    cases: tuple[Case, ...]
-    """In the order of their first calls."""
-    notes: tuple[str, ...]
-    """Sentences on what its reader must know."""
-
-
-def write(recorded: Recorded, file: Path, overwrite: bool = False) -> Written:
-    """Writes a recording as a run file, in which the times of calls are records. Cases that no
+def write(
+    program: Program, used: Mapping[str, Calls], file: Path, overwrite: bool
+) -> tuple[Sequence[Case], Sequence[str]]:
+    """Writes a recording as a run file, in which the times of calls are records. Returns its cases,
+    in the order of their first calls, and sentences on what a reader must know. Cases that no
     worker process can complete are as they were called, without contents that suit the operator;
-    the last notes say why.
+    the last sentences say why. `used` are the calls by framework.
 
     Raises `OutputError` if it cannot be written.
     """
     cases: list[Case] = []
     environments: dict[str, Environment] = {}
     excluded: dict[str, str] = {}
-    notes = list(recorded.program.notes)
+    notes = list(program.notes)
     with Workers() as workers:
-        for framework, calls in recorded.calls.items():
+        for framework, calls in used.items():
             excluded |= calls.refused
             found = calls.recorded()
             for imports in dict.fromkeys(call.case.settings.imports for call in found):
@@ -95,13 +75,13 @@ def write(recorded: Recorded, file: Path, overwrite: bool = False) -> Written:
     header = Header(
         schema=SCHEMA_VERSION,
         started=utc_now(),
-        options={"command": f"opperf record {recorded.program.command}"},
+        options={"command": f"opperf record {program.command}"},
         excluded=excluded,
         id=new_id(),
-        program=msgspec.structs.replace(recorded.program, notes=tuple(notes)),
+        program=msgspec.structs.replace(program, notes=tuple(notes)),
     )
     write_recording(file, header, cases, overwrite, environments)
-    return Written(tuple(cases), tuple(notes))
+    return cases, notes
 
 
 def _complete(worker: Worker, calls: Sequence[RecordedCall]) -> list[Case]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def read_locked(path: Path | None) -> Locked | None:
     """Returns the lock file of `--locked`. Raises `UsageError` for another file."""
-    return None if path is None else Locked(path, read_lock(path))
+    return None if path is None else read_lock(path)
 
 
 def install(spec: EnvironmentSpec, locked: Locked | None, say: Say) -> Installed:

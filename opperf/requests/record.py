@@ -184,7 +184,7 @@ class RecordRequest(Request, frozen=True, kw_only=True):
         session.stop()
         if outcome.why:
             session.note(f"the program {outcome.why}; the recording has the calls until then")
-        if not session.recorded().number:
+        if not session.calls:
             if outcome.why:
                 say(f"opperf: {self.names[0]} {outcome.why}, before a call that could be recorded")
                 return outcome.code or NOTHING
@@ -207,13 +207,13 @@ class RecordRequest(Request, frozen=True, kw_only=True):
             session.stop()
             kind = type(error).__name__
             session.note(f"{kind} was raised; the recording has the calls until then")
-            if session.is_of_this_process and session.recorded().number:
+            if session.is_of_this_process and session.calls:
                 written(session, file, self.overwrite)
             raise
         session.stop()
         if not session.is_of_this_process:
             return
-        if not session.recorded().number:
+        if not session.calls:
             raise UsageError(f"{file}: {session.nothing()}")
         written(session, file, self.overwrite)
 

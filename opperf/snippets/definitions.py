@@ -152,6 +152,8 @@ LANGUAGES: dict[str, Language] = {"python": "python", "py": "python", "c++": "c+
 MODEL = "model"
 """The variable of a model, in its setup and where it is called."""
 
+PYTHON_CALL = "({})"
+
 
 @dataclass(frozen=True)
 class TimerArgs:
@@ -175,7 +177,7 @@ class TimerArgs:
         object.__setattr__(self, "language", LANGUAGES[word])
         for name in ("stmt", "setup", "global_setup"):
             object.__setattr__(self, name, textwrap.dedent(getattr(self, name) or ""))
-        _check_threads((self.num_threads,), self.place)
+        _threads(self.num_threads, self.place)
         if self.language == "python":
             parse(self.setup, "setup", self.place)
             parse(self.stmt, "statement", self.place)
@@ -226,29 +228,18 @@ def GroupedStmts(
     torchscript: bool = False,
     autograd: bool = False,
     num_threads: int | Sequence[int] = 1,
+    place: Place | None = None,
 ) -> Grouped:
     """Returns a group of snippets from statements in Python, C++ or both.
 
     `setup` is a text for Python, or a `GroupedSetup`. `signature` says which variables the
     statements take and make, as `f(x, y) -> z`; `torchscript`, which adds snippets of the statement
     as a TorchScript program, and `autograd`, which adds those with a backward pass from `z`, need
-    it. `num_threads` is a number of threads or several. Raises `UsageError` with file and line.
+    it. `num_threads` is a number of threads or several, and `place` that of the definition, the
+    caller's if it is not given. Raises `UsageError` with file and line.
     """
-    return group(caller(), py_stmt, cpp_stmt, setup, signature, torchscript, autograd, num_threads)
-
-
-def group(
-    place: Place,
-    py_stmt: str | None,
-    cpp_stmt: str | None,
-    setup: GroupedSetup | str,
-    signature: str | None = None,
-    torchscript: bool = False,
-    autograd: bool = False,
-    num_threads: int | Sequence[int] = 1,
-) -> Grouped:
-    """Returns the group of `GroupedStmts`, defined at this place."""
-    whole = _whole_setup(setup)
+    place = place or caller()
+    whole = GroupedSetup(py_setup=setup) if isinstance(setup, str) else setup
     py, cpp = textwrap.dedent(py_stmt or ""), textwrap.dedent(cpp_stmt or "")
     if not py.strip() and not cpp.strip():
         raise UsageError(f"{place}: a group without a statement; give it one in Python or C++")
@@ -288,7 +279,7 @@ def GroupedModules(
     = torch::nn::ReLU();`. The other arguments are those of `GroupedStmts`; `signature` is required.
     Raises `UsageError` with file and line."""
     place = caller()
-    whole = _whole_setup(setup)
+    whole = GroupedSetup(py_setup=setup) if isinstance(setup, str) else setup
     py, cpp = textwrap.dedent(py_model_setup or ""), textwrap.dedent(cpp_model_setup or "")
     if signature is None:
         raise UsageError(f"{place}: a model needs a signature, as 'f(x) -> y', to be called")
@@ -304,8 +295,8 @@ def GroupedModules(
         parse(py, "model", place)
         check_names(made, setup_tree, None, place)
     return Grouped(
-        py_stmt=python_call(made) if py.strip() else "",
-        cpp_stmt=_cpp_call(made) if cpp.strip() else "",
+        py_stmt=model_call(made, PYTHON_CALL) if py.strip() else "",
+        cpp_stmt=model_call(made, "->forward({});", "auto ") if cpp.strip() else "",
         py_model=py,
         cpp_model=cpp,
         is_module=True,
@@ -318,25 +309,17 @@ def GroupedModules(
     )
 
 
-def python_call(signature: Signature) -> str:
-    """Returns the call of a model in Python."""
-    assignment = f"{signature.output} = " if signature.output else ""
-    return f"{assignment}{MODEL}({', '.join(signature.inputs)})"
-
-
-def _cpp_call(signature: Signature) -> str:
-    assignment = f"auto {signature.output} = " if signature.output else ""
-    return f"{assignment}{MODEL}->forward({', '.join(signature.inputs)});"
+def model_call(signature: Signature, form: str, declared: str = "") -> str:
+    """Returns the call of a model, whose form has `{}` for the inputs. `declared` is in front of
+    the variable of its result."""
+    assignment = f"{declared}{signature.output} = " if signature.output else ""
+    return f"{assignment}{MODEL}{form.format(', '.join(signature.inputs))}"
 
 
 def _as_function(statement: str, signature: Signature) -> str:
     body = textwrap.indent(statement.strip("\n"), "    ")
     result = f"\n    return {signature.output}" if signature.output else ""
     return f"def {MODEL}({', '.join(signature.inputs)}):\n{body}{result}\n"
-
-
-def _whole_setup(setup: GroupedSetup | str) -> GroupedSetup:
-    return GroupedSetup(py_setup=setup) if isinstance(setup, str) else setup
 
 
 def _read(
@@ -357,11 +340,7 @@ def _read(
 
 
 def _threads(given: int | Sequence[int], place: Place) -> tuple[int, ...]:
-    numbers = (given,) if isinstance(given, int) else tuple(given)
-    _check_threads(numbers, place)
-    return numbers
-
-
-def _check_threads(numbers: tuple[int, ...], place: Place) -> None:
+    numbers = tuple(given) if isinstance(given, Sequence) else (given,)
     if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
         raise UsageError(f"{place}: num_threads is {numbers}; give it numbers from 1")
+    return numbers

@@ -12,17 +12,16 @@ from typing import Any, Literal, NamedTuple, Union
 
 from opperf.errors import UsageError
 from opperf.snippets.definitions import (
-    MODEL,
+    PYTHON_CALL,
     Grouped,
     GroupedSetup,
+    GroupedStmts,
     Language,
     Place,
-    Signature,
     TimerArgs,
     caller,
     first_line,
-    group,
-    python_call,
+    model_call,
 )
 
 Labels = tuple[str, ...]
@@ -124,15 +123,12 @@ def _expand_one(labels: Labels, definition: Definition) -> Iterator[Snippet]:
         return
     modes: tuple[Mode, ...] = ("eager", "script") if definition.torchscript else ("eager",)
     passes = (False, True) if definition.autograd else (False,)
-    languages: list[Language] = []
-    if definition.py_stmt:
-        languages.append("python")
-    if definition.cpp_stmt:
-        languages.append("c++")
+    statements: dict[Language, str] = {"python": definition.py_stmt, "c++": definition.cpp_stmt}
+    languages = [language for language, statement in statements.items() if statement]
     for mode, has_backward, language, threads in itertools.product(
         modes, passes, languages, definition.num_threads
     ):
-        source, setup, model = _CODE[mode, language](definition)
+        source, setup, model = _code(definition, mode, language)
         yield Snippet(
             labels=(*labels, MODES[mode], PASSES[has_backward], LANGUAGES[language]),
             language=language,
@@ -148,48 +144,22 @@ def _expand_one(labels: Labels, definition: Definition) -> Iterator[Snippet]:
         )
 
 
-class _Code(NamedTuple):
-    source: str
-    setup: str
-    model: str = ""
-
-
-def _eager_python(group: Grouped) -> _Code:
-    model = group.py_model if group.is_module else ""
-    return _Code(group.py_stmt, _lines(group.setup.py_setup, model))
-
-
-def _eager_cpp(group: Grouped) -> _Code:
-    return _Code(group.cpp_stmt, _lines(group.setup.cpp_setup, group.cpp_model))
-
-
-def _script_python(group: Grouped) -> _Code:
-    assert group.signature is not None
-    return _Code(python_call(group.signature), group.setup.py_setup, group.py_model)
-
-
-def _script_cpp(group: Grouped) -> _Code:
-    assert group.signature is not None
-    # A module's constructor may use variables of the setup; a function has parameters.
-    before = group.setup.py_setup if group.is_module else ""
-    return _Code(
-        _program_call(group.signature), group.setup.cpp_setup, _lines(before, group.py_model)
-    )
-
-
-_CODE = {
-    ("eager", "python"): _eager_python,
-    ("eager", "c++"): _eager_cpp,
-    ("script", "python"): _script_python,
-    ("script", "c++"): _script_cpp,
-}
-"""Functions that make the code of a group's snippets, by mode and language."""
-
-
-def _program_call(signature: Signature) -> str:
-    """Its result is an `IValue`."""
-    assignment = f"auto {signature.output} = " if signature.output else ""
-    return f"{assignment}{MODEL}.forward({{{', '.join(signature.inputs)}}});"
+def _code(group: Grouped, mode: Mode, language: Language) -> tuple[str, str, str]:
+    """Returns the source, the setup and the model of a group's snippet."""
+    setup, signature = group.setup, group.signature
+    if mode == "eager" and language == "c++":
+        return group.cpp_stmt, _lines(setup.cpp_setup, group.cpp_model), ""
+    if mode == "eager":
+        model = group.py_model if group.is_module else ""
+        return group.py_stmt, _lines(setup.py_setup, model), ""
+    assert signature is not None
+    if language == "python":
+        return model_call(signature, PYTHON_CALL), setup.py_setup, group.py_model
+    # A module's constructor may use variables of the setup; a function has parameters. The result
+    # of a TorchScript program is an `IValue`.
+    before = setup.py_setup if group.is_module else ""
+    source = model_call(signature, ".forward({{{}}});", "auto ")
+    return source, setup.cpp_setup, _lines(before, group.py_model)
 
 
 def _lines(*texts: str) -> str:
@@ -312,8 +282,8 @@ def GroupedVariants(
             number = (f"Case: {index}",) if len(rows) > 1 else ()
             labels = (*([label] if label else []), *number)
             at = of_python.place if of_python.text else of_cpp.place
-            made[labels] = group(
-                at, of_python.text or None, of_cpp.text or None, setup, num_threads=num_threads
+            made[labels] = GroupedStmts(
+                of_python.text, of_cpp.text, setup, num_threads=num_threads, place=at
             )
     if not made:
         raise UsageError(f"{place}: a block without a snippet; write one a line")

@@ -24,7 +24,7 @@ BUILT_IN = {
     "trace": "opperf.sources.traces:TraceFiles",
     "results of PARAM": "opperf.sources.param.files:ResultFiles",
     "configuration": "opperf.sources.param.files:ConfigurationFiles",
-    "snippets": "opperf.sources.snippets.files:SnippetFiles",
+    "snippets": "opperf.sources.snippet_files:SnippetFiles",
 }
 """Sources that need no entry point, so that a checkout works without installation."""
 

@@ -25,10 +25,10 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     ],
     "autocast": lambda framework: (DEFAULTS["autocast"], *framework.autocast_dtypes),
     "memory_format": lambda framework: (DEFAULTS["memory_format"], *framework.memory_formats),
-    "namespace": lambda framework: namespaces(framework.operators()),
-    "category": lambda framework: categories(framework.operators()),
-    "tag": lambda framework: tags(framework.operators()),
-    "variant": lambda framework: variants(framework.operators()),
+    **{
+        kind: lambda framework, kind=kind: groups(kind, framework.operators())  # type: ignore[misc]
+        for kind in ("namespace", "category", "tag", "variant")
+    },
     "missing": lambda framework: framework.absent_names(),
 }
 """A framework's values of a setting or a group of operators, and what this version of it lacks. The
@@ -39,24 +39,18 @@ LISTED = ("dtype", "profiler", "mode", "autocast", "memory_format")
 short forms: `gpu` for `gpu(0)`."""
 
 
-def namespaces(operators: Iterable[Operator]) -> list[str]:
-    """Returns the namespaces of the operators, sorted."""
-    return sorted({space for operator in operators for space in operator.namespaces})
+GROUPS: dict[str, Callable[[Operator], Iterable[str]]] = {
+    "category": lambda operator: filter(None, (operator.category,)),
+    "namespace": lambda operator: operator.namespaces,
+    "tag": lambda operator: operator.tags,
+    "variant": lambda operator: operator.variants,
+}
+"""Groups that an operator is in, by the kind of group, which is that of the option."""
 
 
-def categories(operators: Iterable[Operator]) -> list[str]:
-    """Returns the categories of the operators, sorted."""
-    return sorted({operator.category for operator in operators} - {""})
-
-
-def tags(operators: Iterable[Operator]) -> list[str]:
-    """Returns the tags of the operators, sorted."""
-    return sorted({tag for operator in operators for tag in operator.tags})
-
-
-def variants(operators: Iterable[Operator]) -> list[str]:
-    """Returns the variants of the operators, sorted."""
-    return sorted({variant for operator in operators for variant in operator.variants})
+def groups(kind: str, operators: Iterable[Operator]) -> list[str]:
+    """Returns the groups of a kind that operators are in, sorted."""
+    return sorted({name for operator in operators for name in GROUPS[kind](operator)})
 
 
 def choices(framework: Framework) -> dict[str, tuple[str, ...]]:

@@ -121,19 +121,18 @@ def look_up(framework: Framework, target: Target, known: Known) -> Called:
     """Returns what a target is, and adds it to `known`; of a class of layers, an object built
     without arguments. Raises `UnknownOperatorError`, and `UnsupportedError` for a package that is
     not installed."""
-    if target not in known:
-        known[target] = _looked_up(framework, target)
-    return known[target]
-
-
-def _looked_up(framework: Framework, target: Target) -> Called:
+    if target in known:
+        return known[target]
     found = _target(framework, target)
     function = framework.function(found)
     signature = framework.signature(found, function)
+    operator = None
     if framework.is_layer(function):
         assert isinstance(found, CallableTarget)
-        return Called(ObjectTarget(found.framework, found.path), function, signature, None)
-    return Called(found, function, signature, framework.wrapped_operator(found, signature))
+        found = ObjectTarget(found.framework, found.path)
+    else:
+        operator = framework.wrapped_operator(found, signature)
+    return known.setdefault(target, Called(found, function, signature, operator))
 
 
 def with_names(framework: Framework, case: Case, known: Known) -> Case:
@@ -174,13 +173,12 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
         arguments = contents(signature, _by_name(target.path, signature, arguments))
     elif operator is not None:
         arguments = under_operator_names(operator, function, arguments, contents)
-    why = "; ".join(filter(None, (case.why, _unreturned(case.returned) if missed else "")))
+    unlike = (
+        f"it returned {', '.join(map(str, case.returned))}, and with other contents may not here"
+    )
+    why = "; ".join(filter(None, (case.why, unlike if missed else "")))
     case = msgspec.structs.replace(case, arguments=arguments, returned=(), why=why)
     return _with_passes(framework, case)
-
-
-def _unreturned(returned: Sequence[Shape]) -> str:
-    return f"it returned {', '.join(map(str, returned))}, and with other contents may not here"
 
 
 def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:

@@ -27,9 +27,6 @@ from opperf.rules.ranges import Shape
 from opperf.rules.values import below
 from opperf.sources.overrides import Accepted, Overrides, only_input
 
-LAYER = "layer"
-"""Category of objects that are built before they are called."""
-
 ORIGIN = "shape:layer"
 
 KERNEL_SIZE = 3
@@ -163,9 +160,9 @@ def find_layer(framework: Framework, target: Target) -> Layer | None:
     return None if inputs is None else Layer(named.path, found, inputs, named.file)
 
 
-def layer_inputs(layer: Layer, overrides: Overrides, dtype: str) -> Inputs:
-    """Returns the inputs of a layer in a user's shapes; required ones without a shape have that of
-    the first."""
+def layer_inputs(layer: Layer, target: ObjectTarget, overrides: Overrides, dtype: str) -> Inputs:
+    """Returns the inputs of a layer in a user's shapes, with indices in range; required ones
+    without a shape have that of the first."""
     shapes = {name: overrides.shapes[name] for name in layer.inputs if name in overrides.shapes}
     first = next(iter(shapes.values()))
     names = [name for name, required in layer.inputs.items() if required or name in shapes]
@@ -182,7 +179,7 @@ def layer_inputs(layer: Layer, overrides: Overrides, dtype: str) -> Inputs:
         if name not in overrides.values
     }
     own = {name: value for name, value in overrides.values.items() if name in layer.inputs}
-    return Inputs({**arguments, **own}, ORIGIN, "train")
+    return Inputs(layer_contents(target, {**arguments, **own}), ORIGIN, "train")
 
 
 def layer_target(framework: Framework, layer: Layer, overrides: Overrides) -> ObjectTarget:
@@ -207,8 +204,3 @@ def needs_shape(layer: Layer) -> str:
     """Returns why a layer has no inputs without a shape."""
     name = next(iter(layer.inputs), "input")
     return f"a layer is built for its input: set its shape with --shape {name}=8x128x768"
-
-
-def with_contents(target: ObjectTarget, inputs: Inputs) -> Inputs:
-    """Returns the inputs with indices in range."""
-    return Inputs(layer_contents(target, inputs.arguments), inputs.origin, inputs.phase)

@@ -5,6 +5,7 @@ that operator `cnt: 24, ((T([128, 64], f16), T([64, 10], f16)), {})`, as PyTorch
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,24 +52,38 @@ def log_text(cases: Iterable[Case], keywords: Mapping[tuple[str, str], Collectio
     """Returns a log of calls. `keywords` are the names of the arguments that are by keyword only,
     by the path and overload of the operators whose others are by position."""
     lines: dict[str, list[str]] = {}
+
+    def add(case: Case) -> bool:
+        operator = _operator_text(case)
+        text = arguments_text(case.arguments, keywords.get(_key(case)))
+        lines.setdefault(operator, []).append(f"cnt: {case.count}, {text}")
+        unnamed, named = read_arguments(text)
+        return list(case.arguments.values()) != [*unnamed, *named.values()]
+
+    return write_cases(
+        cases,
+        add,
+        lambda: "".join(
+            "\n".join([f"Operator: {operator}", *calls]) + "\n" for operator, calls in lines.items()
+        ),
+    )
+
+
+def write_cases(
+    cases: Iterable[Case], add: Callable[[Case], bool], text: Callable[[], str]
+) -> Written:
+    """Returns what is written of cases. `add` adds one, and says whether it is read as another one,
+    or raises `Unwritable`; `text` returns the whole."""
     made: list[int] = []
-    omitted: dict[str, int] = {}
+    omitted: Counter[str] = Counter()
     changed = 0
     for case in cases:
         try:
-            operator = _operator_text(case)
-            text = arguments_text(case.arguments, keywords.get(_key(case)))
+            changed += add(case)
+            made.append(case.count)
         except Unwritable as error:
-            omitted[str(error)] = omitted.get(str(error), 0) + case.count
-            continue
-        unnamed, named = read_arguments(text)
-        changed += list(case.arguments.values()) != [*unnamed, *named.values()]
-        made.append(case.count)
-        lines.setdefault(operator, []).append(f"cnt: {case.count}, {text}")
-    written = (
-        "\n".join([f"Operator: {operator}", *calls]) + "\n" for operator, calls in lines.items()
-    )
-    return Written("".join(written), len(made), sum(made), omitted, changed)
+            omitted[str(error)] += case.count
+    return Written(text(), len(made), sum(made), dict(omitted), changed)
 
 
 def _key(case: Case) -> tuple[str, str]:
@@ -136,20 +151,9 @@ def value_text(value: Any) -> str:
 def _tensor_text(spec: TensorSpec) -> str:
     if spec.layout != "dense":
         raise Unwritable("a sparse tensor")
+    dtype = DTYPE_NAMES.get(spec.dtype, f"torch.{spec.dtype}")
     strides = f", stride={_tuple_text(spec.strides)}" if spec.strides else ""
-    return f"T({list(spec.shape)}, {_dtype_text(spec.dtype)}{strides})"
-
-
-def _dtype_text(name: str) -> str:
-    return DTYPE_NAMES.get(name, f"torch.{name}")
-
-
-def _string_text(value: str) -> str:
-    return f"torch.{STRIDED}" if value == STRIDED else repr(value)
-
-
-def _number_text(number: Number) -> str:
-    return str(number.value) if number.imaginary else number.real
+    return f"T({list(spec.shape)}, {dtype}{strides})"
 
 
 TEXTS: Mapping[type[Any], Callable[[Any], str]] = {
@@ -157,8 +161,8 @@ TEXTS: Mapping[type[Any], Callable[[Any], str]] = {
     tuple: lambda values: f"[{', '.join(map(value_text, values))}]",
     DType: lambda dtype: f"torch.{dtype.name}",
     MemoryFormat: lambda order: f"torch.{FORMAT_NAMES[order.name]}",
-    Number: _number_text,
-    str: _string_text,
+    Number: lambda number: str(number.value) if number.imaginary else number.real,
+    str: lambda text: f"torch.{STRIDED}" if text == STRIDED else repr(text),
     bool: repr,
     int: repr,
     float: repr,

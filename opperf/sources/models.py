@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -137,12 +136,6 @@ def of_suite(
         yield Candidate(target, listed, word)
 
 
-class Lister(Protocol):
-    """Lists the models of suites: a worker does."""
-
-    def models(self, suite: str, folder: str) -> Iterable[SuiteModel]: ...
-
-
 class SuiteSource(Source):
     """The models of a suite that a word selects, as a source. It has none before `list_by`."""
 
@@ -150,13 +143,14 @@ class SuiteSource(Source):
         super().__init__()
         self._framework, self._word = framework, word
 
-    def list_by(self, lister: Lister) -> None:
-        """Lists the models. Raises `UsageError` for a pattern that selects none, and
-        `UnsupportedError` where the suite's package is missing."""
+    def list_by(self, models: Callable[[str, str], Iterable[SuiteModel]]) -> None:
+        """Lists the models, by a function of the suite and its folder, as a worker has. Raises
+        `UsageError` for a pattern that selects none, and `UnsupportedError` where the suite's
+        package is missing."""
         settings = Settings(profiler="python")
-        models = lister.models(self._word.suite, "")
         self._cases = [
-            candidate.case(settings) for candidate in of_suite(self._framework, self._word, models)
+            candidate.case(settings)
+            for candidate in of_suite(self._framework, self._word, models(self._word.suite, ""))
         ]
 
 

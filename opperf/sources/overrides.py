@@ -239,7 +239,9 @@ def with_tensors(
     """Returns the inputs that have a tensor for each of the shapes. If none has, all of them, with
     the tensors that they lack added."""
     complete = [
-        candidate for candidate in inputs if all(_has_tensor(candidate, name) for name in shapes)
+        candidate
+        for candidate in inputs
+        if all(any(iter_tensors(candidate.arguments.get(name))) for name in shapes)
     ]
     if complete:
         return complete
@@ -260,10 +262,6 @@ def with_tensors(
         dataclasses.replace(candidate, arguments=_in_order(operator, added(candidate.arguments)))
         for candidate in inputs
     ]
-
-
-def _has_tensor(inputs: Inputs, name: str) -> bool:
-    return any(iter_tensors(inputs.arguments.get(name)))
 
 
 def _in_order(operator: Operator, arguments: Arguments) -> Arguments:

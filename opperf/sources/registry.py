@@ -27,14 +27,13 @@ from opperf.rules.engine import Inputs
 from opperf.rules.faults import CASE, no_inputs
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
+from opperf.sources.completing import LAYER
 from opperf.sources.layers import (
-    LAYER,
     Layer,
     find_layer,
     layer_inputs,
     layer_target,
     needs_shape,
-    with_contents,
 )
 from opperf.sources.overrides import (
     LACKS,
@@ -179,11 +178,9 @@ class Registry:
         except UnsupportedError as error:
             self.excluded[target.label] = str(error)
             return
-        inputs = layer_inputs(layer, overrides, self._selection.settings.dtype)
+        inputs = layer_inputs(layer, built, overrides, self._selection.settings.dtype)
         signature = msgspec.structs.replace(operator, category=LAYER, parameters=())
-        case = _case(
-            self._framework, built, signature, with_contents(built, inputs), self._selection
-        )
+        case = _case(self._framework, built, signature, inputs, self._selection)
         if self._is_differentiated(case, signature):
             yield case
 

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,6 @@ from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.replays import CallSequence, SequenceCall
 from opperf.model import (
-    Argument,
     Case,
     OperatorTarget,
     Settings,
@@ -224,17 +222,11 @@ def _completed(
 def _numbered(call: Call, returned: tuple[Shape, ...]) -> Case:
     """Returns a call as a case in which each tensor has its position as the name of its
     storage."""
-    count = 0
-
-    def number(argument: Argument) -> Argument:
-        def place(spec: Any) -> Any:
-            nonlocal count
-            count += 1
-            return msgspec.structs.replace(spec, storage=str(count - 1))
-
-        return map_tensors(argument, place)
-
-    numbered = {name: number(value) for name, value in call.arguments}
+    places = map(str, itertools.count())
+    numbered = {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, storage=next(places)))
+        for name, value in call.arguments
+    }
     path, overload, arguments, _ = elsewhere(call.path, call.overload, numbered)
     return Case(
         target=OperatorTarget(FRAMEWORK, path, overload),

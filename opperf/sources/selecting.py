@@ -14,7 +14,7 @@ from opperf.matching import BoundedPattern
 from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct, Target
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.choices import categories, namespaces, tags, variants
+from opperf.sources.choices import GROUPS, groups
 
 REGEX = "re:"
 """Prefix of a pattern that is a regular expression."""
@@ -105,7 +105,11 @@ def select(
 
 def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Operator]:
     """Returns the operators that a run without names has."""
-    offered = [operator for operator in operators if _is_offered(operator, selection)]
+    offered = [
+        operator
+        for operator in operators
+        if not operator.on_request or not set(operator.namespaces).isdisjoint(selection.namespaces)
+    ]
     # A framework's tag says which operators it is about, those of no public name included.
     asked = {*selection.variants, *([INTERNAL] if selection.tags else [])}
     found = [operator for operator in offered if asked.issuperset(operator.variants)]
@@ -117,10 +121,6 @@ def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Ope
     }
     others = [operator for operator in offered if names.isdisjoint(operator.names)]
     return [*found, *(operator for operator in others if _is_tagged(operator, selection))]
-
-
-def _is_offered(operator: Operator, selection: Selection) -> bool:
-    return not operator.on_request or not set(operator.namespaces).isdisjoint(selection.namespaces)
 
 
 def _is_tagged(operator: Operator, selection: Selection) -> bool:
@@ -185,7 +185,7 @@ def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
         "variant": selection.variants,
     }
     for kind, words in asked.items():
-        known = GROUPS[kind](listed)
+        known = groups(kind, listed)
         for word in words:
             # The name of a group of the other kind.
             others = [] if word in known else group_options(word, listed)
@@ -256,22 +256,13 @@ def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Ope
     return matches
 
 
-GROUPS: dict[str, Callable[[Iterable[Operator]], list[str]]] = {
-    "category": categories,
-    "namespace": namespaces,
-    "tag": tags,
-    "variant": variants,
-}
-"""Names of the groups of operators, by the kind of group, which is that of the option."""
-
-
 def group_options(word: str, operators: Iterable[Operator]) -> list[str]:
     """Returns the options that select the groups of this name, in any case and number."""
     listed = list(operators)
     return [
         f"--{kind} {name}"
-        for kind, names in GROUPS.items()
-        for name in names(listed)
+        for kind in GROUPS
+        for name in groups(kind, listed)
         if word.casefold() in (name, f"{name}s")
     ]
 

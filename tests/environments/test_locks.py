@@ -6,9 +6,7 @@ import pytest
 
 from opperf.environments.specification import (
     EnvironmentSpec,
-    Lock,
     Locked,
-    LockedEnvironment,
     lock_path,
     lock_text,
     read_lock,
@@ -29,7 +27,7 @@ def test_the_name_is_beside_the_results():
 def test_what_is_written_is_read(tmp_path):
     path = tmp_path / "x.lock.json"
     path.write_bytes(lock_text([OWN, FIRST, SECOND, FIRST]))
-    locked = Locked(path, read_lock(path))
+    locked = read_lock(path)
     assert locked.packages(read_requirements("torch==2.12")) == FIRST.packages
     # In another order the same is asked for.
     assert locked.packages(read_requirements("scipy,numpy<2")) == SECOND.packages
@@ -39,17 +37,16 @@ def test_what_is_written_is_read(tmp_path):
 
 def test_a_file_of_requirements_may_be_elsewhere():
     spec = EnvironmentSpec(requirements=("-r /there/resnet/requirements.txt", "numpy"))
-    lock = Lock(1, (LockedEnvironment("numpy,-r /here/resnet/requirements.txt", ("numpy==2",)),))
-    assert Locked(Path("x"), lock).packages(spec) == ("numpy==2",)
+    locked = Locked(Path("x"), {"numpy,-r /here/resnet/requirements.txt": ("numpy==2",)})
+    assert locked.packages(spec) == ("numpy==2",)
     other = EnvironmentSpec(requirements=("-r /there/gpt/requirements.txt", "numpy"))
     with pytest.raises(UsageError, match="has no environment"):
-        Locked(Path("x"), lock).packages(other)
+        locked.packages(other)
 
 
 def test_the_requirements_of_a_bench_need_not_be_names():
     spec = EnvironmentSpec(requirements=("-e /x", "numpy"))
-    lock = Lock(1, (LockedEnvironment(spec.text, ("numpy==2",)),))
-    assert Locked(Path("x"), lock).packages(spec) == ("numpy==2",)
+    assert Locked(Path("x"), {spec.text: ("numpy==2",)}).packages(spec) == ("numpy==2",)
 
 
 def test_without_environments_there_is_nothing_to_write():
@@ -62,7 +59,7 @@ def test_without_environments_there_is_nothing_to_write():
         (b"torch==2.12\n", "is no lock file"),
         (b"\xff", "is no lock file"),
         (b'{"environments": []}', "is no lock file"),
-        (b'{"schema": 9, "environments": []}', "is of version 9; this opperf reads 1"),
+        (b'{"schema": 9, "environments": {}}', "is of version 9; this opperf reads 1"),
         (None, "cannot be read: No such file"),
     ],
 )

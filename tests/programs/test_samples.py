@@ -7,7 +7,7 @@ import pytest
 
 from opperf.machine.gpus import GpuUse
 from opperf.programs import samples as module
-from opperf.programs.samples import Network, Sample, Sampler
+from opperf.programs.samples import Sample, Sampler
 
 
 def gpu(name="0", load=0.5, used=1 << 30, power=100.0, energy=None, clock=1000.0):
@@ -15,7 +15,7 @@ def gpu(name="0", load=0.5, used=1 << 30, power=100.0, energy=None, clock=1000.0
 
 
 def sample(at, cpu_s=0.0, memory=0, disk=0, gpus=()):
-    return Sample(at, cpu_s, memory, disk, 2 * disk, Network(int(at), 0), gpus)
+    return Sample(at, cpu_s, memory, disk, 2 * disk, int(at), 0, gpus)
 
 
 @pytest.fixture

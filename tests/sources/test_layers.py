@@ -99,7 +99,7 @@ def made(built, shapes, values=None):
     layer = Layer(f"fake.{built.__name__}", built, call_parameters(built))
     overrides = Overrides(shapes, values or {})
     target = layer_target(Framework(), layer, overrides)
-    inputs = layer_inputs(layer, overrides, "float64").arguments
+    inputs = layer_inputs(layer, target, overrides, "float64").arguments
     return target.arguments, {name: getattr(one, "shape", one) for name, one in inputs.items()}
 
 

@@ -107,7 +107,7 @@ def test_a_suite_is_a_source_once_a_worker_has_listed_it():
 
     source = SuiteSource("torch", read_suite("nets:res*"))
     assert list(source.cases()) == [] and read_suite("add") is None
-    source.list_by(Worker())
+    source.list_by(Worker().models)
     assert [case.label for case in source.cases()] == ["ResNet18", "resnet50"]
     assert asked == [("nets", "")]
     assert {case.settings.profiler for case in source.cases()} == {"python"}

@@ -339,7 +339,7 @@ def plans_of_files(
     for path, source in files:
         check_own_settings(path, source, assigned)
         if isinstance(source, SuiteSource):
-            source.list_by(worker)
+            source.list_by(worker.models)
         in_file = list(source.cases())
         here = names
         if source.completion is not None:

@@ -254,9 +254,10 @@ def remarks(content: JsonObject) -> list[str]:
     found = []
     if ignored:
         names = ", ".join(dict.fromkeys(key for _, key in ignored))
-        where = pluralize(len(ignored), "place")
+        places = list(dict.fromkeys(f"{place}.{key}" for place, key in ignored))
         found.append(
-            f"keys without a meaning here are ignored: {names} ({where}: {_some(ignored)})"
+            f"keys without a meaning here are ignored: {names} "
+            f"({pluralize(len(ignored), 'place')}: {_first(places)})"
         )
     if numbers:
         found.append(
@@ -264,10 +265,6 @@ def remarks(content: JsonObject) -> list[str]:
             f"passes them: {_first(numbers)}"
         )
     return found
-
-
-def _some(ignored: list[tuple[str, str]]) -> str:
-    return _first(list(dict.fromkeys(f"{place}.{key}" for place, key in ignored)))
 
 
 def _first(texts: list[str]) -> str:
@@ -313,10 +310,7 @@ def _specs(content: JsonObject) -> Iterator[Part]:
                     yield f"{place}.{role}[{i}]", spec, Spec
 
 
-USUAL = (
-    *("DefaultConfigIterator", "RangeConfigIterator"),
-    *("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator"),
-)
+USUAL = (DEFAULT, RANGE, *GENERATORS)
 """Iterators and data generators whose specs have the form of `Spec`. No set, as what a file has in
 the place of a name may have no hash."""
 

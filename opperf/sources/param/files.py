@@ -19,7 +19,7 @@ from opperf.model import Argument, Case, Fill, Number, OperatorTarget, TensorSpe
 from opperf.model.cases import SEPARATOR
 from opperf.results.lines import PARAM_RESULTS
 from opperf.sources.base import FileSource
-from opperf.sources.logged_text import Unwritable, Written, split
+from opperf.sources.logged_text import Unwritable, Written, split, write_cases
 from opperf.sources.param.configuration import Cases, Configuration, cases_of
 from opperf.traces.values import parse_schema
 
@@ -112,22 +112,16 @@ def configuration_text(cases: Iterable[Case], schemas: Mapping[tuple[str, str], 
     """Returns a configuration of calls. `schemas` are those of the operators by path and overload;
     PARAM's own benchmarks need them."""
     content: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    made: list[int] = []
-    omitted: dict[str, int] = {}
-    changed = 0
-    for case in cases:
-        try:
-            name, build, spec = _written(case, schemas)
-        except Unwritable as error:
-            omitted[str(error)] = omitted.get(str(error), 0) + case.count
-            continue
-        changed += not _is_same(case, name, build, spec)
+
+    def add(case: Case) -> bool:
+        name, build, spec = _written(case, schemas)
         configs = content.setdefault(name, {"config": []})["config"]
         if not configs or configs[-1]["build"] != [build]:
             configs.append({"build": [build], "input": []})
         configs[-1]["input"].append(spec)
-        made.append(case.count)
-    return Written(_text(content), len(made), sum(made), omitted, changed)
+        return not _is_same(case, name, build, spec)
+
+    return write_cases(cases, add, lambda: _text(content))
 
 
 def _text(content: Mapping[str, Mapping[str, Any]]) -> str:

@@ -61,12 +61,9 @@ OPERATORS_GROUP = "opperf.operators."
 imports an operator, and the process that plans does not."""
 
 
-class OwnOperator(tuple[str, str]):
-    """The framework of a registered operator, and the place of its function or class, as
-    `module:name`."""
-
-    __slots__ = ()
-
+OwnOperator = tuple[str, str]
+"""The framework of a registered operator, and the place of its function or class, as
+`module:name`."""
 
 _own_operators: dict[str, OwnOperator] = {}
 
@@ -79,7 +76,7 @@ def add_operator(name: str, framework: str, target: Callable[..., Any]) -> None:
             f"operator {name!r}: define {target.__name__} at the top of its module, where workers "
             "can find it"
         )
-    made = OwnOperator((framework, f"{target.__module__}:{target.__qualname__}"))
+    made = (framework, f"{target.__module__}:{target.__qualname__}")
     if _own_operators.setdefault(name, made) != made:
         raise UsageError(f"operator {name!r} is registered already; choose another name")
 
@@ -87,7 +84,7 @@ def add_operator(name: str, framework: str, target: Callable[..., Any]) -> None:
 def own_operators(frameworks: Iterable[str]) -> dict[str, OwnOperator]:
     """Returns the registered operators of these frameworks by name."""
     found = {
-        entry.name: OwnOperator((framework, entry.value))
+        entry.name: (framework, entry.value)
         for framework in frameworks
         for entry in entry_points(group=f"{OPERATORS_GROUP}{framework}")
     }

@@ -72,12 +72,6 @@ def _parse(path: Path) -> ast.Module:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
 
 
-def _begin(path: Path) -> bytes:
-    """Returns what is looked at of a file: all of one that is written by hand."""
-    with open_file(path) as file:
-        return file.read(WRITTEN_BY_HAND)
-
-
 def _line(error: Exception, path: Path) -> int:
     """Returns the last line of the file that was run before an error."""
     lines = [
@@ -182,7 +176,10 @@ class SnippetFiles(FileSource):
 
     def recognizes(self, path: Path) -> bool:
         """Whether its text imports `opperf.snippets`; it is not run for that."""
-        return path.suffix == ".py" and bool(IMPORT.search(_begin(path)))
+        if path.suffix != ".py":
+            return False
+        with open_file(path) as file:
+            return IMPORT.search(file.read(WRITTEN_BY_HAND)) is not None
 
     def open(self, path: Path) -> SnippetFile:
         return SnippetFile(path)

@@ -1,1 +1,0 @@
-"""Files of snippets as a source: Python files that define `BENCHMARKS`."""
