@@ -238,6 +238,15 @@ def map_tensors(argument: Argument, change: Callable[[TensorSpec], TensorSpec]) 
     return argument
 
 
+DEEPEST = 3
+"""Lists in lists that a case's argument may have."""
+
+
+def nesting(value: object) -> int:
+    """Returns how many lists are within each other in a value."""
+    return 1 + max(map(nesting, value), default=0) if isinstance(value, tuple) else 0
+
+
 def display_argument(argument: Argument) -> Any:
     """Returns an argument as users write it: a tensor as its shape."""
     if isinstance(argument, TensorSpec):

@@ -88,12 +88,12 @@ class Snippet(NamedTuple):
     source: str
     setup: str
     global_setup: str
-    model: str
-    mode: Mode
-    output: str
-    has_backward: bool
     threads: int
     place: Place
+    model: str = ""
+    mode: Mode = "eager"
+    output: str = ""
+    has_backward: bool = False
 
 
 def expand(benchmarks: Benchmarks) -> tuple[Snippet, ...]:
@@ -113,10 +113,6 @@ def _expand_one(labels: Labels, definition: Definition) -> Iterator[Snippet]:
             source=definition.stmt,
             setup=definition.setup,
             global_setup=definition.global_setup,
-            model="",
-            mode="eager",
-            output="",
-            has_backward=False,
             threads=definition.num_threads,
             place=definition.place,
         )

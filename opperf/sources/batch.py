@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, Case, TensorSpec
+from opperf.model import Argument, Case, TensorSpec, map_tensors
 
 PARAMETERS = frozenset(
     {
@@ -164,11 +164,7 @@ def _scaled(
             if isinstance(first, int) and first > 0 and not first % batch.extent:
                 return (batch.scaled(first, factor), *others)
             return value
-        if isinstance(value, tuple):
-            return tuple(
-                tensor(element) if isinstance(element, TensorSpec) else element for element in value
-            )
-        return tensor(value) if isinstance(value, TensorSpec) else value
+        return map_tensors(value, tensor)
 
     arguments = {name: change(name, value) for name, value in case.arguments.items()}
     return msgspec.structs.replace(case, arguments=arguments)

@@ -146,10 +146,7 @@ class UserCall:
         self.left |= given.left
         known: dict[str, TensorSpec] = {}
         made = {name: self._argument(name, value, known, given) for name, value in inputs.items()}
-        arguments = {
-            name: with_array_type(value, self._array_type)
-            for name, value in self._within_range(made, known).items()
-        }
+        arguments = with_array_type(self._within_range(made, known), self._array_type)
         arguments = with_output(self._operator, arguments, self._rules)
         dtype = given.label(arguments.values())
         return Case(

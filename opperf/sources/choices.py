@@ -3,7 +3,7 @@ for lists and for errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from opperf.dtypes import DTYPES
@@ -76,36 +76,22 @@ def parse_device(framework: Framework, text: str) -> str:
 def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
     """Returns the error for a value of a setting that the framework, build or machine does not
     support; None if it does."""
-    if name == "device":
-        try:
+    try:
+        if name == "device":
             parse_device(framework, value)
-        except DeviceError as error:
-            return error
-        return None
-    if name == "profiler":
-        alone = tuple(alone_instruments())
-        if value in alone:
-            return None
-        try:
-            profilers.find_profiler(value, framework, alone)
-        except UsageError as error:
-            return error
-        return None
-    if name == "options":
-        try:
-            for option, text in value.items():
-                framework.option(option, text)
-        except UsageError as error:
-            return UsageError(f"{error}{_several(option, text)}")
-        return None
-    if name == "mode":
-        return mode_refusal(framework, value)
-    if name not in LISTED:
-        return None
-    known = tuple(CHOICES[name](framework))
-    if value in known:
-        return None
-    return unknown(name.replace("_", " "), value, known, framework.name)
+        elif name == "profiler":
+            alone = tuple(alone_instruments())
+            if value not in alone:
+                profilers.find_profiler(value, framework, alone)
+        elif name == "options":
+            _check_options(framework, value)
+        elif name == "mode":
+            return mode_refusal(framework, value)
+        elif name in LISTED and value not in (known := tuple(CHOICES[name](framework))):
+            return unknown(name.replace("_", " "), value, known, framework.name)
+    except (DeviceError, UsageError) as error:
+        return error
+    return None
 
 
 def mode_refusal(framework: Framework, mode: str) -> OpperfError | None:
@@ -124,10 +110,15 @@ def mode_refusal(framework: Framework, mode: str) -> OpperfError | None:
     return UnsupportedError(lacking) if lacking else None
 
 
-def _several(option: str, text: str) -> str:
-    """Returns how several values of an option are written, for a text that seems to have them."""
-    parts = text.split(",")
-    return f"; several values: {option}={'|'.join(parts)}" if len(parts) > 1 else ""
+def _check_options(framework: Framework, options: Mapping[str, str]) -> None:
+    for option, text in options.items():
+        try:
+            framework.option(option, text)
+        except UsageError as error:
+            # A text that seems to have several values.
+            parts = text.split(",")
+            advice = f"; several values: {option}={'|'.join(parts)}" if parts[1:] else ""
+            raise UsageError(f"{error}{advice}") from error
 
 
 def is_misspelt(framework: Framework, name: str, value: Any) -> bool:

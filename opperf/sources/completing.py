@@ -24,7 +24,6 @@ from opperf.model import (
     OperatorTarget,
     Struct,
     Target,
-    map_tensors,
     split_positional,
 )
 from opperf.plurals import pluralize
@@ -32,7 +31,7 @@ from opperf.rules.contents import as_by_rule
 from opperf.rules.engine import rules_module
 from opperf.rules.layer_contents import layer_contents
 from opperf.rules.shapes import Shape
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, without_gradients
 from opperf.sources.batch import find_batch, scale
 from opperf.sources.shapes import under_operator_names
 from opperf.sources.varying import with_array_type
@@ -160,7 +159,7 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
     if isinstance(case.target, ObjectTarget):
         return _completed_object(framework, case, case.target)
     target, function, signature, operator = look_up(framework, case.target, known)
-    arguments = _in_array_type(framework, target, case.arguments)
+    arguments = with_array_type(case.arguments, framework.array_type(target))
     own = rules_module(framework.rules).RECORDED
     missed: list[str] = []
 
@@ -188,7 +187,7 @@ def _completed_object(framework: Framework, case: Case, target: ObjectTarget) ->
         CallableTarget(target.framework, target.path)
     ):
         raise UsageError(f"{target.path} is a function, which is not built: omit its `build`")
-    arguments = _in_array_type(framework, target, case.arguments)
+    arguments = with_array_type(case.arguments, framework.array_type(target))
     arguments = layer_contents(target, arguments)
     settings = msgspec.structs.replace(case.settings, phase="train")
     case = msgspec.structs.replace(
@@ -201,20 +200,12 @@ LAYER = "layer"
 """Category of objects that are built before they are called."""
 
 
-def _in_array_type(framework: Framework, target: Target, arguments: Arguments) -> Arguments:
-    array_type = framework.array_type(target)
-    return {name: with_array_type(value, array_type) for name, value in arguments.items()}
-
-
 def _with_passes(framework: Framework, case: Case) -> Case:
     """Returns the case without a backward pass, and without gradients, where the framework has
     none."""
     if framework.gradients:
         return case
-    arguments = {
-        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
-        for name, value in case.arguments.items()
-    }
+    arguments = without_gradients(case.arguments)
     return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
 
 

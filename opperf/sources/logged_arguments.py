@@ -16,6 +16,7 @@ from typing import Any
 from opperf.decoding import parse_python
 from opperf.dtypes import kind_of
 from opperf.model import Argument, DType, MemoryFormat, Number, TensorSpec
+from opperf.model.values import DEEPEST, nesting
 from opperf.plurals import pluralize
 
 DTYPES: Mapping[str, str] = {
@@ -85,7 +86,9 @@ def _argument(node: ast.expr) -> Argument:
             return plain
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             made: Any = tuple(_argument(element) for element in elements)
-            return _checked_depth(made, node)
+            if nesting(made) > DEEPEST:
+                raise ValueError(f"lists nested more than {DEEPEST} deep: {_shown(node)}")
+            return made  # type: ignore[no-any-return]
         case ast.Name(id=name) if name in DTYPES:
             return DType(DTYPES[name])
         case ast.Attribute(value=ast.Name(id="torch"), attr=name):
@@ -96,20 +99,6 @@ def _argument(node: ast.expr) -> Argument:
     if isinstance(number, complex) or not math.isfinite(number):
         return Number.of(number)
     return number
-
-
-DEEPEST = 3
-"""Lists in lists that a case's argument may have."""
-
-
-def _checked_depth(made: Any, node: ast.expr) -> Argument:
-    def depth(value: Any) -> int:
-        return 1 + max(map(depth, value), default=0) if isinstance(value, tuple) else 0
-
-    if depth(made) > DEEPEST:
-        raise ValueError(f"lists nested more than {DEEPEST} deep: {_shown(node)}")
-    checked: Argument = made
-    return checked
 
 
 def _number(node: ast.expr) -> int | float | complex:

@@ -15,7 +15,7 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, Fill, Kind, Operator, Target, TensorSpec, iter_tensors
 from opperf.ranges import UNNAMED, shape_text
 from opperf.rules.engine import Inputs, inputs_for, rules_module
-from opperf.rules.ranges import Shape, reshaped
+from opperf.rules.ranges import reshaped
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
 from opperf.rules.values import Arguments, rename_arguments
@@ -159,49 +159,30 @@ def check_names(
     by its label; errors name those of `partners` beside them."""
     for name in overrides.names:
         shaped = name in overrides.shapes
-        names = {
-            label: accepted_names.of_shapes if shaped else accepted_names.all
-            for label, accepted_names in arguments.items()
-        }
-        if name == UNNAMED and names:
-            if not any(name in argument.aliases for argument in arguments.values()):
-                raise _unnamed(overrides.shapes[name], names)
-            continue
-        if not names or any(name in known or not known for known in names.values()):
-            continue
-        if any(name in argument.aliases for argument in arguments.values()):
+        names = {label: own.of_shapes if shaped else own.all for label, own in arguments.items()}
+        is_known = name != UNNAMED and any(name in own or not own for own in names.values())
+        if not names or is_known or any(name in own.aliases for own in arguments.values()):
             continue
         known = dict.fromkeys(each for listed in names.values() for each in listed)
+        has = [
+            f"{label} has {', '.join(own) or 'none'}" for label, own in list(names.items())[:LISTED]
+        ]
+        if name == UNNAMED:
+            shape = overrides.shapes[name]
+            raise UsageError(
+                f"{overrides.option(name)}: which input has this shape? {'; '.join(has)}; "
+                f"write --shape {shape_text(next(iter(known), 'NAME'), shape)}"
+            )
+        for target, operator in partners:
+            own = ", ".join(parameter.name for parameter in operator.parameters)
+            says = f"has {own}" if own else "says none"
+            has.append(f"{target.label}, which it is compared with, {says}")
         whose = next(iter(names)) if len(names) == 1 else "no selected operator"
         kind = "tensor argument" if shaped else "argument"
-        own = [
-            f"{label} has {', '.join(own_names)}"
-            for label, own_names in list(names.items())[:LISTED]
-        ]
-        own += [
-            f"{target.label}, which it is compared with, {_names(operator)}"
-            for target, operator in partners
-        ]
         raise UsageError(
             f"{overrides.option(name)}: {whose} has {'no' if len(names) == 1 else 'the'} {kind} "
-            f"{name!r}{suggest(name, known)} ({'; '.join(own)})"
+            f"{name!r}{suggest(name, known)} ({'; '.join(has)})"
         )
-
-
-def _unnamed(shape: Shape, names: Mapping[str, tuple[str, ...]]) -> UsageError:
-    """The error for a shape without a name. `names` are those of the operators' tensors."""
-    listed = [f"{label} has {', '.join(own_names) or 'none'}" for label, own_names in names.items()]
-    own = "; ".join(listed[:LISTED])
-    first = next(filter(None, names.values()), ("NAME",))[0]
-    return UsageError(
-        f"--shape {shape_text(UNNAMED, shape)}: which input has this shape? {own}; "
-        f"write --shape {shape_text(first, shape)}"
-    )
-
-
-def _names(operator: Operator) -> str:
-    names = ", ".join(parameter.name for parameter in operator.parameters)
-    return f"has {names}" if names else "says none"
 
 
 def own_inputs(

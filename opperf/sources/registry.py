@@ -349,7 +349,7 @@ def _case(
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     made = Case(
         target=target,
-        arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
+        arguments=with_array_type(arguments, array_type),
         settings=msgspec.structs.replace(
             selection.settings,
             phase=selection.phase or inputs.phase,

@@ -3,7 +3,7 @@ operators that one kind of device has."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -41,8 +41,7 @@ class TraceSource(Source):
         self.schemas: dict[tuple[str, str], str] = {}
         """Schemas of the operators as the traces have them, by path and overload."""
         self.remarks: list[str] = []
-        refused: Counter[tuple[str, str]] = Counter()
-        kinds: Counter[tuple[str, str]] = Counter()
+        refused: dict[tuple[str, str], list[int]] = defaultdict(list)
         steps = calls = 0
         times: list[float] = []
         found: list[Case] = []
@@ -58,15 +57,13 @@ class TraceSource(Source):
                 if call.schema:
                     self.schemas.setdefault((call.path, call.overload), call.schema)
                 if call.refusal or call.collective:
-                    key = refusal_of(call)
-                    refused[key] += len(nodes)
-                    kinds[key] += 1
+                    refused[refusal_of(call)].append(len(nodes))
                 else:
                     parts = by_returned(trace, nodes).items()
                     found += [case_of(call, own, trace, shapes) for shapes, own in parts]
         self.remarks += sentences(of_processes(processes))
         super().__init__(merge(found))
-        self._exclude(refused, kinds)
+        self._exclude(refused)
         if not calls:
             raise UsageError("; ".join([f"{name}: no call of an operator in it", *self.remarks]))
         self.program = Program(
@@ -77,27 +74,26 @@ class TraceSource(Source):
             recorded_step=summarise(times, "ns") if times else None,
         )
 
-    def _exclude(
-        self, refused: Mapping[tuple[str, str], int], kinds: Mapping[tuple[str, str], int]
-    ) -> None:
+    def _exclude(self, refused: Mapping[tuple[str, str], Sequence[int]]) -> None:
+        """Says what is omitted: calls by name and reason, the number of each distinct one."""
         reasons: dict[str, list[str]] = defaultdict(list)
-        for (path, reason), count in refused.items():
-            several = kinds[path, reason]
-            of_kinds = f" of {several} kinds" if several > 1 else ""
-            reasons[path].append(f"{pluralize(count, 'call')}{of_kinds}: {reason}")
+        collectives: list[str] = []
+        omitted = {True: 0, False: 0}
+        for (path, reason), counts in refused.items():
+            of_kinds = f" of {len(counts)} kinds" if len(counts) > 1 else ""
+            reasons[path].append(f"{pluralize(sum(counts), 'call')}{of_kinds}: {reason}")
+            omitted[reason == COLLECTIVE_REASON] += sum(counts)
+            collectives += [path] if reason == COLLECTIVE_REASON else []
         self.excluded = {path: "; ".join(texts) for path, texts in reasons.items()}
-        collectives = {
-            path: count for (path, reason), count in refused.items() if reason == COLLECTIVE_REASON
-        }
         if collectives:
             self.remarks.append(
-                f"{pluralize(sum(collectives.values()), 'call')} of collective operations, "
+                f"{pluralize(omitted[True], 'call')} of collective operations, "
                 f"which take several processes, omitted: {', '.join(sorted(collectives))}"
             )
-        others = sum(refused.values()) - sum(collectives.values())
-        if others:
+        if omitted[False]:
             self.remarks.append(
-                f"{pluralize(others, 'call')} omitted, as `opperf trace` lists with the reasons"
+                f"{pluralize(omitted[False], 'call')} omitted, as `opperf trace` lists with the "
+                "reasons"
             )
 
 
@@ -223,47 +219,40 @@ ATTENTION = {
 } | {"attn_bias": "attn_mask"}
 
 
-def _convolution(transposed: bool = False) -> Renamed:
-    names = dict(CONVOLUTION) | ({"output_padding": "output_padding"} if transposed else {})
-    return Renamed("aten.convolution", "default", names, {**PLAIN, "transposed": transposed})
-
-
-def _depthwise() -> Renamed:
-    return _convolution()._replace(derived=_groups_of_channels)
-
-
 def _groups_of_channels(arguments: Arguments) -> Arguments:
     """A depthwise convolution declares none: one for each channel."""
     data = arguments.get("self")
     return {"groups": data.shape[1]} if isinstance(data, TensorSpec) and data.shape[1:] else {}
 
 
-def _attention() -> Renamed:
-    return Renamed("aten.scaled_dot_product_attention", "default", ATTENTION, {})
-
-
+CONVOLVED = Renamed("aten.convolution", "default", CONVOLUTION, PLAIN)
+DEPTHWISE = CONVOLVED._replace(derived=_groups_of_channels)
+TRANSPOSED = CONVOLVED._replace(
+    names=CONVOLUTION | {"output_padding": "output_padding"}, values={**PLAIN, "transposed": True}
+)
+ATTENDED = Renamed("aten.scaled_dot_product_attention", "default", ATTENTION, {})
 BATCH_NORM = Renamed("aten.native_batch_norm", "default", NORMALISATION, {})
 BATCH_NORM_BACKWARD = Renamed(
     "aten.native_batch_norm_backward", "default", NORMALISATION_BACKWARD, ALL_GRADIENTS
 )
 
 RENAMED: Mapping[str, Renamed] = {
-    "aten.cudnn_convolution": _convolution(),
-    "aten.miopen_convolution": _convolution(),
-    "aten.miopen_depthwise_convolution": _convolution(),
-    "aten._mps_convolution": _convolution(),
-    "aten.mkldnn_convolution": _convolution(),
-    "aten.conv_depthwise3d": _depthwise(),
-    "aten._conv_depthwise2d": _depthwise(),
-    "aten.cudnn_convolution_transpose": _convolution(transposed=True),
-    "aten.miopen_convolution_transpose": _convolution(transposed=True),
+    "aten.cudnn_convolution": CONVOLVED,
+    "aten.miopen_convolution": CONVOLVED,
+    "aten.miopen_depthwise_convolution": CONVOLVED,
+    "aten._mps_convolution": CONVOLVED,
+    "aten.mkldnn_convolution": CONVOLVED,
+    "aten.conv_depthwise3d": DEPTHWISE,
+    "aten._conv_depthwise2d": DEPTHWISE,
+    "aten.cudnn_convolution_transpose": TRANSPOSED,
+    "aten.miopen_convolution_transpose": TRANSPOSED,
     "aten.cudnn_batch_norm": BATCH_NORM,
     "aten.miopen_batch_norm": BATCH_NORM,
     "aten.cudnn_batch_norm_backward": BATCH_NORM_BACKWARD,
     "aten.miopen_batch_norm_backward": BATCH_NORM_BACKWARD,
-    "aten._scaled_dot_product_flash_attention": _attention(),
-    "aten._scaled_dot_product_efficient_attention": _attention(),
-    "aten._scaled_dot_product_cudnn_attention": _attention(),
+    "aten._scaled_dot_product_flash_attention": ATTENDED,
+    "aten._scaled_dot_product_efficient_attention": ATTENDED,
+    "aten._scaled_dot_product_cudnn_attention": ATTENDED,
 }
 """By the operator's path. Those whose arguments have no counterpart elsewhere (those of recurrent
 layers, whose weights cuDNN keeps in one piece) are measured where they are."""

@@ -40,11 +40,14 @@ Axes = dict[str, tuple[Any, ...]]
 """Values by field of `Settings`; a field without values stays as it is in a case."""
 
 
-def with_array_type(argument: Argument, array_type: str) -> Argument:
-    """Returns the argument with its tensors of this array type."""
+def with_array_type(arguments: Mapping[str, Argument], array_type: str) -> dict[str, Argument]:
+    """Returns arguments with their tensors of this array type."""
     if not array_type:
-        return argument
-    return map_tensors(argument, lambda spec: msgspec.structs.replace(spec, array_type=array_type))
+        return dict(arguments)
+    return {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, array_type=array_type))
+        for name, value in arguments.items()
+    }
 
 
 def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:

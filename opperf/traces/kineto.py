@@ -7,6 +7,7 @@ They have no outputs, storages or overloads. Calls are nested by their times on 
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -58,15 +59,9 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
     launches: list[Launch] = []
     works: list[Work] = []
     threads: dict[Hashable, int] = {}
-    total = 0
-
-    def counting() -> Iterator[Mapping[str, Any]]:
-        nonlocal total
-        for raw in objects:
-            total += 1
-            yield raw
-
-    for event in events_of(counting(), CATEGORIES, trace.anomalies):
+    count = itertools.count()
+    counted = (raw for raw, _ in zip(objects, count, strict=False))
+    for event in events_of(counted, CATEGORIES, trace.anomalies):
         if event.category in KERNELS:
             works.append(work_of(event))
             continue
@@ -77,7 +72,7 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
             hosts.append(made)
     ordered = _nest(trace, hosts)
     if not any(event.call >= 0 for event in ordered):
-        trace.anomalies[Anomaly.NO_OPERATOR] = total
+        trace.anomalies[Anomaly.NO_OPERATOR] = next(count)
     add_kernels(trace, ordered, launches, works)
     _place_in_time(trace, ordered)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.plurals import pluralize
 from opperf.traces.overview import total_ns
-from opperf.traces.trace import Node, Trace
+from opperf.traces.trace import Trace
 
 MOST_CHILDREN = 12
 """Rows below one row, those of the most calls; the others are one row."""
@@ -39,36 +39,54 @@ class Amount(NamedTuple):
 NONE = Amount(0, -1)
 
 
+NUMBERED = re.compile(r"\d+")
+
+
 def outline_of(trace: Trace, depth: int, root: int | None = None) -> list[Row]:
     """Returns the rows of a trace, or of what is below one of its nodes, to a depth from 1 on."""
-    children = children_of(trace)
-    tops = sorted(node.id for node in trace.nodes.values() if _is_top(trace, node))
-    amounts = _amounts(trace, children, tops)
-    rows: list[Row] = []
-    begin = tops if root is None else children.get(root, ())
-    _add(trace, children, amounts, begin, 0, depth, rows)
-    return rows
-
-
-def children_of(trace: Trace) -> Mapping[int, list[int]]:
-    """Returns the numbers of the nodes below each node, in their order."""
-    found: dict[int, list[int]] = defaultdict(list)
+    # Those of no node are the topmost.
+    children: dict[int | None, list[int]] = defaultdict(list)
     for identity in sorted(trace.nodes):
-        node = trace.nodes[identity]
-        if node.parent != identity:
-            found[node.parent].append(identity)
-    return found
+        parent = trace.nodes[identity].parent
+        is_top = parent == identity or parent not in trace.nodes
+        children[None if is_top else parent].append(identity)
+    amounts = _amounts(trace, children)
+
+    def row(name: str, level: int, nodes: Sequence[int], first: int) -> Row:
+        found = [amounts[identity] for identity in nodes if identity in amounts]
+        time_ns = total_ns(amount.time_ns for amount in found)
+        return Row(name, level, len(nodes), first, sum(each.calls for each in found), time_ns)
+
+    def rows(nodes: Iterable[int], level: int) -> Iterator[Row]:
+        groups: dict[str, list[int]] = defaultdict(list)
+        for identity in nodes:
+            node = trace.nodes[identity]
+            # Steps are one row, whatever their numbers.
+            name = NUMBERED.sub("*", node.name) if trace.is_step(node) else node.name
+            groups[name].append(identity)
+        made = {name: row(name, level, own, own[0]) for name, own in groups.items()}
+        ranked = sorted(made, key=lambda name: (-made[name].calls, -made[name].nodes))
+        # One more row would stand in the place of one.
+        shown = set(ranked if len(ranked) <= MOST_CHILDREN + 1 else ranked[:MOST_CHILDREN])
+        for name in filter(shown.__contains__, made):
+            yield made[name]
+            if level + 1 < depth:
+                yield from rows(_below(children, groups[name]), level + 1)
+        left = [name for name in made if name not in shown]
+        if left:
+            others = [identity for name in left for identity in groups[name]]
+            yield row(pluralize(len(left), "other name"), level, others, first=0)
+
+    return list(rows(children[root], 0))
 
 
-def _is_top(trace: Trace, node: Node) -> bool:
-    return node.parent == node.id or node.parent not in trace.nodes
+def _below(children: Mapping[int | None, list[int]], nodes: Iterable[int]) -> list[int]:
+    return [child for identity in nodes for child in children.get(identity, ())]
 
 
-def _amounts(
-    trace: Trace, children: Mapping[int, Sequence[int]], tops: Iterable[int]
-) -> Mapping[int, Amount]:
+def _amounts(trace: Trace, children: Mapping[int | None, list[int]]) -> Mapping[int, Amount]:
     found = {node.id: Amount(1, node.recorded_ns) for node in trace.topmost()}
-    ordered = list(tops)
+    ordered = list(children.get(None, ()))
     for identity in ordered:
         ordered += children.get(identity, ())
     for identity in reversed(ordered):
@@ -79,47 +97,3 @@ def _amounts(
             time = total_ns((above.time_ns, own.time_ns))
             found[node.parent] = Amount(above.calls + own.calls, time)
     return found
-
-
-NUMBERED = re.compile(r"\d+")
-
-
-def _key(trace: Trace, node: Node) -> str:
-    """Steps are one row, whatever their numbers."""
-    return NUMBERED.sub("*", node.name) if trace.is_step(node) else node.name
-
-
-def _add(
-    trace: Trace,
-    children: Mapping[int, Sequence[int]],
-    amounts: Mapping[int, Amount],
-    nodes: Iterable[int],
-    level: int,
-    depth: int,
-    rows: list[Row],
-) -> None:
-    groups: dict[str, list[int]] = defaultdict(list)
-    for identity in nodes:
-        groups[_key(trace, trace.nodes[identity])].append(identity)
-    made = {name: _row(name, level, own, amounts, first=own[0]) for name, own in groups.items()}
-    ranked = sorted(made, key=lambda name: (-made[name].calls, -made[name].nodes))
-    # One more row would stand in the place of one.
-    shown = set(ranked if len(ranked) <= MOST_CHILDREN + 1 else ranked[:MOST_CHILDREN])
-    for name in made:
-        if name in shown:
-            rows.append(made[name])
-            if level + 1 < depth:
-                below = [child for identity in groups[name] for child in children.get(identity, ())]
-                _add(trace, children, amounts, below, level + 1, depth, rows)
-    left = [name for name in made if name not in shown]
-    if left:
-        others = [identity for name in left for identity in groups[name]]
-        rows.append(_row(pluralize(len(left), "other name"), level, others, amounts, first=0))
-
-
-def _row(
-    name: str, level: int, nodes: Sequence[int], amounts: Mapping[int, Amount], first: int
-) -> Row:
-    found = [amounts[identity] for identity in nodes if identity in amounts]
-    calls = sum(amount.calls for amount in found)
-    return Row(name, level, len(nodes), first, calls, total_ns(amount.time_ns for amount in found))

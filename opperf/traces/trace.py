@@ -101,6 +101,7 @@ class Place(NamedTuple):
     """Label of its step, `ProfilerStep#3`; empty outside of one."""
     is_loading: bool = False
     """Whether it is below a data loader's label."""
+    is_in_operator: bool = False
 
 
 BACKWARD = "autograd::engine::evaluate_function"
@@ -157,7 +158,6 @@ class Trace:
         self.world_size: int | None = None
         self._known: dict[Hashable, int] = {}
         self._places: dict[int, Place] = {}
-        self._under: dict[int, bool] = {}
 
     @property
     def process(self) -> Process:
@@ -188,7 +188,7 @@ class Trace:
         which they began."""
         for identity in sorted(self.nodes):
             node = self.nodes[identity]
-            if self.is_operator(node) and not self._under_operator(node.parent, node.id):
+            if self.is_operator(node) and not self.place(node).is_in_operator:
                 yield node
 
     def ancestors(self, identity: int) -> list[Node]:
@@ -203,27 +203,6 @@ class Trace:
             if node is not None:
                 found.append(node)
         return found
-
-    def _under_operator(self, identity: int, below: int) -> bool:
-        path: list[int] = []
-        known = False
-        seen = {below}
-        while identity not in seen:
-            if identity in self._under:
-                known = self._under[identity]
-                break
-            node = self.nodes.get(identity)
-            if node is None:
-                break
-            seen.add(identity)
-            path.append(identity)
-            if self.is_operator(node):
-                known = True
-                break
-            identity = node.parent
-        for passed in path:
-            self._under[passed] = known
-        return known
 
     def place(self, node: Node) -> Place:
         """Returns where a node is."""
@@ -248,8 +227,10 @@ class Trace:
         )
         if self.is_step(node):
             place = place._replace(step=node.name)
+        if self.is_operator(node):
+            place = place._replace(is_in_operator=True)
         elif (
-            not self.is_operator(node)
+            not self.is_step(node)
             and not INTERNAL.match(node.name)
             and len(place.labels) < MOST_LABELS
         ):

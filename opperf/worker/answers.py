@@ -247,8 +247,7 @@ def _complete(case: Case, framework: Framework) -> Case:
     """Returns the case with the target's array type, all shapes inferred, indices in range, and
     integers that the other arguments decide, but for a user's own."""
     array_type = framework.array_type(case.target)
-    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
-    made = msgspec.structs.replace(case, arguments=arguments)
+    made = msgspec.structs.replace(case, arguments=with_array_type(case.arguments, array_type))
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         made = framework.with_inferred_shapes(made)
     made = bounded(framework, made)

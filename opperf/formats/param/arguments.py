@@ -32,6 +32,7 @@ from opperf.formats.param.schema import (
 )
 from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
 from opperf.model import Mapping as Entries
+from opperf.model.values import DEEPEST, nesting
 from opperf.plurals import pluralize
 
 DEVICE = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
@@ -48,9 +49,6 @@ DTYPE_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64":
 
 Arguments = tuple[Sequence[Argument], dict[str, Argument]]
 """Positional arguments and named ones."""
-
-DEEPEST = 3
-"""Lists in lists that a case's argument may have."""
 
 
 def dtype_named(name: str, place: str) -> str:
@@ -160,13 +158,9 @@ def value_of(argument: AnyArgument, place: str) -> Argument:
     """Returns the value of an argument. Raises `UsageError` with the key path."""
     make = next(make for kind, make in VALUES if isinstance(argument, kind))
     made = make(argument, place)
-    if _depth(made) > DEEPEST:
+    if nesting(made) > DEEPEST:
         raise UsageError(f"{place}: lists nested more than {DEEPEST} deep")
     return made
-
-
-def _depth(value: object) -> int:
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, tuple) else 0
 
 
 def values_of(spec: Spec, place: str) -> Arguments:

@@ -217,25 +217,29 @@ class Hooks:
             register(lambda optimizer, arguments, named: self.steps.end())
 
     def _observe_losses(self, module: Any) -> None:
-        backward = module.Tensor.backward
-
-        @functools.wraps(backward)
-        def observed(tensor: Any, *arguments: Any, **named: Any) -> Any:
+        def keep(tensor: Any, *arguments: Any, **named: Any) -> None:
             unscaled, self._unscaled = self._unscaled, None
             self.steps.keep_loss(tensor if unscaled is None else unscaled)
-            return backward(tensor, *arguments, **named)
 
-        module.Tensor.backward = observed
+        _call_before(module.Tensor, "backward", keep)
 
     def _observe_scalers(self, module: Any) -> None:
-        scale = module.GradScaler.scale
-
-        @functools.wraps(scale)
-        def observed(scaler: Any, outputs: Any) -> Any:
+        def keep(scaler: Any, outputs: Any) -> None:
             self._unscaled = outputs if hasattr(outputs, "detach") else None
-            return scale(scaler, outputs)
 
-        module.GradScaler.scale = observed
+        _call_before(module.GradScaler, "scale", keep)
+
+
+def _call_before(kind: Any, name: str, act: Callable[..., None]) -> None:
+    """Has a method of a class call a function first, with its arguments."""
+    method = getattr(kind, name)
+
+    @functools.wraps(method)
+    def observed(*arguments: Any, **named: Any) -> Any:
+        act(*arguments, **named)
+        return method(*arguments, **named)
+
+    setattr(kind, name, observed)
 
 
 class Finder:

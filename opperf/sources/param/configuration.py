@@ -12,9 +12,10 @@ from opperf.decoding import JsonObject
 from opperf.errors import UsageError, one_line
 from opperf.formats.param.arguments import Arguments, values_of
 from opperf.formats.param.schema import LISTS, TYPES, Config, Entry, Raw, Spec, Typed, convert
-from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
+from opperf.model import Argument, Case, ObjectTarget, Settings
 from opperf.model.cases import SEPARATOR
 from opperf.plurals import pluralize
+from opperf.rules.values import without_gradients
 from opperf.sources.base import Source, call_dtype
 from opperf.sources.param.macros import expand_spec, has_macro, target_of
 from opperf.sources.param.registering import DATA_GENERATORS, ITERATORS, DataGenerator, Specs
@@ -151,12 +152,8 @@ def _builds(
         if isinstance(arguments, UsageError):
             yield arguments
         else:
-            yield build_id, spec, {name: _plain(value) for name, value in arguments.items()}
-
-
-def _plain(value: Argument) -> Argument:
-    """Returns an argument of a build, whose tensors are weights and take no gradient."""
-    return map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+            # They are weights, and take no gradient.
+            yield build_id, spec, without_gradients(arguments)
 
 
 def _inputs(
