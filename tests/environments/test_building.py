@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opperf.environments import building
-from opperf.environments.builders import CHOICE
+from opperf.environments.builders import CHOICE, Builder, pip_reason
 from opperf.environments.building import (
     WORKER_PACKAGES,
     build_environment,
@@ -47,6 +47,41 @@ def commands(monkeypatch):
     return kept
 
 
+FAKE_PIP = """\
+installed=$(dirname "$1")/installed
+action=$2
+shift 2
+case $action in
+freeze) cat "$installed" ;;
+install) for word; do case $word in /*) cat "$word" ;; -*) ;; *) echo "$word" ;; esac; done ;;
+esac >"$installed.new"
+cat "$installed.new"
+mv "$installed.new" "$installed"
+"""
+"""Installs what it is told to, without looking for it."""
+
+
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    """A builder that takes milliseconds, and a cache of the test's own."""
+    (tmp_path / "pip").write_text(FAKE_PIP)
+
+    def create(python, folder):
+        return ["sh", "-c", f"mkdir -p {folder}/bin && ln -s {python} {folder}/bin/python"]
+
+    builder = Builder(
+        "fake",
+        create,
+        pip=lambda python: ["sh", str(tmp_path / "pip"), str(python)],
+        target=lambda python: [],
+        freeze_options=(),
+        index_options=(),
+        reason=pip_reason,
+    )
+    monkeypatch.setattr(building, "find_builder", lambda: builder)
+    monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
+
+
 def test_an_environment_has_what_was_asked_for_and_no_more(offline):
     said = []
     spec = EnvironmentSpec(requirements=("uses_scales", "scales<2"), variables={"FACTOR": "3"})
@@ -61,7 +96,7 @@ def test_an_environment_has_what_was_asked_for_and_no_more(offline):
     assert "installed 2 packages" in said[1]
 
 
-def test_what_is_installed_is_found_without_a_command(offline, commands):
+def test_what_is_installed_is_found_without_a_command(quick, commands):
     made = build_environment(SCALES, silent)
     commands.clear()
     assert build_environment(SCALES, pytest.fail) == made
@@ -84,12 +119,12 @@ def test_what_is_installed_is_found_without_a_command(offline, commands):
         EnvironmentSpec(requirements=("scales==1.0",), variables={"CC": "clang"}),
     ],
 )
-def test_another_request_is_another_environment(offline, other):
+def test_another_request_is_another_environment(quick, other):
     build_environment(SCALES, silent)
     assert not installed(other)
 
 
-def test_an_inherited_index_is_part_of_the_request(offline, monkeypatch):
+def test_an_inherited_index_is_part_of_the_request(quick, monkeypatch):
     build_environment(SCALES, silent)
     monkeypatch.setenv("PIP_INDEX_URL", "https://x.org/simple")
     assert not installed(SCALES)
@@ -99,7 +134,7 @@ def test_opperfs_own_environment_needs_no_installation():
     assert installed(EnvironmentSpec(name="group", variables={"A": "1"}))
 
 
-def test_a_file_of_requirements_counts_by_its_content(offline, tmp_path):
+def test_a_file_of_requirements_counts_by_its_content(quick, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("scales==1.0\n")
     spec = EnvironmentSpec(requirements=(f"-r {file}",))
@@ -111,8 +146,7 @@ def test_a_file_of_requirements_counts_by_its_content(offline, tmp_path):
         installed(spec)
 
 
-def test_what_was_cut_short_is_installed_again(offline, monkeypatch, tmp_path):
-    monkeypatch.setenv(FOLDER, str(tmp_path))
+def test_what_was_cut_short_is_installed_again(quick, tmp_path):
     made = build_environment(SCALES, silent)
     (building.environments_folder() / made.folder / building.INSTALLED).unlink()
     assert not installed(SCALES)
@@ -123,8 +157,7 @@ def test_what_was_cut_short_is_installed_again(offline, monkeypatch, tmp_path):
     assert not installed(SCALES)
 
 
-def test_several_processes_at_once_install_it_once(offline, monkeypatch, tmp_path):
-    monkeypatch.setenv(FOLDER, str(tmp_path))
+def test_several_processes_at_once_install_it_once(quick):
     said, found = [], []
     threads = [
         threading.Thread(target=lambda: found.append(build_environment(SCALES, said.append)))
@@ -192,8 +225,8 @@ def test_the_running_python_serves_for_its_versions():
     assert is_version_of("3.1", "3.1.2") and not is_version_of("3.1", "3.12.1")
 
 
-def test_a_lock_is_installed_as_it_is(offline):
-    spec = read_requirements("scales")
+def test_a_lock_is_installed_as_it_is(quick):
+    spec = read_requirements("scales==2.0")
     made = build_environment(spec, silent)
     assert made.packages == ("scales==2.0",)
     # The versions of the lock are those that are installed already.
@@ -204,7 +237,7 @@ def test_a_lock_is_installed_as_it_is(offline):
     assert find_environment(spec) == made
 
 
-def test_again_replaces_it(offline, commands):
+def test_again_replaces_it(quick, commands):
     made = build_environment(SCALES, silent)
     (made.python.parent / "stale").touch()
     commands.clear()
