@@ -16,7 +16,7 @@ from opperf.instruments.program_metrics import FIRST_STEP, LOSS, PROGRESS, RATE
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
-from opperf.programs.group import Group, Progress
+from opperf.programs.group import Group
 from opperf.programs.launching import ALONE, Place, parse_part, plan_processes, plan_server
 from opperf.programs.process import ProgramProcess
 from opperf.programs.samples import Sampler
@@ -175,35 +175,14 @@ class Programs:
     """Measures programs, one at a time. `kill` ends what runs, from any thread."""
 
     def __init__(self) -> None:
-        self._running: Group | None = None
+        self.running: Group | None = None
+        """The program that runs, of which any thread may ask the progress, or call a method."""
         self._killed = False
-
-    @property
-    def progress(self) -> Progress:
-        """How far the program that runs is; any thread may ask, and call the methods below."""
-        running = self._running
-        return Progress.BUSY if running is None else running.progress
-
-    def expect_end(self) -> None:
-        """Lets the processes of the program end in whatever way: those of other nodes are about to
-        be stopped."""
-        if self._running is not None:
-            self._running.expect_end()
-
-    def release(self) -> None:
-        """Stops a program that is held."""
-        if self._running is not None:
-            self._running.release()
-
-    def end(self, reason: str) -> None:
-        """Ends the program that runs, as another node's part of it has failed."""
-        if self._running is not None:
-            self._running.end(reason)
 
     def kill(self) -> None:
         """Ends the program that runs, and lets no other one start."""
         self._killed = True
-        running = self._running
+        running = self.running
         if running is not None:
             running.kill()
 
@@ -229,7 +208,7 @@ class Programs:
             if not Path(target.script).is_file():
                 raise OpperfError(f"{target.script}: no such script")
             with Group(case, parts, plans, streams, python, place.held, server) as group:
-                self._running = group
+                self.running = group
                 if self._killed:
                     group.kill()
                 group.run()
@@ -239,5 +218,5 @@ class Programs:
         except OpperfError as error:
             record = without_observations(case, Status.FAILED, str(error))
         finally:
-            self._running = None
+            self.running = None
         return msgspec.structs.replace(record, wall_s=time.monotonic() - begun)

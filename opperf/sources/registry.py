@@ -101,17 +101,13 @@ class Registry:
         check_settings(framework, selection)
         self.excluded: dict[str, str] = {}
         self.searchable: list[str] = []
-        """Operators in `excluded` for which a search may find inputs."""
         self.faults: list[str] = []
-        """Operators in `excluded` for which opperf's code, or that of a user's rule, failed."""
         self.arguments: dict[str, Accepted] = {}
         """Names of the arguments of every operator, where the user sets some."""
         self.differentiable: list[tuple[str, tuple[str, ...]]] = []
         """The label of each case and what can be differentiated in it, if the user chooses that."""
         self.plain: list[Case] = []
-        """Plain forms of the cases, if the user sets shapes or values."""
         self.renamed: dict[str, dict[str, str]] = {}
-        """Operators' own names of arguments that the user names otherwise, by label."""
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
@@ -140,15 +136,15 @@ class Registry:
             yield from self._layer(target, layer, operator)
             return
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
-        made = self._inputs(target, operator, preset)
+        overrides = Overrides.of(selection)
+        names = overrides.aliases(operator)
+        overrides = overrides.renamed(names)
+        made = self._inputs(target, operator, preset, overrides)
         if isinstance(made, NoInputs):
             self._exclude(target, made)
             return
-        overrides = Overrides.of(selection)
-        names = overrides.aliases(operator)
         if names:
             self.renamed[target.label] = names
-            overrides = overrides.renamed(names)
         made = with_values(operator, made, overrides.values, selection.settings.dtype)
         try:
             if _has_plain_form(selection, overrides):
@@ -200,7 +196,7 @@ class Registry:
         return True
 
     def _inputs(
-        self, target: Target, operator: Operator, preset: Preset
+        self, target: Target, operator: Operator, preset: Preset, overrides: Overrides
     ) -> list[Inputs] | NoInputs:
         """Returns a target's inputs by the user's function or by its rule, with the tensors that
         the user sets; without either, those that the user sets."""
@@ -208,9 +204,7 @@ class Registry:
         lacking_kernel = missing_kernel(framework, target, operator, selection.settings.device)
         if lacking_kernel:
             return NoInputs(lacking_kernel)
-        dtype, overrides = selection.settings.dtype, Overrides.of(selection)
-        overrides = overrides.renamed(overrides.aliases(operator))
-        reference = selection.settings.input_function
+        dtype, reference = selection.settings.dtype, selection.settings.input_function
         made: list[Inputs] | NoInputs | None = None
         if reference:
             asked = dtype if selection.dtype_given else ""

@@ -26,6 +26,7 @@ from opperf.machine.pinning import Pinning
 from opperf.model import Case, Environment, Interpreter, Record, Struct
 from opperf.processes.children import Child, Log
 from opperf.processes.commands import free_port
+from opperf.programs.group import Progress
 from opperf.programs.launching import ALONE, Place
 
 CONTROL = "control"
@@ -100,19 +101,24 @@ class NodeWorker:
 
     def progress(self) -> str:
         """Returns how far the program of `measure` is."""
-        return self._workers.programs.progress.value
+        running = self._workers.programs.running
+        return (Progress.BUSY if running is None else running.progress).value
 
     def expect_end(self) -> None:
-        """Lets the processes of the program end in whatever way."""
-        self._workers.programs.expect_end()
+        """Lets the processes of the program end in whatever way: those of other nodes are about to
+        be stopped."""
+        if (running := self._workers.programs.running) is not None:
+            running.expect_end()
 
     def release(self) -> None:
         """Stops the program, which is held."""
-        self._workers.programs.release()
+        if (running := self._workers.programs.running) is not None:
+            running.release()
 
     def end(self, reason: str) -> None:
         """Ends the program for a reason."""
-        self._workers.programs.end(reason)
+        if (running := self._workers.programs.running) is not None:
+            running.end(reason)
 
     def measure(self, case: Case, place: Place = ALONE) -> Measured:
         """Returns what was measured. `place` is that of this node among those of a program."""
