@@ -302,13 +302,13 @@ class Group:
         if self._stop_at is not None:
             return
         unfinished = self._unfinished
-        if not self._is_ready and any(one.observations.is_complete for one in unfinished):
+        if not self._is_ready and any(process.observations.is_complete for process in unfinished):
             self._done_at = self._done_at or now
             until = self._silent_until()
             is_past = until is not None and now >= until
             self._is_ready = all(
-                one.observations.is_complete or (is_past and not one.observations.rates)
-                for one in unfinished
+                process.observations.is_complete or (is_past and not process.observations.rates)
+                for process in unfinished
             )
         if self._is_ready and not self._held:
             self._stop(now)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import PIPE
+from types import SimpleNamespace
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -311,31 +312,6 @@ TIMEOUT_S = 60.0
 """Limit on the start of an interpreter: it may be on a cold network disk."""
 
 
-class ProgramFacts:
-    """The facts of programs, in place of a framework's."""
-
-    name = PROGRAM
-    variables: tuple[str, ...] = (VISIBLE_DEVICES,)
-
-    def __init__(self, versions: dict[str, str]) -> None:
-        self._versions = versions
-
-    def versions(self) -> dict[str, str]:
-        return self._versions
-
-    def features(self) -> dict[str, bool]:
-        return {}
-
-    def devices(self) -> tuple[str, ...]:
-        return ()
-
-    def threads(self) -> int | None:
-        return None
-
-    def commit(self) -> str:
-        return ""
-
-
 @functools.cache
 def read_versions(python: str) -> dict[str, str]:
     """Returns the versions of an interpreter and of its packages. Raises `WorkerError` if it cannot
@@ -357,5 +333,15 @@ def program_environment(python: str = "") -> Environment:
     """Returns the environment of programs that an interpreter runs, opperf's own if it is empty.
     Raises `WorkerError` if it cannot be run."""
     versions = read_versions(python or sys.executable)
-    found = environment(ProgramFacts(versions))
+    # In place of a framework's.
+    facts = SimpleNamespace(
+        name=PROGRAM,
+        variables=(VISIBLE_DEVICES,),
+        versions=lambda: versions,
+        features=dict,
+        devices=tuple,
+        threads=lambda: None,
+        commit=str,
+    )
+    found = environment(facts)
     return msgspec.structs.replace(found, python=versions["python"])

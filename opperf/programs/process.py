@@ -28,7 +28,7 @@ from opperf.matching import BoundedPattern, SlowPatternError
 from opperf.model import ScriptTarget, Settings, Status
 from opperf.processes.children import Child, Log, Mark
 from opperf.programs.launching import HookOptions, ProcessPlan, ServerPlan, start_process
-from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter, decode_line
+from opperf.programs.streams import LONGEST_DATA, LineReader, StreamWriter
 from opperf.terminating import ending_with_parent, interrupts_held
 
 FORMAT_ERROR, BINARY = "format_error", "binary"
@@ -129,16 +129,18 @@ class ProgramProcess:
     def take(self, pipe: str, line: bytes, at: float) -> None:
         """Takes a line that the process wrote on a pipe, and that was read at a time of the
         monotonic clock."""
-        text = decode_line(line)
         if pipe == "data":
             self._take_data(line)
-        elif text is None:
+            return
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
             self.writer.write_printed(BINARY, line.decode(errors="backslashreplace"), pipe)
-        else:
-            if pipe == "stderr" and text.strip():
-                self._tail.append(text)
-            self.writer.write_printed(events.LINE, text, pipe)
-            self._search(text, at)
+            return
+        if pipe == "stderr" and text.strip():
+            self._tail.append(text)
+        self.writer.write_printed(events.LINE, text, pipe)
+        self._search(text, at)
 
     def _search(self, line: str, at: float) -> None:
         for place, pattern in enumerate(self._patterns):

@@ -84,14 +84,6 @@ class LineReader:
         return [rest] if rest else []
 
 
-def decode_line(line: bytes) -> str | None:
-    """Returns the text of a line; None for bytes that are no text."""
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return None
-
-
 MODE = 0o644
 
 MOST_PRINTED_BYTES = 64 * 2**20
@@ -124,8 +116,9 @@ class StreamWriter:
         """Appends an event, and flushes it."""
         if self._file < 0:
             return
-        if self.lost > self._said and self._append(self._loss()):
-            self._said = self.lost
+        if self.lost > self._said:
+            loss = f"{self.lost} events are not here: {self.error}"
+            self._said = self.lost if self._append(Event(MESSAGE, loss)) else self._said
         if not self._append(Event(name, data, pipe)):
             self.lost += 1
 
@@ -137,9 +130,6 @@ class StreamWriter:
             self.write(name, text, pipe)
         elif before <= MOST_PRINTED_BYTES:
             self.write(MESSAGE, f"output after {MOST_PRINTED_BYTES >> 20} MiB is not kept")
-
-    def _loss(self) -> Event:
-        return Event(MESSAGE, f"{self.lost} events are not here: {self.error}")
 
     def _append(self, event: Event) -> bool:
         data = encode_event(event)

@@ -24,18 +24,12 @@ CLOCKS_NS = 2000
 class HostEvent(NamedTuple):
     """An event of a thread of the host."""
 
-    thread: int
     begin: int
     """Nanoseconds of the trace's clock."""
     end: int
     """As far as what else is on the thread is within it."""
-    time: int
-    """-1 if unknown."""
-    name: str
-    call: int
-    """Index of its distinct call; -1 of a label."""
-    rf_id: int
-    seq_id: int
+    node: Node
+    """Its call, or its label."""
 
 
 class Launch(NamedTuple):

@@ -22,7 +22,7 @@ from opperf.traces.chrome_events import LONGEST_NS, ChromeEvent, events_of
 from opperf.traces.collectives import BY_BACKEND, SEQUENCE, message_of, of_shapes
 from opperf.traces.execution_trace import TRITON, TRITON_REFUSAL, collective_call
 from opperf.traces.kernels import HostEvent, Launch, Work, add_kernels, launch_of, work_of
-from opperf.traces.trace import Call, Node, Trace
+from opperf.traces.trace import NO_CALL, Call, Node, Trace
 from opperf.traces.values import Unbuildable, element, integer_or, is_integer, tensor_of
 
 OPERATORS = "cpu_op"
@@ -71,7 +71,7 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
         elif (made := _event(trace, event, thread)) is not None:
             hosts.append(made)
     ordered = _nest(trace, hosts)
-    if not any(event.call >= 0 for event in ordered):
+    if not any(event.node.call != NO_CALL for event in ordered):
         trace.anomalies[Anomaly.NO_OPERATOR] = next(count)
     add_kernels(trace, ordered, launches, works)
     _place_in_time(trace, ordered)
@@ -80,7 +80,7 @@ def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
 def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
     """A call, or a label; None for any other event."""
     name, category, args = event.name, event.category, event.args
-    call = -1
+    call = NO_CALL
     sequence = integer_or(args.get("Sequence number"), -1)
     message = message_of(name, args) if category in (OPERATORS, *LABELS) else None
     if message is not None:
@@ -93,8 +93,17 @@ def _event(trace: Trace, event: ChromeEvent, thread: int) -> HostEvent | None:
         name = name.removeprefix(MODULE)
     elif category not in LABELS:
         return None
-    number = integer_or(args.get("Record function id"))
-    return HostEvent(thread, event.begin, event.end, event.time, name, call, number, sequence)
+    node = Node(
+        0,
+        0,
+        name,
+        call=call,
+        rf_id=integer_or(args.get("Record function id")),
+        seq_id=sequence,
+        thread=thread,
+        time_ns=event.time,
+    )
+    return HostEvent(event.begin, event.end, node)
 
 
 def _call_of(trace: Trace, name: str, args: JsonObject) -> int:
@@ -186,22 +195,24 @@ WORDS: Mapping[str, Element] = {"True": True, "False": False, "None": None, "": 
 
 
 def _nest(trace: Trace, events: Sequence[HostEvent]) -> list[HostEvent]:
-    """Adds the events as nodes, each below the one on its thread in whose time it is, and returns
-    them in the order of their numbers, from 1 on."""
+    """Adds the events' nodes, each below the one on its thread in whose time it is, and returns
+    the events in the order of the nodes' numbers, from 1 on."""
     ordered: list[HostEvent] = []
     above: dict[int, list[int]] = defaultdict(list)
-    seen: set[HostEvent] = set()
+    seen: set[Hashable] = set()
     moment = None
     for event in sorted(events, key=lambda one: (one.begin, -one.end)):
         if (event.begin, event.end) != moment:
             moment = (event.begin, event.end)
             seen.clear()
         # Short calls of one name can have equal times; their numbers differ.
-        if event.rf_id and event in seen:
+        node = event.node
+        content = msgspec.structs.astuple(node)
+        if node.rf_id and content in seen:
             trace.anomalies[Anomaly.REPEATED] += 1
             continue
-        seen.add(event)
-        around = above[event.thread]
+        seen.add(content)
+        around = above[node.thread]
         overlaps = False
         while around and not _is_within(event, outer := ordered[around[-1] - 1]):
             overlaps = overlaps or _overlaps(event, outer)
@@ -209,18 +220,9 @@ def _nest(trace: Trace, events: Sequence[HostEvent]) -> list[HostEvent]:
         if overlaps:
             trace.anomalies[Anomaly.OVERLAPPING] += 1
         ordered.append(event)
-        number = len(ordered)
-        trace.nodes[number] = Node(
-            number,
-            around[-1] if around else 0,
-            event.name,
-            call=event.call,
-            rf_id=event.rf_id,
-            seq_id=event.seq_id,
-            thread=event.thread,
-            time_ns=event.time,
-        )
-        around.append(number)
+        node.id, node.parent = len(ordered), around[-1] if around else 0
+        trace.nodes[node.id] = node
+        around.append(node.id)
     return ordered
 
 
@@ -233,9 +235,10 @@ def _is_within(event: HostEvent, outer: HostEvent) -> bool:
 def _overlaps(event: HostEvent, outer: HostEvent) -> bool:
     """Whether a call is partly in another one's time, as no thread makes them; backends' collective
     operations run beside their thread."""
-    if event.begin >= outer.end or min(event.call, outer.call) < 0:
+    nodes = (event.node, outer.node)
+    if event.begin >= outer.end or any(node.call == NO_CALL for node in nodes):
         return False
-    return not any(BY_BACKEND.fullmatch(call.name) for call in (event, outer))
+    return not any(BY_BACKEND.fullmatch(node.name) for node in nodes)
 
 
 def _place_in_time(trace: Trace, ordered: Sequence[HostEvent]) -> None:
@@ -248,8 +251,8 @@ def _place_in_time(trace: Trace, ordered: Sequence[HostEvent]) -> None:
     middle = begins[len(begins) // 2]
     near = range(middle - LONGEST_NS, middle + LONGEST_NS + 1)
     first = begins[bisect.bisect_left(begins, near.start)]
-    for node, event in zip(trace.nodes.values(), ordered, strict=True):
-        node.start_ns = event.begin - first if event.begin in near else -1
+    for event in ordered:
+        event.node.start_ns = event.begin - first if event.begin in near else -1
     trace.kernels = [
         kernel._replace(start_ns=kernel.start_ns - first if kernel.start_ns in near else -1)
         for kernel in trace.kernels
