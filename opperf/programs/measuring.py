@@ -1,18 +1,38 @@
 """Measures a program: runs its processes side by side until they have made the observations that
-are wanted, without changing them."""
+are wanted, without changing them. The record of a program on several nodes, from those of its
+parts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 
 import msgspec
 
 from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.instruments.profilers.sampling import WARM_CALLS
 from opperf.instruments.profilers.summary import summarise
-from opperf.instruments.program_metrics import FIRST_STEP, LOSS, PROGRESS, RATE
+from opperf.instruments.program_metrics import (
+    CPU_LOAD,
+    DISK_READ,
+    DISK_WRITE,
+    ENERGY,
+    ENERGY_PER_ITEM,
+    FIRST_STEP,
+    GPU_CLOCK,
+    GPU_LOAD,
+    GPU_MEMORY,
+    GPU_POWER,
+    GPU_TEMPERATURE,
+    LOSS,
+    NET_RECEIVED,
+    NET_SENT,
+    PROGRAM_MEMORY,
+    PROGRESS,
+    RATE,
+)
 from opperf.machine.kernel import usable_cpus
 from opperf.model import Case, Metric, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
@@ -65,7 +85,7 @@ def make_record(
             for metric, values in figures
         },
         samples=_by_name(figures),
-        warmup={RATE.name: _together([process.observations.before for process in processes])},
+        warmup={RATE.name: _summed([process.observations.before for process in processes])},
         notes=tuple(notes),
         processes=tuple(_result(process) for process in processes),
     )
@@ -75,17 +95,11 @@ def _by_name(figures: Sequence[tuple[Metric, list[float]]]) -> dict[str, list[fl
     return {metric.name: values for metric, values in figures}
 
 
-def _together(rates: Sequence[Sequence[float]]) -> list[float]:
-    """Returns the sums of the first rates, of the second ones and so on, as far as all processes
-    have them, of those that have any."""
-    return [sum(each) for each in zip(*filter(None, rates), strict=False)]
-
-
 def _figures(
     processes: Sequence[ProgramProcess], sampler: Sampler | None
 ) -> list[tuple[Metric, list[float]]]:
     counted = [process.observations.counted for process in processes]
-    rates = _together(counted)
+    rates = _summed(counted)
     observing = [process for process in processes if process.observations.counted]
     first = [
         (process.first_at - process.started_at) * NS_PER_S
@@ -169,6 +183,121 @@ def _result(process: ProgramProcess) -> ProcessResult:
         losses=tuple(observations.losses[:MOST_LOSSES]),
         stream="" if path is None else path.name,
     )
+
+
+Figures = Sequence[Sequence[float]]
+"""Samples of a metric of each part."""
+
+
+def _each(joined: Callable[[Sequence[float]], float]) -> Callable[[Figures], list[float]]:
+    """Returns a function that joins the first samples, the second ones and so on."""
+    return lambda parts: [joined(found) for found in zip(*parts, strict=False)]
+
+
+def _summed(rates: Figures) -> list[float]:
+    """Sums as far as all that have any rates have them."""
+    return _each(sum)(list(filter(None, rates)))
+
+
+JOINS: dict[str, Callable[[Figures], list[float]]] = {
+    **dict.fromkeys(
+        (
+            *(RATE.name, PROGRAM_MEMORY.name, GPU_MEMORY.name, ENERGY.name, GPU_POWER.name),
+            *(DISK_READ.name, DISK_WRITE.name, NET_SENT.name, NET_RECEIVED.name),
+        ),
+        _each(sum),
+    ),
+    **dict.fromkeys((PROGRESS.name, CPU_LOAD.name, GPU_LOAD.name), _each(fmean)),
+    **dict.fromkeys((FIRST_STEP.name, GPU_TEMPERATURE.name), _each(max)),
+    GPU_CLOCK.name: _each(min),
+    # All ranks print the same one, or only the first does.
+    LOSS.name: lambda parts: [*parts[0]],
+}
+"""How the samples of a metric are joined; that of energy per item needs the rates besides."""
+
+OF_STEPS = (RATE.name, FIRST_STEP.name, LOSS.name, PROGRESS.name)
+"""Metrics of observations, which often only the first of several ranks makes."""
+
+
+def has_failed(part: Record) -> bool:
+    """Whether a part has failed, rather than made no observation: of several ranks, often only the
+    first one makes any."""
+    if part.status is Status.OK:
+        return False
+    return not part.processes or any(each.status is not Status.OK for each in part.processes)
+
+
+def join_parts(case: Case, parts: Sequence[Record], culprit: Record | None) -> Record:
+    """Returns the record of a program from those of its nodes, in the order of their ranks; its
+    rate is that of all. `culprit` is the part that failed first."""
+    observing = [part for part in parts if part.status is Status.OK]
+    status, reason = Status.OK, ""
+    if culprit is not None:
+        status, reason = culprit.status, culprit.reason
+    elif not observing:
+        status, reason = Status.FAILED, parts[0].reason
+    # What ran beside those that observe has used the machine too.
+    running = [part for part in parts if not has_failed(part)]
+    samples = joined_samples(running) if status is Status.OK else {}
+    units = {name: found.unit for part in running for name, found in part.summaries.items()}
+    before = [part.warmup.get(RATE.name, []) for part in observing]
+    return Record(
+        case=case,
+        id=case.id,
+        status=status,
+        reason=one_line(reason),
+        summaries={name: summarise(values, units[name]) for name, values in samples.items()},
+        samples=samples,
+        warmup={RATE.name: _summed(before)},
+        notes=(*_notes_of_parts(parts), *_missing(parts, samples)),
+        processes=tuple(process for part in parts for process in part.processes),
+        wall_s=max((part.wall_s for part in parts), default=0.0),
+    )
+
+
+def joined_samples(parts: Sequence[Record]) -> dict[str, list[float]]:
+    """Returns the samples of all parts together, by metric."""
+    found: dict[str, list[float]] = {}
+    for name, join in JOINS.items():
+        have = [part.samples[name] for part in parts if part.samples.get(name)]
+        if have:
+            found[name] = join(have)
+    energy = [part for part in parts if part.samples.get(ENERGY_PER_ITEM.name)]
+    if energy:
+        # Watts of a part that observes are its energy per item times its rate.
+        power = sum(part.samples[ENERGY_PER_ITEM.name][0] * _rate(part.samples) for part in energy)
+        rates = [_rate(part.samples) for part in parts if part.samples.get(RATE.name)]
+        others = [part.samples for part in parts if not part.samples.get(RATE.name)]
+        power += sum(fmean(each[GPU_POWER.name]) for each in others if each.get(GPU_POWER.name))
+        found[ENERGY_PER_ITEM.name] = [power / sum(rates)]
+    return found
+
+
+def _rate(samples: Mapping[str, Sequence[float]]) -> float:
+    return fmean(samples[RATE.name])
+
+
+def _notes_of_parts(parts: Sequence[Record]) -> tuple[Note, ...]:
+    """Returns the notes of the parts, each with the node that it is of."""
+    return tuple(
+        msgspec.structs.replace(note, message=f"node {part.node or rank}: {note.message}")
+        for rank, part in enumerate(parts)
+        for note in part.notes
+    )
+
+
+def _missing(parts: Sequence[Record], samples: Mapping[str, Sequence[float]]) -> Iterator[Note]:
+    """Yields which nodes each joined metric of the machines lacks."""
+    for name in sorted(samples):
+        lacking = [
+            part.node or str(rank)
+            for rank, part in enumerate(parts)
+            if name in JOINS and name not in OF_STEPS and not part.samples.get(name)
+        ]
+        if lacking:
+            nodes = f"{'node' if len(lacking) == 1 else 'nodes'} {', '.join(lacking)}"
+            message = f"{name} without {nodes}, which sent no samples of it"
+            yield Note(name, NoteCode.INCOMPLETE, message)
 
 
 class Programs:

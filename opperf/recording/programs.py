@@ -232,10 +232,8 @@ class PreparedCall:
             self._fresh = FreshInputs(self._prepared)
             self._gradient: Gradient | None = None
             if BACKWARD.name in case.passes:
-                try:
+                with suppress(NoGradientError):
                     self._gradient = self._prepared.make_gradient()
-                except NoGradientError:
-                    self._gradient = None
                 self._fresh.begin()
 
     def make(self) -> None:

@@ -1,4 +1,4 @@
-"""Sources of cases, and the source for a file."""
+"""Sources of cases, run files among them, and the source for a file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from typing import Any, Literal, NamedTuple
 from opperf.declared import NO_OPTIONS, PackageOptions
 from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError
+from opperf.instruments.times import RECORDED
 from opperf.model import DECLARED, Argument, Case, Interpreter, Program, Record, iter_tensors
+from opperf.results.recordings import program_of
+from opperf.results.runfile import is_run_file, read_run
 
 GROUP = "opperf.sources"
 
 BUILT_IN = {
-    "run file": "opperf.sources.runfile:RunFiles",
+    "run file": "opperf.sources.base:RunFiles",
     "input log": "opperf.sources.logged_text:InputLogs",
     "trace": "opperf.sources.traces:TraceFiles",
     "results of PARAM": "opperf.sources.param.files:ResultFiles",
@@ -102,6 +105,34 @@ class FileSource:
     def open_all(self, paths: Sequence[Path]) -> Source:
         """Returns the source in several files. Raises what `open` raises."""
         raise NotImplementedError
+
+
+class RunFile(Source):
+    """The planned cases of a run, with or without a record."""
+
+    def __init__(self, path: Path) -> None:
+        run, self.warnings = read_run(path)
+        super().__init__(run.cases)
+        self.excluded = run.header.excluded
+        self.interpreters = run.header.interpreters
+        self.program = program_of(run)
+        self.records = run.records
+        measured = {name for record in run.records for name in record.summaries}
+        # Calls of a recording as those of any other, those that a run has measured not at all.
+        if run.header.program and measured <= {RECORDED.name}:
+            self.completion = "each"
+
+
+class RunFiles(FileSource):
+    """Run files, as `opperf run -f jsonl` writes them."""
+
+    name = "run file (opperf run -f jsonl)"
+
+    def recognizes(self, path: Path) -> bool:
+        return is_run_file(path)
+
+    def open(self, path: Path) -> RunFile:
+        return RunFile(path)
 
 
 @functools.cache

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Note, NoteCode, ProcessResult, Record, ScriptTarget, Status
-from opperf.programs.joining import has_failed, join_parts
+from opperf.programs.measuring import has_failed, join_parts
 
 CASE = Case(ScriptTarget("wide", "wide.py", nodes=2), {}, passes=())
 

@@ -37,7 +37,7 @@ from opperf.execution.fleet.nodes import Node, choose, has_labels
 from opperf.execution.fleet.placements import Given, Placements, Slot, Wanted
 from opperf.model import Case, Environment, Note, NoteCode, Record, ScriptTarget, Status
 from opperf.plurals import pluralize
-from opperf.programs.joining import join_parts
+from opperf.programs.measuring import join_parts
 from opperf.results.messages import tell
 
 ATTEMPTS = 3

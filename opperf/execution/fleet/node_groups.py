@@ -23,8 +23,8 @@ from opperf.metrics import process_settings
 from opperf.model import Case, DType, Record, ScriptTarget, Status, display_argument
 from opperf.model.declaring import digest
 from opperf.programs.group import SILENT_S, Progress
-from opperf.programs.joining import has_failed
 from opperf.programs.launching import Place
+from opperf.programs.measuring import has_failed
 
 T = TypeVar("T")
 

@@ -29,10 +29,9 @@ from opperf.model import (
 )
 from opperf.model.runs import SCHEMA_VERSION
 from opperf.reports.writing import write
-from opperf.sources.base import open_files
+from opperf.sources.base import RunFile, open_files
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan
-from opperf.sources.runfile import RunFile
 from opperf.sources.selecting import Selection
 
 
