@@ -101,8 +101,7 @@ def build_environment(
 
 
 def _read(folder: Path, spec: EnvironmentSpec) -> Installed | None:
-    """Returns the environment in a folder as the one that is asked for, who may call it otherwise
-    than those who installed it."""
+    """As it is asked for: it may have another name than when it was installed."""
     try:
         found = read_as(folder / INSTALLED, Installed)
     except (OSError, msgspec.DecodeError):

@@ -95,8 +95,7 @@ def is_requirement(text: str) -> bool:
 
 
 def read_requirements(text: str) -> EnvironmentSpec:
-    """Returns the environment that `NAME==VERSION,...` asks for. Raises `ValueError` for what is no
-    requirement."""
+    """Returns the environment that `NAME==VERSION,...` asks for. Raises `ValueError`."""
     # Takes 20 ms, and few commands have an environment.
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -171,8 +170,7 @@ class Locked(NamedTuple):
     """Packages by requirements."""
 
     def packages(self, spec: EnvironmentSpec) -> tuple[str, ...]:
-        """Returns the packages of an environment. Raises `UsageError` if the file has none of its
-        requirements."""
+        """Returns the packages of an environment. Raises `UsageError` if it has none."""
         for requirements, packages in self.environments.items():
             if _same(requirements, spec):
                 return packages

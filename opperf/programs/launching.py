@@ -314,8 +314,7 @@ TIMEOUT_S = 60.0
 
 @functools.cache
 def read_versions(python: str) -> dict[str, str]:
-    """Returns the versions of an interpreter and of its packages. Raises `WorkerError` if it cannot
-    be run."""
+    """Returns the versions of an interpreter and its packages. Raises `WorkerError`."""
     done = run_command([python, str(LAUNCHER), "--versions"], timeout_s=TIMEOUT_S)
     try:
         versions: dict[str, str] = {} if done.problem else json.loads(done.output)

@@ -127,8 +127,7 @@ class ProgramProcess:
         process.stderr.close()
 
     def take(self, pipe: str, line: bytes, at: float) -> None:
-        """Takes a line that the process wrote on a pipe, and that was read at a time of the
-        monotonic clock."""
+        """Takes a line of a pipe, read at a time of the monotonic clock."""
         if pipe == "data":
             self._take_data(line)
             return
@@ -349,8 +348,7 @@ class Server:
         return ""
 
     def is_ready(self) -> bool:
-        """Whether it answers: accepts connections, and says on its path of health that it is
-        well."""
+        """Whether it accepts connections, and says on its path of health that it is well."""
         address, health = (self.plan.host, self.plan.port), self.plan.health
         try:
             if not health:
@@ -366,8 +364,7 @@ class Server:
             return False
 
     def why_ended(self, within_s: float = 0.0) -> str:
-        """Returns how it has ended, or does within a time, with its last lines; empty while it
-        runs."""
+        """Returns how it has ended, or does within a time; empty while it runs."""
         if self._process is None:
             return ""
         try:

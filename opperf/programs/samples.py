@@ -217,8 +217,7 @@ def _peak(values: Any) -> list[float]:
 
 
 def _energy(samples: Sequence[Sample]) -> list[float]:
-    """Returns the energy between the first sample and the last: by the GPUs' own counters, or by
-    their power at each sample."""
+    """By the GPUs' own counters, or by their power at each sample."""
     first, last = samples[0], samples[-1]
     if not last.gpus or last.at <= first.at:
         return []

@@ -109,8 +109,7 @@ def _exit(end: SystemExit) -> Outcome:
 
 @contextmanager
 def _as_main(script: Script) -> Iterator[None]:
-    """Has the program's arguments and its folder where it looks for them, and afterwards all as it
-    was, the working folder too."""
+    """Has arguments and folder where a program looks for them; afterwards all as it was."""
     arguments, path, before = sys.argv, list(sys.path), Path.cwd()
     sys.argv = [script.name, *script.arguments]
     folder = str(Path.cwd() if script.is_module else Path(script.name).resolve().parent)
@@ -126,8 +125,7 @@ def _as_main(script: Script) -> Iterator[None]:
 
 @contextmanager
 def _catching_ends(at_exit: Callable[[], None]) -> Iterator[None]:
-    """Has what would end the process at once end the program first: a signal to terminate, and
-    `os._exit`."""
+    """Has what ends the process at once, a signal or `os._exit`, end the program first."""
     leave = os._exit
 
     def exit_at_once(code: int) -> None:

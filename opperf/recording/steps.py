@@ -20,8 +20,7 @@ MARKED = "opperf.step()"
 
 
 class StepRange(NamedTuple):
-    """The steps to record, numbered from 0: from `first` up to and without `end`, which is None for
-    all that follow."""
+    """Steps from `first` up to and without `end`, which is None for all that follow."""
 
     first: int = 0
     end: int | None = None

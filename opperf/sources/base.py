@@ -182,8 +182,7 @@ def locate(word: str) -> Path | None:
 
 
 def _named_cases(path: Path) -> tuple[FileSource, Path, str] | None:
-    """Returns the kind of file, the file and the pattern of a path with a pattern; None for any
-    other path."""
+    """Returns the kind of file, the file and the pattern of a path that has one."""
     match = WITH_PATTERN.fullmatch(str(path))
     if match is None or not Path(match["file"]).is_file():
         return None
@@ -222,8 +221,7 @@ class SourceFile(NamedTuple):
 
 
 def open_files(paths: Iterable[Path], added: PackageOptions = NO_OPTIONS) -> tuple[SourceFile, ...]:
-    """Returns the files, opened; those that are one source as the first of them. Raises the errors
-    of `open_source`."""
+    """Returns the files, opened; those that are one source as the first of them."""
     groups: list[tuple[FileSource | None, list[Path]]] = []
     for path in paths:
         kind = None if _named_cases(path) else _kind_of(path)

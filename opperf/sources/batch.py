@@ -94,8 +94,7 @@ def find_batch(cases: Iterable[Case]) -> Batch | None:
 
 
 def scale(case: Case, batch: Batch, factor: float, infer: Infer) -> Case:
-    """Returns a call with its batch scaled; the call as it is if it has none, or if the framework
-    accepts no smaller one."""
+    """Returns a call with its batch scaled, where it has one that the framework accepts."""
     before = infer(case)
     if before is None:
         return case
@@ -145,8 +144,7 @@ def _sizes(arguments: Mapping[str, Argument]) -> Iterator[tuple[int, ...]]:
 def _scaled(
     case: Case, extents: frozenset[int], batch: Batch, factor: float, with_sizes: bool
 ) -> Case:
-    """Returns the call with these outermost extents scaled, and with those of its sizes that are
-    multiples of the batch."""
+    """Sizes that are multiples of the batch are scaled too."""
 
     def tensor(spec: TensorSpec) -> TensorSpec:
         axis = _batch_axis(spec, batch)

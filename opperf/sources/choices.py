@@ -74,8 +74,7 @@ def parse_device(framework: Framework, text: str) -> str:
 
 
 def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
-    """Returns the error for a value of a setting that the framework, build or machine does not
-    support; None if it does."""
+    """Returns the error for a value that the framework, build or machine does not support."""
     try:
         if name == "device":
             parse_device(framework, value)

@@ -201,8 +201,7 @@ LAYER = "layer"
 
 
 def _with_passes(framework: Framework, case: Case) -> Case:
-    """Returns the case without a backward pass, and without gradients, where the framework has
-    none."""
+    """Without backward pass and gradients, where the framework has none."""
     if framework.gradients:
         return case
     arguments = without_gradients(case.arguments)
@@ -219,8 +218,7 @@ def _target(framework: Framework, target: Target) -> Target:
 
 
 def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments by name, in the order of its parameters, if it declares any.
-    Raises `UsageError`."""
+    """In the order of its parameters, if it declares any. Raises `UsageError`."""
     if not signature.parameters:
         # Its registry declares none, as those of primitives.
         return arguments
@@ -240,8 +238,7 @@ def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:
-    """Returns the cases without those that have the id of an earlier one, and returned the same, to
-    whose calls theirs are added."""
+    """Returns the cases, calls of those of one id that returned the same added up."""
     found: dict[tuple[str, tuple[Shape, ...]], Case] = {}
     for case in cases:
         key = case.id, case.returned

@@ -108,8 +108,7 @@ class GivenArrays:
 
     @property
     def made_dtype(self) -> str:
-        """The dtype of the tensors that are made beside the arrays: that asked for, or the
-        arrays'."""
+        """The dtype of tensors that are made beside the arrays."""
         return self._dtype or self.label(self.specs.values())
 
     def label(self, arguments: Iterable[Argument]) -> str:
@@ -131,8 +130,7 @@ def _same(spec: TensorSpec, place: str) -> TensorSpec:
 
 
 def _shared_memories(framework: Framework, placed: list[tuple[str, Any]]) -> dict[int, str]:
-    """Returns the names of the memories that several arrays are views of, by the arrays' identity:
-    each is the place of the first."""
+    """Names of memories of several arrays, the place of the first, by the arrays' identity."""
     viewers: dict[int, dict[int, str]] = {}
     for place, value in placed:
         memory = framework.memory_of(value)

@@ -60,8 +60,7 @@ Arguments = tuple[tuple[Argument, ...], dict[str, Argument]]
 
 
 def read_arguments(text: str) -> Arguments:
-    """Returns the arguments of a logged call, `(args, kwargs)`. Raises `ValueError` with what is
-    unknown about the text."""
+    """Returns the arguments of a logged call, `(args, kwargs)`. Raises `ValueError`."""
     try:
         return _read(parse_python(text, mode="eval").body)
     except SyntaxError as error:
@@ -117,8 +116,7 @@ def _number(node: ast.expr) -> int | float | complex:
 
 
 def _attribute(name: str) -> Argument:
-    """Returns what an attribute of `torch` is: a layout by its name, a memory format, or a
-    dtype."""
+    """An attribute of `torch` is a layout by its name, a memory format, or a dtype."""
     if name == STRIDED or name in LAYOUTS:
         return name
     if name in MEMORY_FORMATS:

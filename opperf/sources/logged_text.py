@@ -188,8 +188,7 @@ LONGEST_SHOWN = 60
 
 
 class InputLog(Source):
-    """The calls of a log, in its order. Reads the whole file at once, so that nothing is measured
-    of a file with an error."""
+    """The calls of a log, read at once, so that nothing is measured of one with an error."""
 
     completion = "each"
 

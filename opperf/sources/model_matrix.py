@@ -58,8 +58,7 @@ PHASES = {"eval": "predict", "train": "train"}
 
 
 def read_values(axis: str, texts: tuple[str, ...]) -> tuple[str | None, ...]:
-    """Returns the values of an axis in the order in which they are named. Raises `UsageError` for
-    one that it does not have."""
+    """Returns the named values of an axis, in their order. Raises `UsageError`."""
     found: dict[str | None, None] = {}
     for text in texts:
         value = None if text == NONE else text
@@ -131,8 +130,7 @@ class Matrix(Struct, frozen=True):
 
 
 class Settled(NamedTuple):
-    """A point of the product of the axes: the settings that it sets, and the words of PyTorch/XLA
-    that they are for."""
+    """A point of the product of the axes: settings, and PyTorch/XLA's words for them."""
 
     settings: Mapping[str, Any]
     words: Words

@@ -42,8 +42,7 @@ class ModelWord(Struct, frozen=True):
 
 
 def read_word(word: str) -> ModelWord | None:
-    """Returns what a word names; None if no model can have it for a name. Raises `UsageError` for
-    arguments that cannot be read."""
+    """Returns what a word names; None if it can be no model. Raises `UsageError`."""
     of_a_suite = read_suite(word)
     if of_a_suite is not None:
         return of_a_suite
@@ -57,8 +56,7 @@ def read_word(word: str) -> ModelWord | None:
 
 
 def read_suite(word: str) -> ModelWord | None:
-    """Returns the models of a suite that a word names, `SUITE` or `SUITE:PATTERN`; None if it names
-    none."""
+    """Returns the models that `SUITE` or `SUITE:PATTERN` names; None for another word."""
     name, _, pattern = word.partition(":")
     return ModelWord(word, suite=name, pattern=pattern) if name in available() else None
 
@@ -86,8 +84,7 @@ def _as_tuple(value: object) -> object:
 
 
 def select_models(word: ModelWord, models: Iterable[SuiteModel]) -> tuple[SuiteModel, ...]:
-    """Returns the models of a suite that a word selects. Raises `UsageError` for a pattern that
-    selects none."""
+    """Returns the models that a word selects. Raises `UsageError` if there is none."""
     listed = tuple(models)
     if not word.pattern:
         return listed
@@ -113,8 +110,7 @@ class Candidate(Struct, frozen=True):
     """Whether it stands for a suite whose package is missing, as its one record will say."""
 
     def case(self, settings: Settings) -> Case:
-        """Returns the case of the model with these settings: in the phase `train` with its backward
-        pass."""
+        """Returns the case of the model, in the phase `train` with its backward pass."""
         return Case(
             target=self.target,
             arguments={},

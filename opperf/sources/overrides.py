@@ -133,14 +133,12 @@ LEARNT = re.compile(r"(weight|bias|gamma|beta|(running|moving)_(mean|var|inv_var
 
 
 def obvious_input(operator: Operator) -> str | None:
-    """Returns the name of the only tensor that a call needs, besides what a layer has learnt; None
-    if there are several, or none."""
+    """Returns the only tensor that a call needs, besides what a layer has learnt, if any."""
     return only_input(p.name for p in operator.parameters if p.required and p.kind in TENSORS)
 
 
 def only_input(names: Iterable[str]) -> str | None:
-    """Returns the only one of the tensors that a call needs that a layer has not learnt, if there
-    is one."""
+    """Returns the only one of required tensors that a layer has not learnt, if any."""
     needed = list(names)
     inputs = [name for name in needed if not LEARNT.fullmatch(name)] or needed
     return inputs[0] if len(inputs) == 1 else None
@@ -314,8 +312,7 @@ def rule_tensors(
 
 
 def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSpec]:
-    """Returns the tensors of a rule's list: the first, and each if they differ in more than their
-    dtype."""
+    """The first, and each if they differ in more than their dtype."""
     listed = [element for element in value if isinstance(element, TensorSpec)]
     alike = [msgspec.structs.replace(spec, dtype=dtype) for spec in listed]
     # An operator that mixes dtypes, as amp_multicast, needs none of them.

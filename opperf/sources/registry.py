@@ -111,8 +111,7 @@ class Registry:
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
-        """Yields every case. Raises `UnknownOperatorError` for a name or pattern that matches no
-        operator."""
+        """Yields every case. Raises `UnknownOperatorError` for a pattern without operator."""
         for target, operator in _targets(self._framework, self._selection):
             # Whole, so that an operator whose code fails on the way has no case.
             try:
@@ -181,8 +180,7 @@ class Registry:
             yield case
 
     def _is_differentiated(self, case: Case, operator: Operator) -> bool:
-        """Whether a case has something of which the user asks for the gradient, if for any. One
-        without is excluded."""
+        """Whether a case has a gradient that the user asks for; if not, it is excluded."""
         wanted = case.settings.differentiated
         if not wanted:
             return True
@@ -238,8 +236,7 @@ class Registry:
 
 
 def missing_kernel(framework: Framework, target: Target, operator: Operator, device: str) -> str:
-    """Returns why a registered operator cannot run on a device; empty if it can, and for any other
-    callable."""
+    """Returns why a registered operator cannot run on a device; empty if it can."""
     if not isinstance(target, OperatorTarget):
         return ""
     return framework.missing_kernel(operator, device)
@@ -292,8 +289,7 @@ def _leaves_dtype(selection: Selection, overrides: Overrides) -> bool:
 
 
 def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:
-    """Returns whether the inputs are a rule's with a user's shapes or values, of which the plain
-    form comes first."""
+    """Whether inputs are a rule's with a user's shapes or values."""
     is_rules = not selection.settings.input_function and selection.fuzz is None
     return bool(overrides.names) and is_rules
 

@@ -220,8 +220,7 @@ def _completed(
 
 
 def _numbered(call: Call, returned: tuple[Shape, ...]) -> Case:
-    """Returns a call as a case in which each tensor has its position as the name of its
-    storage."""
+    """A case in which each tensor has its position as the name of its storage."""
     places = map(str, itertools.count())
     numbered = {
         name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, storage=next(places)))
@@ -245,8 +244,7 @@ def _filled(call: Call, completed: Case) -> list[TensorSpec]:
 
 
 def streams_of(trace: Trace) -> dict[int, int]:
-    """Returns the number of the queue of each call that has kernels: 0 of the first one that is
-    used, and so on."""
+    """Returns the number of the queue of each call that has kernels, from 0 on."""
     numbers: dict[tuple[int, int], int] = {}
     found: dict[int, int] = {}
     for kernel in trace.kernels:

@@ -51,8 +51,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
 
 
 def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
-    """Returns the selection with the framework's default device and profiler filled in by
-    `resolve`, whose errors it raises."""
+    """Returns the selection with the framework's defaults, as `resolve` fills them in."""
     settings = selection.settings
     requested = {name: getattr(settings, name) for name in ("dtype", *OWN_DEFAULT)}
     resolution = resolve({name: (value,) for name, value in requested.items() if value})

@@ -132,23 +132,20 @@ INTERNAL = "internal"
 
 
 def _plainest(operators: Iterable[Operator]) -> list[Operator]:
-    """Returns the operators of the fewest variants: of one name, not the form that writes its
-    result to a tensor."""
+    """Of one name, not the form that writes its result to a tensor."""
     listed = list(operators)
     fewest = min((len(operator.variants) for operator in listed), default=0)
     return [operator for operator in listed if len(operator.variants) == fewest]
 
 
 def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
-    """Returns the operators with a name that a pattern matches. Raises the errors of
-    `make_matcher`."""
+    """Returns the operators that a pattern matches. Raises as `make_matcher`."""
     listed = list(operators)
     return list(filter(make_matcher(pattern, listed), listed))
 
 
 def is_path(pattern: str) -> bool:
-    """Whether a pattern can be the path of a callable: dotted, or a file or module, a colon and a
-    function."""
+    """Whether a pattern can be a callable's path: dotted, `FILE:NAME` or `MODULE:NAME`."""
     if pattern.startswith(REGEX) or "*" in pattern:
         return False
     return "." in pattern or ":" in pattern
@@ -268,8 +265,7 @@ def group_options(word: str, operators: Iterable[Operator]) -> list[str]:
 
 
 def successors_of(framework: str) -> Mapping[str, str]:
-    """Returns the names that a framework's operators have had, each with the operator in its
-    place."""
+    """Returns former names of a framework's operators, each with the present operator."""
     package = package_of(framework) if framework in available() else None
     return package.successors if package is not None else {}
 
@@ -287,8 +283,7 @@ def successor_of(pattern: str, operators: Sequence[Operator]) -> str | None:
 
 
 def _overloads(pattern: str, operators: Iterable[Operator]) -> list[str]:
-    """Returns the overloads of the operator of which a pattern names one that it has not, the most
-    similar first."""
+    """Of an operator of which a pattern names one that it has not, the most similar first."""
     found = {
         operator.label: SequenceMatcher(a=pattern, b=operator.label).ratio()
         for operator in operators

@@ -180,8 +180,7 @@ def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argume
 
 
 def _shape_of(wanted: Shape | None, changes: Sequence[Change], spec: TensorSpec) -> Shape:
-    """Returns the user's shape of a tensor, else the one that follows. Literal data has a shape of
-    its own."""
+    """The user's, else the one that follows. Literal data has a shape of its own."""
     if wanted is not None:
         return wanted
     return spec.shape if spec.fill.distribution == "literal" else follow(spec.shape, changes)
@@ -193,8 +192,7 @@ def _known(shape: Shape, spec: TensorSpec) -> Shape:
 
 
 def _inferred(framework: Framework, case: Case, shapes: Shapes) -> dict[str, Argument] | None:
-    """Returns the arguments with the user's shapes and all other tensors as the framework infers
-    them; None where it does not."""
+    """Other tensors as the framework infers them; None where it does not."""
     arguments = {
         name: _each(value, functools.partial(_known, shapes.get(name, UNKNOWN)))
         for name, value in case.arguments.items()

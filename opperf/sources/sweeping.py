@@ -72,8 +72,7 @@ def check_size(plan: Plan, selection: Selection) -> None:
 
 
 def points_of(selection: Selection) -> Iterator[Point]:
-    """Yields every combination of the values of the swept variables; without any, one empty
-    point."""
+    """Yields every combination of swept values; without any, one empty point."""
     for values in itertools.product(*selection.sweeps.values()):
         yield dict(zip(selection.sweeps, values, strict=True))
 

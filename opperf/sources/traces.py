@@ -152,16 +152,14 @@ def sites_of(nodes: Iterable[Node], trace: Trace) -> tuple[CallSite, ...]:
 
 
 class TraceFiles(FileSource):
-    """Execution traces and profilers' traces: JSON, compressed, in an archive, or a folder of
-    them."""
+    """Traces: JSON, compressed, in an archive, or a folder of them."""
 
     name = "execution trace, or trace of a profiler (.json, .json.gz, .tar.gz, or a folder of them)"
     folders = True
     unites = True
 
     def recognizes(self, path: Path) -> bool:
-        """Whether the beginning of a file, of the first one of an archive, or of one of a folder is
-        that of a trace."""
+        """Whether a file, one of an archive, or one of a folder begins as a trace does."""
         try:
             return bool(folder_files(path)) if path.is_dir() else is_trace(path)
         except UsageError:

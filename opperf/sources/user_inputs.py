@@ -138,8 +138,7 @@ def _own_names(operator: Operator, arguments: CallArguments) -> dict[str, Any]:
 
 
 def _places(reference: str, entry: str, index: int, own: CallArguments) -> dict[int, str]:
-    """Returns the places of a configuration's arrays, by identity; the first of one that occurs
-    again."""
+    """Places of arrays, by identity; the first of one that occurs again."""
     found: dict[int, str] = {}
     for name, value in own.items():
         listed = isinstance(value, (list, tuple))

@@ -99,8 +99,7 @@ def shuffle(cases: Iterable[Case], seed: int) -> tuple[Case, ...]:
 
 
 def with_settings(case: Case, settings: SettingValues) -> Case:
-    """Returns the case with other settings; a new dtype and memory format apply to its tensors
-    too."""
+    """Returns the case with other settings; dtype and memory format apply to tensors too."""
     if "dtype" in settings:
         case = with_dtype(_without_dtype_options(case), settings["dtype"])
     if "memory_format" in settings:
@@ -124,16 +123,14 @@ OF_INPUTS = ("dtype", "memory_format")
 
 
 def with_dtype_options(case: Case) -> Case:
-    """Returns the case with the options that its framework needs for its dtype. Those that the user
-    sets stay."""
+    """Returns the case with the options that its dtype needs; those of the user stay."""
     return _with_options(
         case, {**dtype_options(case.target.framework, case.settings.dtype), **case.settings.options}
     )
 
 
 def _without_dtype_options(case: Case) -> Case:
-    """Returns the case without the options that its framework needs for its dtype. The user may
-    have set the same, for this dtype."""
+    """The user may have set the same, for this dtype."""
     needed = dtype_options(case.target.framework, case.settings.dtype).items()
     options = case.settings.options.items()
     return _with_options(case, {name: text for name, text in options if (name, text) not in needed})
@@ -275,8 +272,7 @@ def process_key(framework: str, settings: Settings) -> str:
 
 
 def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Returns the cases with distinct names for targets of the same label: `nd.add` and `np.add`
-    are two rows of every table."""
+    """Returns the cases with distinct names for targets of one label, as `nd.add` and `np.add`."""
     listed = tuple(cases)
     targets: dict[str, set[TargetKey]] = {}
     for case in listed:
@@ -292,8 +288,7 @@ def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 
 def _named(target: Target) -> TargetKey:
-    """Returns what distinguishes a target from another of its label: a model's has all but the
-    framework and the suite."""
+    """Distinguishes targets of one label: a model's has all but framework and suite."""
     if isinstance(target, ModelTarget):
         return target.key._replace(name=target.label, overload="")
     return target.key

@@ -120,8 +120,7 @@ def _json_files(archive: tarfile.TarFile) -> Iterator[tuple[str, io.BufferedRead
 
 
 def is_trace(path: Path) -> bool:
-    """Whether the beginning of a file, or of one in an archive, is that of a trace. Raises what
-    reading it raises."""
+    """Whether a file, or one in an archive, begins as a trace does."""
     with open_decompressed(path) as stream:
         if not is_archive(stream):
             return is_beginning(stream)
@@ -141,8 +140,7 @@ def is_beginning(stream: io.BufferedReader) -> bool:
 
 
 def folder_files(folder: Path) -> list[Path]:
-    """Returns the traces and archives of traces in a folder, those of ranks in their order. Raises
-    `UsageError`."""
+    """Returns the traces and archives in a folder, by rank. Raises `UsageError`."""
     found = []
     with readable(folder):
         for file in folder.iterdir():
@@ -195,8 +193,7 @@ class _Counted:
 
 
 class _Decompressed(io.RawIOBase):
-    """A decompressed file that gives all that precedes the place at which it was cut short; there
-    it raises `EOFError`."""
+    """Gives all that precedes the place at which a file was cut short, then `EOFError`."""
 
     def __init__(self, packed: _Counted) -> None:
         self._packed = packed

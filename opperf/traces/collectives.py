@@ -113,8 +113,7 @@ def _dtype_in(kind: str) -> str:
 
 
 def of_shapes(message: Message, shapes: Any, kinds: Any) -> Message:
-    """Returns a message with the number of elements of the tensors in a profiler's trace, if it has
-    none."""
+    """Returns a message with the elements that shapes of a profiler's trace have."""
     if message.sent >= 0 or not isinstance(shapes, list) or not isinstance(kinds, list):
         return message
     extents = [shape for shape in shapes if isinstance(shape, list) and shape]
@@ -128,8 +127,7 @@ def of_shapes(message: Message, shapes: Any, kinds: Any) -> Message:
 
 
 def _number_in(inputs: Values) -> int:
-    """Returns the first plain number of the inputs, or of a pair with whether it is of two
-    ranks."""
+    """The first plain number, or that of a pair with whether it is of two ranks."""
     for value, kind in zip(inputs.values, inputs.types, strict=False):
         if isinstance(value, list) and str(kind).startswith("Tuple[Int"):
             value, kind = (value or [None])[0], "Int"

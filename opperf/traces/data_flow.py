@@ -54,8 +54,7 @@ PRESERVING = frozenset(
 
 
 class _Key(NamedTuple):
-    """Identity of a tensor of the program. Numbers of tensors are those of their addresses, which
-    later tensors have again."""
+    """A tensor of the program. Later tensors have addresses, and so numbers, again."""
 
     ref: Ref
     shape: tuple[int, ...]
@@ -270,8 +269,7 @@ class DataFlow:
         )
 
     def _peak(self, steps: Sequence[Step]) -> int:
-        """Returns the largest sum of bytes of the storages that calls have made and of which a
-        tensor is not freed."""
+        """Bytes of the storages that calls have made and of which a tensor is not freed."""
         now = most = 0
         alive: Counter[int] = Counter()
         for step in steps:

@@ -126,8 +126,7 @@ def add_kernels(
 
 
 def _distinct(works: Sequence[Work], anomalies: Anomalies) -> Iterable[Work]:
-    """Returns the kernels, those that are there twice once: no stream has two of one name, launch
-    and time."""
+    """Each once: no stream has two of one name, launch and time."""
     numbered = [work for work in works if work.correlation]
     distinct = dict.fromkeys(numbered)
     anomalies[Anomaly.REPEATED] += len(numbered) - len(distinct)

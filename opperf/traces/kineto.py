@@ -53,8 +53,7 @@ CATEGORIES = frozenset((OPERATORS, *LABELS, "python_function", *LAUNCHES, *KERNE
 
 
 def read_events(trace: Trace, objects: Iterable[Mapping[str, Any]]) -> None:
-    """Adds the nodes of a trace of events. Times of kernels are added to the topmost operator that
-    launched them."""
+    """Adds the nodes of a trace, with kernels' times at the topmost operators."""
     hosts: list[HostEvent] = []
     launches: list[Launch] = []
     works: list[Work] = []

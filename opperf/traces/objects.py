@@ -197,8 +197,7 @@ class Objects:
 
 
 def _end_of_value(text: str, start: int) -> int | None:
-    """Returns the end of the value that begins at an index, by its brackets; None if the text ends
-    before."""
+    """By brackets; None if the text ends before."""
     depth = 0
     for match in TOKEN.finditer(text, start):
         token = match[0]

@@ -50,8 +50,7 @@ def _began_after(node: Node, label: Node) -> bool:
 
 
 def in_steps(trace: Trace, nodes: Sequence[Node], steps: str) -> list[Node]:
-    """Returns the calls in some steps, in their order. Raises `UsageError` for a step that the
-    trace lacks."""
+    """Returns the calls in some steps. Raises `UsageError` for a step that is lacking."""
     if not steps:
         return list(nodes)
     first, end = read_steps(steps)

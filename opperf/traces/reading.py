@@ -40,8 +40,7 @@ def read_traces(paths: Sequence[Path]) -> Iterator[Trace]:
 
 
 def of_rank(traces: Iterable[Trace], rank: int | None) -> Iterator[Trace]:
-    """Yields the traces of a rank, or all if it is None. Raises `UsageError` for a rank that none
-    has."""
+    """Yields the traces of a rank, all if it is None. Raises `UsageError` without any."""
     others: list[str] = []
     is_found = False
     for trace in traces:

@@ -107,8 +107,7 @@ class History(NamedTuple):
 
     @property
     def maker(self) -> Use | None:
-        """The first use as an output, if no call reads it before; None for a tensor from
-        outside."""
+        """The first use as an output; None for a tensor that a call reads before."""
         first = self.uses[0].node
         outputs = [use for use in self.uses if use.is_output]
         is_read = any(use.node == first and not use.is_output for use in self.uses)

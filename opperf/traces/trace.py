@@ -173,8 +173,7 @@ class Trace:
         return node.call != NO_CALL
 
     def returned(self, node: Node) -> tuple[Shape, ...]:
-        """Returns the shapes of the tensors that a call returned; none where the trace does not
-        have all of them."""
+        """Returns the shapes of what a call returned; none where some are unknown."""
         outputs = self.outputs[node.output_specs] if node.output_specs != NO_CALL else ()
         found = tuple(spec.shape for value in outputs for spec in iter_tensors(value))
         return found if None not in outputs else ()
@@ -184,8 +183,7 @@ class Trace:
         return STEP.fullmatch(node.name) is not None
 
     def topmost(self) -> Iterator[Node]:
-        """Yields the calls of operators that no other operator makes, by their ids: in the order in
-        which they began."""
+        """Yields the calls that no other operator makes, in the order of their ids."""
         for identity in sorted(self.nodes):
             node = self.nodes[identity]
             if self.is_operator(node) and not self.place(node).is_in_operator:
@@ -279,8 +277,7 @@ class Collective(NamedTuple):
 
 
 def collectives_of(trace: Trace) -> dict[str, list[Collective]]:
-    """Returns the collective operations by process group, without waits on the host and those of
-    two ranks, in their order."""
+    """Returns the collective operations of whole process groups, in their order."""
     found: dict[str, list[tuple[Node, Message]]] = {}
     for node in trace.topmost():
         message = trace.calls[node.call].message
@@ -307,8 +304,7 @@ def refusal_of(call: Call) -> tuple[str, str]:
 
 
 def calls_of(trace: Trace) -> Iterator[tuple[Call, list[Node]]]:
-    """Yields the distinct calls of topmost operators with their nodes, in the order of the
-    first."""
+    """Yields the distinct calls of topmost operators with their nodes."""
     nodes: dict[int, list[Node]] = {}
     for node in trace.topmost():
         nodes.setdefault(node.call, []).append(node)

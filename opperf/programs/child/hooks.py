@@ -108,8 +108,7 @@ class Hooks:
         return {name for each, module, name in self._observed if each == kind and module in modules}
 
     def compile(self, source: bytes, path: str, module: str = "") -> Any:
-        """Returns the code of a module, or of the script, rewritten where it has anything that is
-        observed."""
+        """Returns the code of a module or script, with what is observed rewritten."""
         modules = {module} if module else self._script
         loaders, functions = self._named("loader", modules), self._named("function", modules)
         if not loaders and not functions:
@@ -243,8 +242,7 @@ def _call_before(kind: Any, name: str, act: Callable[..., None]) -> None:
 
 
 class Finder:
-    """Lets the other finders of `sys.meta_path` find modules, and has those of the names observed
-    once they are imported."""
+    """Lets other finders find modules, and has some observed once they are imported."""
 
     def __init__(self, names: set[str], hooks: Hooks) -> None:
         self.names, self._hooks = names, hooks

@@ -141,8 +141,7 @@ def run_voir(options: Options, script: str, arguments: list[str], channel: Any) 
 
 
 def place_in(files: Sequence[str], error: BaseException) -> str:
-    """Returns the last line of files that an error has come through, `voirfile.py:3: `; empty
-    without one."""
+    """Returns the last line of files that an error came through, `voirfile.py:3: `."""
     place = ""
     trace = error.__traceback__
     while trace is not None:
@@ -154,8 +153,7 @@ def place_in(files: Sequence[str], error: BaseException) -> str:
 
 
 def stop_class_of_voir() -> Any:
-    """Returns the exception that voir takes for a stop, and not for an error, which has a value
-    there."""
+    """Returns the exception that voir takes for a stop, and not for an error."""
     from voir.phase import StopProgram
 
     class Stop(StopProgram):  # type: ignore[misc]

@@ -31,8 +31,7 @@ DEFAULT, RANGE = "DefaultConfigIterator", "RangeConfigIterator"
 
 
 def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Specs:
-    """Yields the specs as they are, by their position. A macro is an error, as only the other
-    iterator expands it."""
+    """Yields the specs as they are, by position; only the other iterator expands macros."""
     for i, raw in enumerate(specs):
         if has_macro(raw):
             yield (
@@ -294,8 +293,7 @@ def _configs(content: JsonObject) -> Iterator[Part]:
 
 
 def _specs(content: JsonObject) -> Iterator[Part]:
-    """Yields the specs that are of the usual form: those of an iterator or a data generator of
-    another name may have any."""
+    """Those of an iterator or a data generator of another name may have any form."""
     for place, config, form in _configs(content):
         if form is not Config:
             continue

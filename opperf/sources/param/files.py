@@ -200,8 +200,7 @@ def _is_same(case: Case, name: str, build: Raw, spec: Raw) -> bool:
 
 
 def _with_usual_fill(spec: TensorSpec) -> TensorSpec:
-    """Returns a tensor of booleans whose contents are not known with those that a configuration
-    means."""
+    """Booleans whose contents are not known have those that a configuration means."""
     if spec.dtype != "bool" or spec.fill != Fill():
         return spec
     return msgspec.structs.replace(spec, fill=Fill("boolean"))

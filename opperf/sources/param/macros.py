@@ -184,8 +184,7 @@ def _elements(value: object, place: str) -> Sequence[Any]:
 
 
 def expand_spec(spec: Spec, place: str) -> Iterator[Spec]:
-    """Yields the specs that one with macros stands for, the last argument changing fastest. Raises
-    `UsageError` with the key path."""
+    """Yields the specs that one with macros stands for, the last argument fastest."""
     unnamed = [expand(argument, f"{place}.args[{i}]") for i, argument in enumerate(spec.args)]
     named = [expand(argument, f"{place}.kwargs.{name}") for name, argument in spec.kwargs.items()]
     _check_count(math.prod(len(values) for values in (*unnamed, *named)), place)
