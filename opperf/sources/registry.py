@@ -146,7 +146,9 @@ class Registry:
             self.renamed[target.label] = names
         made = with_values(operator, made, overrides.values, selection.settings.dtype)
         try:
-            if _has_plain_form(selection, overrides):
+            # Of a rule's inputs with a user's shapes or values the plain form comes first.
+            is_rules = not selection.settings.input_function and selection.fuzz is None
+            if overrides.names and is_rules:
                 plain = plain_forms(operator, made, overrides.names)
                 self.plain += self._cases_of(target, operator, plain, overrides)
             yield from self._cases_of(target, operator, made[: selection.configurations], overrides)
@@ -159,8 +161,12 @@ class Registry:
     ) -> Iterator[Case]:
         for inputs in made:
             case = _case(self._framework, target, operator, inputs, self._selection)
-            if self._is_differentiated(case, operator):
-                yield _overridden(self._framework, case, overrides)
+            if not self._is_differentiated(case, operator):
+                continue
+            if overrides.names:
+                case = with_shapes(self._framework, case, overrides.shapes, overrides.values)
+                case = bounded(self._framework, case)
+            yield case
 
     def _layer(self, target: Target, layer: Layer, operator: Operator) -> Iterator[Case]:
         self.arguments[target.label] = layer.accepted
@@ -209,7 +215,10 @@ class Registry:
             made = inputs_by_function(framework, target, operator, selection.settings, asked)
         if made is None:
             found = self._found.get(target.label)
-            asked = "" if _leaves_dtype(selection, overrides) else dtype
+            # Each configuration may have the dtype of its rule where the user chooses none, and
+            # neither shapes nor values, which are measured in one.
+            is_chosen = dtype != DEFAULTS["dtype"] or selection.dtype_given or overrides.names
+            asked = dtype if is_chosen else ""
             made = inputs_for_target(framework, target, operator, preset, asked, found)
             if reference and isinstance(made, NoInputs):
                 made = NoInputs(f"no inputs in {reference}")
@@ -271,27 +280,6 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
         renamed=source.renamed,
         plain=plain,
     )
-
-
-def _overridden(framework: Framework, case: Case, overrides: Overrides) -> Case:
-    """In the user's shapes, with indices that suit these and the user's values."""
-    if not overrides.names:
-        return case
-    shaped = with_shapes(framework, case, overrides.shapes, overrides.values)
-    return bounded(framework, shaped)
-
-
-def _leaves_dtype(selection: Selection, overrides: Overrides) -> bool:
-    """Returns whether each configuration may have the dtype of its rule: the user chooses none, and
-    neither shapes nor values, which are measured in one."""
-    is_default = selection.settings.dtype == DEFAULTS["dtype"]
-    return is_default and not selection.dtype_given and not overrides.names
-
-
-def _has_plain_form(selection: Selection, overrides: Overrides) -> bool:
-    """Whether inputs are a rule's with a user's shapes or values."""
-    is_rules = not selection.settings.input_function and selection.fuzz is None
-    return bool(overrides.names) and is_rules
 
 
 def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:

@@ -120,7 +120,7 @@ class Steps:
     def finish(self) -> None:
         """Waits for the device, and writes what is left."""
         if any(end[1] is not None for _, end, *_ in self._pending):
-            _torch().cuda.synchronize()
+            sys.modules["torch"].cuda.synchronize()
         lines = self._ended()
         lines += [_loss_line(step, loss) for step, loss in self._losses]
         self._losses.clear()
@@ -148,10 +148,6 @@ class Steps:
     def _write(self, lines: list[str]) -> None:
         if lines:
             self._channel.write_lines(lines)
-
-
-def _torch() -> Any:
-    return sys.modules["torch"]
 
 
 def _mark() -> tuple[int, Any]:
