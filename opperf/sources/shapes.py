@@ -107,10 +107,13 @@ def with_shapes(
     changes = _pairs(case.arguments, shapes)
     if all(own == new for own, new in changes):
         return case
-    wanted = _inferred(framework, case, shapes) or {
-        name: _each(value, functools.partial(_shape_of, shapes.get(name), changes))
-        for name, value in case.arguments.items()
-    }
+
+    def shape_of(name: str, spec: TensorSpec) -> Shape:
+        if name in shapes:
+            return shapes[name]
+        return spec.shape if _has_own_shape(spec) else follow(spec.shape, changes)
+
+    wanted = _inferred(framework, case, shapes) or _reshaped(case.arguments, shape_of)
     bounds, places = bounds_of(framework, case.target), shapes_by_place(wanted)
 
     def limit(place: str) -> Limit:
@@ -175,28 +178,25 @@ def within_range(
     return {name: limited(name, value, before.get(name)) for name, value in made.items()}
 
 
-def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argument:
-    return map_tensors(argument, lambda spec: reshaped(spec, shape_of(spec)))
+def _reshaped(
+    arguments: Mapping[str, Argument], shape_of: Callable[[str, TensorSpec], Shape]
+) -> dict[str, Argument]:
+    return {
+        name: map_tensors(value, lambda spec, name=name: reshaped(spec, shape_of(name, spec)))  # type: ignore[misc]
+        for name, value in arguments.items()
+    }
 
 
-def _shape_of(wanted: Shape | None, changes: Sequence[Change], spec: TensorSpec) -> Shape:
-    """The user's, else the one that follows. Literal data has a shape of its own."""
-    if wanted is not None:
-        return wanted
-    return spec.shape if spec.fill.distribution == "literal" else follow(spec.shape, changes)
-
-
-def _known(shape: Shape, spec: TensorSpec) -> Shape:
-    """Returns the shape that a tensor has before inference: its own for literal data."""
-    return spec.shape if shape == UNKNOWN and spec.fill.distribution == "literal" else shape
+def _has_own_shape(spec: TensorSpec) -> bool:
+    return spec.fill.distribution == "literal"
 
 
 def _inferred(framework: Framework, case: Case, shapes: Shapes) -> dict[str, Argument] | None:
     """Other tensors as the framework infers them; None where it does not."""
-    arguments = {
-        name: _each(value, functools.partial(_known, shapes.get(name, UNKNOWN)))
-        for name, value in case.arguments.items()
-    }
+    arguments = _reshaped(
+        case.arguments,
+        lambda name, spec: shapes.get(name, spec.shape if _has_own_shape(spec) else UNKNOWN),
+    )
     if any(isinstance(value, tuple) and any(iter_tensors(value)) for value in arguments.values()):
         return None
     try:

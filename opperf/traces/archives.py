@@ -246,33 +246,26 @@ MOST_CONTENTS = 64 << 20
 Range = tuple[int, int]
 
 
-class Key(NamedTuple):
-    """An input of a node."""
-
-    node: int
-    tensor: int
-
-
-Contents = Mapping[Key, "bytes | Path"]
-"""Files of inputs, or what is in them."""
+Contents = Mapping[tuple[int, int], "bytes | Path"]
+"""Files of inputs, or what is in them, by the numbers of node and tensor."""
 
 
 def in_folder(trace: Path) -> Contents:
     """Returns the files beside a trace's file."""
     # PyTorch omits one extension, and the trace may have been compressed later.
     stems = dict.fromkeys((trace.stem, trace.name.removesuffix(".gz").removesuffix(".json")))
-    found: dict[Key, bytes | Path] = {}
+    found: dict[tuple[int, int], bytes | Path] = {}
     for folder in (trace.parent / f"{stem}{FOLDER_END}" for stem in stems):
         for file in folder.glob("nid_*.dat") if folder.is_dir() else ():
             match = NAME.fullmatch(file.name)
             if match and file.is_file() and file.stat().st_size <= MOST_CONTENTS:
-                found[Key(int(match[1]), int(match[2]))] = file
+                found[int(match[1]), int(match[2])] = file
     return found
 
 
 def in_archive(archive: tarfile.TarFile) -> Contents:
     """Returns what is in the files of an archive, up to `MOST_CONTENTS` bytes together."""
-    found: dict[Key, bytes | Path] = {}
+    found: dict[tuple[int, int], bytes | Path] = {}
     total = 0
     for entry in archive:
         match = NAME.fullmatch(PurePosixPath(entry.name).name)
@@ -280,7 +273,7 @@ def in_archive(archive: tarfile.TarFile) -> Contents:
             continue
         file = archive.extractfile(entry)
         if file is not None:
-            found[Key(int(match[1]), int(match[2]))] = file.read()
+            found[int(match[1]), int(match[2])] = file.read()
             total += entry.size
     return found
 
@@ -293,7 +286,7 @@ def ranges_of(node: int, tensors: Sequence[Placed], contents: Contents) -> dict[
 
     found: dict[int, Range] = {}
     for position, ref, kind in tensors:
-        content = contents.get(Key(node, position))
+        content = contents.get((node, position))
         if content is None or ref.offset:
             continue
         try:

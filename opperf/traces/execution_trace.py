@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
@@ -22,7 +22,6 @@ from opperf.traces.archives import Range, ranges_of
 from opperf.traces.collectives import Message, from_inputs, message_of
 from opperf.traces.trace import Call, Node, Trace
 from opperf.traces.values import (
-    LARGEST_NUMBER,
     TENSOR,
     UNDEFINED,
     Placed,
@@ -95,7 +94,9 @@ def _node(trace: Trace, raw: JsonObject) -> Node | None:
     attributes = _attributes(raw)
     identity, name = raw.get("id"), raw.get("name")
     parent = raw.get("ctrl_deps", raw.get("parent", 0))
-    if not (_is_number(identity) and _is_number(parent) and isinstance(name, str)):
+    if not (is_integer(identity) and is_integer(parent) and isinstance(name, str)):
+        return None
+    if min(identity, parent) < 0:
         return None
     node = Node(
         identity,
@@ -130,10 +131,6 @@ def _node(trace: Trace, raw: JsonObject) -> Node | None:
             node.call = collective_call(trace, name, message)
         node.output_specs = _outputs(trace, outputs, node.outputs)
     return node
-
-
-def _is_number(value: Any) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value < LARGEST_NUMBER
 
 
 def _attributes(raw: JsonObject) -> JsonObject:

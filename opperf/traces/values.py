@@ -7,7 +7,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -126,17 +126,13 @@ def ref_of(value: Any) -> Ref:
     raise Unbuildable("a tensor without its numbers")
 
 
+@functools.lru_cache(maxsize=4096)
 def inner_types(kind: str) -> list[str] | None:
     """Returns the types of a list's elements; None for no list."""
     for name in ("GenericList[", "Tuple["):
         if kind.startswith(name) and kind.endswith("]"):
-            return _split_types(kind[len(name) : -1])
+            return split_outer(kind[len(name) : -1])
     return None
-
-
-@functools.lru_cache(maxsize=4096)
-def _split_types(text: str) -> list[str]:
-    return split_outer(text)
 
 
 class Reader:
@@ -278,7 +274,7 @@ def _number(value: Any) -> Argument:
     return number if math.isfinite(number) else Number.of(number)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> TypeGuard[int]:
     """Whether a value of JSON is an integer of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int):
         return False
@@ -293,8 +289,7 @@ def integer_or(value: Any, default: int = 0) -> int:
 def _integer(value: Any) -> int:
     if not is_integer(value):
         raise Unbuildable(f"an integer of the value {str(value)[:20]!r}")
-    made: int = value
-    return made
+    return value
 
 
 def _bool(value: Any) -> bool:
