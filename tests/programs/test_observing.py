@@ -1,10 +1,16 @@
 """What is observed of programs: small scripts, real processes."""
 
+import builtins
+import sys
 from pathlib import Path
 
 import pytest
 
 from opperf.model import Case, NoteCode, ScriptTarget, Settings, Status
+from opperf.programs.child.hooks import OPTIMIZERS, SCALERS, TENSORS, Hooks
+from opperf.programs.child.rewriting import rewrite
+from opperf.programs.child.steps import item_count
+from opperf.programs.launching import parse_part
 from opperf.programs.measuring import Programs
 from tests.programs.scripts import COUNTING, LOOP, data, streamed
 
@@ -52,17 +58,53 @@ def test_a_loop_over_a_loader_is_observed_and_then_stopped(run):
         ("loader:helping:DATA", "import helping\nwhile True:\n for b in helping.DATA: pass"),
     ],
 )  # fmt: skip
-def test_parts_are_observed_wherever_they_are(run, tmp_path, observe, source):
+def test_parts_are_observed_wherever_they_are(tmp_path, monkeypatch, observe, source):
     (tmp_path / "helping.py").write_text(
         "DATA = [[1, 2]] * 50\ndef step(): return 0.5\n"
         "class Loader:\n def __iter__(self): return iter(DATA)\n"
     )
-    record, [events] = run(source, observe)
-    assert record.status is Status.OK, record.reason
-    assert record.summaries["rate"].unit == ("items/s" if "loader" in observe else "steps/s")
-    if "function" in observe:
-        assert record.summaries["loss"].median == 0.5
-        assert data(events, "loss")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    for name in ("loader", "class", "function"):
+        monkeypatch.setattr(builtins, f"__opperf_{name}__", None, raising=False)
+    # Another test's PyTorch stays as it is.
+    for name in ("helping", OPTIMIZERS, TENSORS, SCALERS):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    steps = Counted()
+    hooks = Hooks([parse_part(observe)[:3]], steps, item_count, rewrite)
+    hooks.install("program")
+    with pytest.raises(Stopped):
+        exec(hooks.compile(source.encode(), "program.py"), {"__name__": "__main__"})
+    sys.modules.pop("helping", None)
+    is_loader = "loader" in observe
+    assert not hooks.missing() and steps.counts_items == is_loader
+    of_batch = 0 if not is_loader else 1 if "range" in source else 2
+    assert steps.items == of_batch * Counted.MOST
+    assert steps.losses == ([] if is_loader else [0.5] * Counted.MOST)
+
+
+class Stopped(Exception):
+    """Ends a program."""
+
+
+class Counted:
+    """Steps that end the program at one of them."""
+
+    MOST = 20
+
+    def __init__(self):
+        self.ends, self.items, self.losses = 0, 0, []
+
+    def begin(self):
+        pass
+
+    def keep_loss(self, loss):
+        self.losses.append(loss)
+
+    def end(self):
+        self.ends += 1
+        if self.ends == self.MOST:
+            raise Stopped
 
 
 def test_an_optimizer_is_observed_with_its_loss_and_the_loader_says_the_items(run):

@@ -168,7 +168,7 @@ def test_many_names_below_one_place_are_one_row(monkeypatch):
 
 
 def test_a_deep_trace_takes_one_walk():
-    depth = 20_000
+    depth = 10_000
     nodes = [node(10 + i, f"label{i}", 9 + i if i else 2) for i in range(depth)]
     leaves = [relu(10 + depth + i, 10 + i) for i in range(depth)]
     trace = execution_trace(*nodes, *leaves)
