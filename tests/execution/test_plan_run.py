@@ -10,7 +10,7 @@ from opperf.execution.case_source import Asked, plan_source
 from opperf.execution.planning import RegistrySource
 from opperf.model import SCHEMA_VERSION, Header, Settings
 from opperf.results.runfile import RunWriter, read_run
-from opperf.sources import runfile
+from opperf.sources import base
 from opperf.sources.base import open_files
 from opperf.sources.selecting import Selection
 
@@ -198,7 +198,7 @@ def test_a_random_order_is_one_of_all_cases_by_the_seed(planned):
 def test_a_file_is_read_once(planned, recorded, monkeypatch):
     path, cases = recorded
     reads = []
-    monkeypatch.setattr(runfile, "read_run", lambda path: reads.append(path) or read_run(path))
+    monkeypatch.setattr(base, "read_run", lambda path: reads.append(path) or read_run(path))
     plan, _ = planned(Selection(), {"dtype": ("float32", "float64")}, [path], {"dtype"})
     assert len(plan.cases) == 2 * len(cases) and reads == [path]
 

@@ -17,7 +17,7 @@ from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget, TensorSpec
 from opperf.rules import sizes
 from opperf.rules.engine import rules_module
-from opperf.sources.choices import categories
+from opperf.sources.choices import groups
 from opperf.sources.registry import Plan, plan
 from opperf.utils import benchmark_utils
 
@@ -314,4 +314,4 @@ def test_an_operation_has_the_same_category_in_either_framework():
 
 def test_categories_whose_times_depend_on_values_exist():
     operators = [one for name in ("mxnet", "numpy") for one in load(name).operators()]
-    assert set(DEPENDENT) <= set(categories(operators))
+    assert set(DEPENDENT) <= set(groups("category", operators))
