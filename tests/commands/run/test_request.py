@@ -21,7 +21,7 @@ from tests.traces.making import relu, write
 def options(monkeypatch):
     """The request of `opperf run` with these arguments."""
     caught = []
-    monkeypatch.setattr(command, "run_command", lambda request: caught.append(request) or 0)
+    monkeypatch.setattr(command, "run_command", lambda request, _: caught.append(request) or 0)
 
     def parsed(*arguments):
         run.main([*arguments, "--framework", "fake"], standalone_mode=False)
