@@ -14,6 +14,7 @@ from opperf.environments.specification import EnvironmentSpec
 from opperf.plurals import pluralize
 from opperf.reports.fields import GENERAL, LABEL, TEXT, WORD, Field, rows_of, table_of
 from opperf.reports.model import Report, Section
+from opperf.results.projection import group
 from opperf.suites.bench import Bench, Plan
 from opperf.suites.resolving import Suite
 from opperf.suites.system import obstacles
@@ -40,10 +41,8 @@ def lacking_of(suite: Suite) -> list[str]:
 
 def _by_text(found: Iterable[tuple[str, str]]) -> list[str]:
     """Returns each text once, with the benches that it is about."""
-    benches: dict[str, list[str]] = {}
-    for text, name in found:
-        benches.setdefault(text, []).append(name)
-    return [f"{text} ({', '.join(names)})" for text, names in benches.items()]
+    texts, names = zip(*pairs, strict=True) if (pairs := list(found)) else ((), ())
+    return [f"{text} ({', '.join(own)})" for text, own in group(names, texts).items()]
 
 
 def _bench_row(bench: Bench, suite: Suite) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opperf.reports.model import Cell, Column, FlameGraph, Frame, Report
+from opperf.reports.model import Column, FlameGraph, Frame, Report
 from opperf.results.text import truncate
 from opperf.results.web_page import page_text, xml_text
 
@@ -36,16 +36,15 @@ def fragment_content(report: Report) -> dict[str, object]:
 
 
 def _rows(columns: tuple[Column, ...]) -> list[tuple[_ShownCell, ...]]:
-    cells = (
-        map(_shown, [column] * len(column.cells), column.whole(), column.cells)
-        for column in columns
-    )
-    return list(zip(*cells, strict=True))
+    return list(zip(*map(_shown, columns), strict=True))
 
 
-def _shown(column: Column, text: str, cell: Cell) -> _ShownCell:
-    classes = " ".join(filter(None, ("number" if column.kind.is_number else "", cell.tone)))
-    return _ShownCell(text.strip(), classes, cell.note, cell.depth)
+def _shown(column: Column) -> list[_ShownCell]:
+    kind = "number" if column.kind.is_number else ""
+    return [
+        _ShownCell(text.strip(), " ".join(filter(None, (kind, cell.tone))), cell.note, cell.depth)
+        for text, cell in zip(column.whole(), column.cells, strict=True)
+    ]
 
 
 CODE = re.compile(r"(?<!\\)(`+)(.+?)(?<!\\)\1")

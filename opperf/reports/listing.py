@@ -18,6 +18,7 @@ from opperf.reports.fields import (
     table_of,
 )
 from opperf.reports.model import Report, Section
+from opperf.results.projection import group
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -85,12 +86,11 @@ class Category(NamedTuple):
 
 def categories(operators: Iterable[ListedOperator]) -> list[Category]:
     """Returns the categories of these operators, sorted by name."""
-    members: dict[str, list[ListedOperator]] = {}
-    for listed in operators:
-        members.setdefault(listed.operator.category, []).append(listed)
+    listed = list(operators)
+    members = group(listed, (one.operator.category for one in listed))
     return [
-        Category(name, len(found), sum(listed.cases or 0 for listed in found))
-        for name, found in sorted(members.items())
+        Category(name, len(own), sum(one.cases or 0 for one in own))
+        for name, own in sorted(members.items())
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tabulate import tabulate
@@ -222,15 +223,10 @@ def _cut(section: Section, room: int, level: int) -> tuple[str, int]:
     if section.table is None:
         return "", 0
     table = section.table.limited()
-    low, high = 0, table.height
-    while low < high:
-        middle = (low + high + 1) // 2
-        rows = table._replace(shown=tuple(range(middle)))
-        if len(section_text(section._replace(table=rows), level)) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    if low < SHORTEST_TABLE:
-        return "", table.height
-    rows = table._replace(shown=tuple(range(low)))
-    return section_text(section._replace(table=rows), level), table.height - low
+
+    def text(rows: int) -> str:
+        shown = table._replace(shown=tuple(range(rows)))
+        return section_text(section._replace(table=shown), level)
+
+    rows = bisect_right(range(table.height + 1), room, key=lambda rows: len(text(rows))) - 1
+    return (text(rows), table.height - rows) if rows >= SHORTEST_TABLE else ("", table.height)

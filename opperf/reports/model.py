@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from opperf.model import Run
 from opperf.reports.pages.content import DataTable
 from opperf.results.text import Shown
-from opperf.results.units import Figure, FigureText, Unit, format_figure, unit_words
+from opperf.results.units import Figure, FigureText, Unit, format_figure
 
 Tone = Literal["", "worse", "better", "open"]
 """The message of a cell to a reader who only skims: nothing, or how a verdict turned out."""
@@ -39,16 +39,12 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _no_tone(value: Any) -> Tone:
-    return ""
-
-
 @dataclass(frozen=True)
 class ColumnKind:
     """The kind of a column: how tables write, align and wrap it."""
 
     text: Callable[[Any], str] = _text
-    tone: Callable[[Any], Tone] = _no_tone
+    tone: Callable[[Any], Tone] = lambda value: ""
     is_number: bool = False
     """Whether it is aligned to the right, and neither cut nor wrapped."""
     is_name: bool = False
@@ -83,7 +79,10 @@ class Column(NamedTuple):
         return " ".join([self.title, *self.unit_words()]).replace("\n ", "\n")
 
     def unit_words(self) -> tuple[str, ...]:
-        return unit_words(self.title, self.unit) if self.unit else ()
+        """Returns the name of the unit, unless the title says it."""
+        name = self.unit.name if self.unit else ""
+        is_said = f" {name} " in f" {' '.join(self.title.lower().split())} "
+        return (name,) if name and not is_said else ()
 
     def whole(self) -> list[str]:
         if self.unit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from opperf.errors import one_line
 from opperf.metrics import metrics_in
@@ -55,8 +56,11 @@ PLAIN = Unit("", 1.0)
 BANDWIDTH_COLUMN = FigureColumn(BANDWIDTH, bandwidth_figure)
 
 
-TitledTable = tuple[str, Table]
-"""A title, and a table of records. Figures that have no room are in further tables."""
+class TitledTable(NamedTuple):
+    """A table of records. Figures that have no room are in further tables."""
+
+    title: str
+    table: Table
 
 
 def legend(records: Iterable[Record], columns: Sequence[FigureColumn]) -> list[str]:
@@ -77,7 +81,7 @@ def run_text(records: Sequence[Record], width: int | None = None, names: Sequenc
     others = [record for record in records if not record.case.point]
     if others:
         found += axis_tables(others, names) or [
-            ("", results_table(others, select_columns(others, names)))
+            TitledTable("", results_table(others, select_columns(others, names)))
         ]
     parts = []
     for title, table in found:
@@ -239,7 +243,7 @@ def axis_tables(records: Sequence[Record], names: Sequence[str] = ()) -> list[Ti
     others = [name for name in differing if name != setting]
     cases = [field.of(_first) for field in case_fields(first, first, others)]
     return [
-        (
+        TitledTable(
             f"{column.metric.title} by {DECLARED[setting].title.lower()}",
             table_of((*cases, *_value_fields(column, values)), rows, is_split=True),
         )
@@ -300,7 +304,7 @@ def sweep_tables(records: Sequence[Record]) -> list[TitledTable]:
         points = sorted({tuple(record.case.point.values()) for record in own})
         sizes = list(map(_size_field, range(len(variables)), variables))
         tables += (
-            (title, table_of((*sizes, *fields), points, is_split=True))
+            TitledTable(title, table_of((*sizes, *fields), points, is_split=True))
             for title, fields in _contents(own)
         )
     return tables

@@ -125,12 +125,6 @@ class FigureText(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-def unit_words(title: str, unit: Unit) -> tuple[str, ...]:
-    """Returns the name of a unit that follows a title, unless the title says it."""
-    is_said = f" {unit.name} " in f" {' '.join(title.lower().split())} "
-    return (unit.name,) if unit.name and not is_said else ()
-
-
 def mark_legend(figures: Iterable[Figure | None]) -> list[str]:
     """Returns the sentence that explains the mark, if one of the figures has it."""
     is_marked = any(figure is not None and figure.is_uncertain for figure in figures)

@@ -216,7 +216,7 @@ def of_history(folder):
             series_report(history, project, environments),
             runs_report(history.runs, project, {run.id: 1 for run in history.runs}),
             projects_report([project]),
-            verdicts_report([verdict(Verdict.REGRESSED, 1.1, a=1, b=2, name=name)], project),
+            verdicts_report([verdict(Verdict.REGRESSED, 1.1, a=1, b=2, operator=name)], project),
         ],
         "history run": [
             attempts_report(

@@ -45,29 +45,26 @@ MOST = 2**53
 
 def _check_numbers(path: Path, run: Run) -> None:
     """Raises `RunFileError` for a number of calls or steps, or a time, that no program has."""
+
+    def refuse_unless(is_possible: bool, what: str) -> None:
+        if not is_possible:
+            raise RunFileError(f"{path}: {what}; the file is damaged")
+
     program = run.header.program
     if program is not None:
-        if not 0 < program.steps < MOST:
-            raise RunFileError(
-                f"{path}: the program has an impossible number of steps; the file is damaged"
-            )
         steps = filter(None, (program.step, program.recorded_step))
-        of_steps = [time for step in steps for time in (step.median, step.mean)]
-        if not all(0 <= time < MOST for time in (*of_steps, program.recorded_ns or 0)):
-            raise RunFileError(
-                f"{path}: a step of the program has an impossible time; the file is damaged"
-            )
+        times = [program.recorded_ns or 0, *(t for step in steps for t in (step.median, step.mean))]
+        is_possible = 0 < program.steps < MOST
+        refuse_unless(is_possible, "the program has an impossible number of steps")
+        is_possible = all(0 <= time < MOST for time in times)
+        refuse_unless(is_possible, "a step of the program has an impossible time")
     for case in run.cases:
-        counts = (site.count for site in case.sites)
-        if not all(0 < count < MOST for count in (case.count, *counts)):
-            raise RunFileError(
-                f"{path}: the case {case.id} has an impossible number of calls; the file is damaged"
-            )
-        times = (site.time_ns for site in case.sites if site.time_ns is not None)
-        if not all(0 <= time < MOST for time in (*case.recorded, *times)):
-            raise RunFileError(
-                f"{path}: a call of the case {case.id} has an impossible time; the file is damaged"
-            )
+        counts = [case.count, *(site.count for site in case.sites)]
+        is_possible = all(0 < count < MOST for count in counts)
+        refuse_unless(is_possible, f"the case {case.id} has an impossible number of calls")
+        known = (site.time_ns for site in case.sites if site.time_ns is not None)
+        is_possible = all(0 <= time < MOST for time in (*case.recorded, *known))
+        refuse_unless(is_possible, f"a call of the case {case.id} has an impossible time")
 
 
 def _check_program(path: Path, run: Run, earlier: Mapping[Path, Run]) -> None:

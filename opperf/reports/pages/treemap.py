@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.model import Record
 from opperf.reports.hotspots.times import time_of
 from opperf.reports.model import RunOnPage
-from opperf.results.text import count_text
+from opperf.results.text import count_text, truncate
 from opperf.results.units import time_text
 
 WIDTH, HEIGHT = 1200.0, 480.0
@@ -133,7 +133,7 @@ def _fitting(text: str, box: Box, height: float) -> str:
     letters = int((box.width - 6) / LETTER)
     if box.height < height or letters < 3:
         return ""
-    return text if len(text) <= letters else text[: letters - 1] + "…"
+    return truncate(text, letters)
 
 
 def squarified(values: Mapping[str, float], box: Box) -> Iterator[tuple[str, Box]]:
@@ -164,18 +164,11 @@ def squarified(values: Mapping[str, float], box: Box) -> Iterator[tuple[str, Box
 def _row_length(areas: Sequence[float], side: float) -> int:
     """Returns how many areas make the row whose worst ratio of sides is best."""
     best = 1
-    worst = _worst(areas[:1], side)
-    for count in range(2, len(areas) + 1):
-        now = _worst(areas[:count], side)
-        if now > worst:
-            break
-        best, worst = count, now
+    while best < len(areas) and _worst(areas[: best + 1], side) <= _worst(areas[:best], side):
+        best += 1
     return best
 
 
-def _worst(areas: Iterable[float], side: float) -> float:
-    listed = list(areas)
-    thick = sum(listed) / side if side else 0.0
-    if not thick:
-        return 1.0
-    return max(max(area / thick**2, thick**2 / area) for area in listed)
+def _worst(areas: Sequence[float], side: float) -> float:
+    thick = sum(areas) / side if side else 0.0
+    return max(max(area / thick**2, thick**2 / area) for area in areas) if thick else 1.0

@@ -8,6 +8,7 @@ from typing import Any
 
 from opperf.reports.fields import COUNT, NAME, TIME, Field, objects_of, rows_of, table_of
 from opperf.reports.model import Cell, ColumnKind, Report, Section
+from opperf.results.text import truncate
 from opperf.results.units import Figure, choose_unit, format_figure
 from opperf.traces.anomalies import Anomalies, anomaly_values, sentences
 from opperf.traces.outline import Row
@@ -30,8 +31,7 @@ def shown_whole(text: str) -> str:
 
 def shown(name: str) -> str:
     """Returns a name of a trace so, and cut."""
-    text = shown_whole(name)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return truncate(shown_whole(name), LONGEST)
 
 
 def amount(value: int, unit: str) -> str:

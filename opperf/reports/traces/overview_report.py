@@ -57,8 +57,8 @@ def report_of(overview: Overview) -> Report:
         Section(facts=_facts(overview)),
         anomaly_section(("", overview.anomalies)),
         _operators(overview),
-        _steps(overview),
-        _collectives(overview),
+        Section("Steps", table=table_of(STEPS, overview.steps, MOST_ROWS)),
+        Section("Collective operations", table=table_of(COLLECTIVES, overview.messages, MOST_ROWS)),
         _threads(overview),
         _streams(overview),
         refused_section([("", overview)]),
@@ -172,10 +172,6 @@ STEPS: tuple[Field[StepUse], ...] = (
 )
 
 
-def _steps(overview: Overview) -> Section:
-    return Section("Steps", table=table_of(STEPS, overview.steps, MOST_ROWS))
-
-
 def group_of(row: MessageUse | Joined) -> str:
     """Returns the name of the group of a collective operation."""
     return row.message.description or row.message.group
@@ -195,11 +191,6 @@ COLLECTIVES: tuple[Field[MessageUse], ...] = (
     Field("", "Calls", COUNT, lambda use: use.calls),
     Field("", "Recorded", TIME, lambda use: known(use.time_ns), is_optional=True),
 )
-
-
-def _collectives(overview: Overview) -> Section:
-    table = table_of(COLLECTIVES, overview.messages, MOST_ROWS)
-    return Section("Collective operations", table=table)
 
 
 class _Place(NamedTuple):

@@ -53,6 +53,10 @@ class BarRow(NamedTuple):
     inputs: str
     bars: tuple[_Bar, ...]
 
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.operator, self.inputs)))
+
 
 class BarPanel(NamedTuple):
     """One chart: a metric of the rows that share the dimensions in the title."""
@@ -88,16 +92,20 @@ class BarPlot(NamedTuple):
 
     def limits(self, metric: Metric) -> Limits:
         """Returns the ends of the axis that all panels of a metric share."""
-        return _limits(
-            metric,
-            [
-                bar
-                for panel in self.panels
-                if panel.metric == metric
-                for row in panel.rows
-                for bar in row.bars
-            ],
-        )
+        bars = [
+            bar
+            for panel in self.panels
+            if panel.metric == metric
+            for row in panel.rows
+            for bar in row.bars
+        ]
+        values = [bar.value for bar in bars]
+        high = max(*values, *(min(bar.high, dimensions.CUT_AT * bar.value) for bar in bars), 0.0)
+        smallest = min(values)
+        if metric.lower_is_better and smallest > 0 and max(values) > LOG_FROM * smallest:
+            # The smallest bar has a length too.
+            return Limits(smallest / 2, high, True)
+        return Limits(min(0.0, smallest), high or 1.0, False)
 
 
 class Limits(NamedTuple):
@@ -106,16 +114,6 @@ class Limits(NamedTuple):
     low: float
     high: float
     is_log: bool
-
-
-def _limits(metric: Metric, bars: Sequence[_Bar]) -> Limits:
-    values = [bar.value for bar in bars]
-    high = max(*values, *(min(bar.high, dimensions.CUT_AT * bar.value) for bar in bars), 0.0)
-    smallest = min(values)
-    if metric.lower_is_better and smallest > 0 and max(values) > LOG_FROM * smallest:
-        # The smallest bar has a length too.
-        return Limits(smallest / 2, high, True)
-    return Limits(min(0.0, smallest), high or 1.0, False)
 
 
 class _Entry(NamedTuple):

@@ -11,6 +11,7 @@ from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, Record, Status
 from opperf.plurals import pluralize
 from opperf.results.columns import BANDWIDTH, bandwidth_of
+from opperf.results.figures import CaseFigures
 from opperf.results.projection import Observation, Source, observations
 
 ELEMENTS = "elements"
@@ -103,12 +104,11 @@ def value_of(metric: Metric, record: Record) -> Value | None:
     if metric is BANDWIDTH:
         rate = bandwidth_of(record)
         return None if rate is None else (rate.value, rate.low, rate.high)
-    summary = record.summaries.get(metric.name)
-    if summary is None or not math.isfinite(summary.median):
+    found = CaseFigures(record).of(metric.name)
+    if found is None or not found.is_finite:
         return None
-    if summary.half_width is None or metric.is_steady:
-        return summary.median, None, None
-    return summary.median, summary.ci_low, summary.ci_high
+    low, high = (None if metric.is_steady else found.interval) or (None, None)
+    return found.median, low, high
 
 
 ROUND = (1, 2, 5)

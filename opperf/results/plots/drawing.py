@@ -322,7 +322,7 @@ def _rows(panel: BarPanel, keys: Sequence[str], limits: Limits) -> list[dict[str
             found.append(
                 {
                     "row": key,
-                    "name": ", ".join(filter(None, (row.operator, row.inputs))),
+                    "name": row.name,
                     "series": bar.name,
                     "start": limits.low if limits.is_log else 0.0,
                     "value": bar.value,

@@ -199,7 +199,9 @@ def _panel(
     import altair as alt
 
     channels = series_channels("line", names, _legend(names) if len(names) > 1 else None)
-    x = alt.X("x:Q", title=plot.x_title, scale=_size_scale(plot), axis=_size_axis(plot, size[0]))
+    kind = "log" if plot.x_is_log else "linear"
+    sizes = alt.Scale(type=kind, nice=False, zero=False, padding=PADDING)
+    x = alt.X("x:Q", title=plot.x_title, scale=sizes, axis=_size_axis(plot, size[0]))
     y_title = f"{panel.metric.title} ({panel.unit.name})"
     y = alt.Y("y:Q", title=y_title, scale=_scale(plot.x_is_log and panel.is_log, shared))
     joined = _rows([line for line in panel.lines if line.is_function], panel.end)
@@ -241,14 +243,6 @@ def _scale(is_log: bool, shared: tuple[float, float] | None) -> Any:
         return alt.Scale(zero=True)
     domain = list(shared) if shared else alt.Undefined
     return alt.Scale(type="log", nice=False, padding=PADDING, domain=domain)
-
-
-def _size_scale(plot: Plot) -> Any:
-    import altair as alt
-
-    return alt.Scale(
-        type="log" if plot.x_is_log else "linear", nice=False, zero=False, padding=PADDING
-    )
 
 
 def _size_axis(plot: Plot, width: int) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opperf.results.plots.bars import BarPanel, BarPlot, BarRow, Limits
+from opperf.results.plots.bars import BarPanel, BarPlot, Limits
 from opperf.results.plots.data import Panel, Plot, Point
 from opperf.results.plots.dimensions import linear_ticks, log_ticks, number_text, ticks_of
 from opperf.results.text import wrap
@@ -175,7 +175,7 @@ def _bar_panel(panel: BarPanel, plot: BarPlot, width: int, color: bool) -> str:
         for figure, ratio in zip(figures, ratios, strict=True)
     ]
     is_single = len(plot.series) == 1
-    names = [_name(row) if is_single else bar.name for row in panel.rows for bar in row.bars]
+    names = [row.name if is_single else bar.name for row in panel.rows for bar in row.bars]
     name_width = min(max(map(len, names)), round(NAME_SHARE * width))
     indent = "" if is_single else "  "
     room = width - len(indent) - max(map(len, values)) - 4
@@ -186,7 +186,7 @@ def _bar_panel(panel: BarPanel, plot: BarPlot, width: int, color: bool) -> str:
     place = 0
     for row in panel.rows:
         if not is_single:
-            lines.append(wrap(_name(row), width))
+            lines.append(wrap(row.name, width))
         for bar in row.bars:
             name = names[place]
             if len(name) > name_width:
@@ -202,10 +202,6 @@ def _bar_panel(panel: BarPanel, plot: BarPlot, width: int, color: bool) -> str:
             lines.append(f"{indent}{name:<{name_width}}  {padded}  {values[place]}".rstrip())
             place += 1
     return "\n".join(lines)
-
-
-def _name(row: BarRow) -> str:
-    return ", ".join(filter(None, (row.operator, row.inputs)))
 
 
 def _bar(value: float, limits: Limits, width: int) -> str:
