@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from opperf.results.plots.data import Line, Panel, Plot
 from opperf.results.plots.dimensions import number_text, ticks_of
@@ -199,7 +199,7 @@ def _panel(
     import altair as alt
 
     channels = series_channels("line", names, _legend(names) if len(names) > 1 else None)
-    kind = "log" if plot.x_is_log else "linear"
+    kind: Literal["log", "linear"] = "log" if plot.x_is_log else "linear"
     sizes = alt.Scale(type=kind, nice=False, zero=False, padding=PADDING)
     x = alt.X("x:Q", title=plot.x_title, scale=sizes, axis=_size_axis(plot, size[0]))
     y_title = f"{panel.metric.title} ({panel.unit.name})"
