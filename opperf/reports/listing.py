@@ -87,9 +87,9 @@ class Category(NamedTuple):
 def categories(operators: Iterable[ListedOperator]) -> list[Category]:
     """Returns the categories of these operators, sorted by name."""
     listed = list(operators)
-    members = group(listed, (one.operator.category for one in listed))
+    members = group(listed, (entry.operator.category for entry in listed))
     return [
-        Category(name, len(own), sum(one.cases or 0 for one in own))
+        Category(name, len(own), sum(entry.cases or 0 for entry in own))
         for name, own in sorted(members.items())
     ]
 
