@@ -355,11 +355,12 @@ def test_it_writes_a_run_with_every_status_and_odd_names(format, odd_run):
     assert (text, missing) == format.write_run(odd_run), "the same for the same run"
 
 
-def test_it_writes_every_report_with_odd_names(format, found):
+def test_every_format_writes_every_report_with_odd_names(found):
     for command, reports in found.items():
-        if format.writes(DRAWN if command == "report" else REPORT):
-            for report in reports:
-                check(format, format.write_report(report))
+        for format in EVERY.values():
+            if format.writes(DRAWN if command == "report" else REPORT):
+                for report in reports:
+                    check(format, format.write_report(report))
 
 
 def test_a_terminal_is_not_exceeded(found):

@@ -18,6 +18,9 @@ NOUNS = (
 
 COUNTED = re.compile(rf"^ (?:\w+ )?(?:{NOUNS})\b")
 
+IN_CODE = re.compile(rf"[}}\"'] (?:\w+ )?(?:{NOUNS})\b")
+"""What a noun stands behind in the code of an f-string."""
+
 NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usable)\b|:,|\.0f")
 """What a number looks like in an f-string."""
 
@@ -41,7 +44,8 @@ MANY = {
 
 def counted(path: Path) -> Iterator[str]:
     """Yields the f-strings in which a number stands before one of the nouns."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    code = path.read_text()
+    for node in ast.walk(ast.parse(code)) if IN_CODE.search(code) else ():
         values = node.values if isinstance(node, ast.JoinedStr) else []
         for value, text in zip(values, values[1:], strict=False):
             if (

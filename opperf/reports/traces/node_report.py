@@ -29,7 +29,7 @@ from opperf.traces.outline import outline_of
 from opperf.traces.overview import operator_of
 from opperf.traces.rank_comparison import message_text
 from opperf.traces.tensors import History, Use, history_of, uses_of
-from opperf.traces.trace import NO_CALL, Node, Trace
+from opperf.traces.trace import NO_CALL, Call, Node, Trace
 
 MOST_ABOVE = 12
 """Nodes above one that are shown; programs nest few more."""
@@ -54,13 +54,13 @@ def node_report(trace: Trace, number: int) -> Report:
             else f"{_range_text(trace)}; --tree lists them"
         )
         raise UsageError(f"{trace.name} has no node {number}; {advice}")
-    call = None if node.call == NO_CALL else trace.calls[node.call]
+    call = _call_of(trace, node)
     uses = list(uses_of(trace, node))
     below = outline_of(trace, 1, number)
     sections = [
         Section(facts=list(_facts(trace, node))),
         Section(code=[shown_whole(call.schema)] if call is not None and call.schema else []),
-        Section(title="Arguments", table=_arguments(trace, node)),
+        Section(title="Arguments", table=table_of(ARGUMENTS, call.arguments if call else ())),
         Section(title="Tensors", table=_tensors(trace, node, uses)),
         outline_section(below, "Below it") if below else Section(),
     ]
@@ -145,7 +145,7 @@ def _values(arguments: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _facts(trace: Trace, node: Node) -> Iterator[Fact]:
     yield Fact("Node", shown(node.name), str(node.id))
-    call = None if node.call == NO_CALL else trace.calls[node.call]
+    call = _call_of(trace, node)
     if call is not None:
         if call.message is not None:
             yield Fact("Collective", shown(message_text(call.message)))
@@ -175,24 +175,19 @@ def _facts(trace: Trace, node: Node) -> Iterator[Fact]:
 
 def _same_sequence(trace: Trace, node: Node) -> list[int]:
     """Returns the numbers of the calls of the forward and backward pass that belong to one."""
-    call = None if node.call == NO_CALL else trace.calls[node.call]
+    call = _call_of(trace, node)
     if node.seq_id < 0 or (call is not None and call.collective):
         return []
     return [
         other.id
         for other in trace.nodes.values()
-        if other.seq_id == node.seq_id and other.id != node.id and not _is_collective(trace, other)
+        if other.seq_id == node.seq_id and other.id != node.id
+        if (made := _call_of(trace, other)) is None or not made.collective
     ]
 
 
-def _is_collective(trace: Trace, node: Node) -> bool:
-    return node.call != NO_CALL and bool(trace.calls[node.call].collective)
-
-
-def _arguments(trace: Trace, node: Node) -> Table | None:
-    if node.call == NO_CALL or not trace.calls[node.call].arguments:
-        return None
-    return table_of(ARGUMENTS, trace.calls[node.call].arguments)
+def _call_of(trace: Trace, node: Node) -> Call | None:
+    return None if node.call == NO_CALL else trace.calls[node.call]
 
 
 ARGUMENTS: tuple[Field[tuple[str, Any]], ...] = (
