@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 
 from opperf.errors import UsageError
-from opperf.plurals import pluralize
+from opperf.plurals import counted, pluralize
 from opperf.reports.fields import NAME, NUMBER, Field, figure, table_of
 from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.model import Section, Table
 from opperf.results import units
-from opperf.results.text import count_text
 from opperf.statistics.weights import Alone, Part, Weighted
 
 COUNT = "count"
@@ -54,9 +53,9 @@ def sentences(found: Weighted, labels: Labels) -> list[str]:
     if not found.cases:
         return ["Weighted by count: no case has a ratio yet."]
     unit = units.choose_unit("ns", [units.Figure(found.base_ns), units.Figure(found.new_ns)])
-    calls = count_text(found.base_calls, "call")
+    calls = counted(found.base_calls, "call")
     if found.new_calls != found.base_calls:
-        calls = f"{found.base_calls:,} and {count_text(found.new_calls, 'call')}"
+        calls = f"{found.base_calls:,} and {counted(found.new_calls, 'call')}"
     return [
         f"Weighted by count ({' + '.join(found.metrics)} time of {calls} of "
         f"{pluralize(found.cases, 'case')}): {_total(found.base_ns, unit)} in {labels[0]}, "
@@ -78,7 +77,7 @@ def _doubts(found: Weighted, labels: Labels) -> list[str]:
         )
     if found.unmeasured_calls:
         said.append(
-            f"In no total: {count_text(found.unmeasured_calls, 'call')} that neither has a time of."
+            f"In no total: {counted(found.unmeasured_calls, 'call')} that neither has a time of."
         )
     for side, name in zip(("base", "new"), labels, strict=True):
         alone = [case for case in found.alone if case.side == side]
@@ -89,7 +88,7 @@ def _doubts(found: Weighted, labels: Labels) -> list[str]:
 
 def _alone(alone: Sequence[Alone], name: str) -> str:
     total = math.fsum(case.time_ns for case in alone)
-    calls = count_text(sum(case.calls for case in alone), "call")
+    calls = counted(sum(case.calls for case in alone), "call")
     names = [f"{case.operator} ({case.inputs})" if case.inputs else case.operator for case in alone]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (

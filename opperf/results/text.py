@@ -109,11 +109,6 @@ def split_arguments(text: str) -> list[str]:
     return parts[:-1] if not parts[-1] else parts
 
 
-def count_text(number: int, noun: str) -> str:
-    """Returns a number, which may be of millions, with its noun: `1 call`, `1,404 calls`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def terminal_width() -> int | None:
     """Returns the width of the terminal; None if standard output is a pipe or a file."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Record, TensorSpec
-from opperf.plurals import pluralize
+from opperf.plurals import counted, pluralize
 from opperf.results.text import (
-    count_text,
     cut_distinct,
     duration,
     inputs_text,
@@ -63,7 +62,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_large_numbers_have_separators() -> None:
-    assert [count_text(n, "call") for n in (1, 2, 1404)] == ["1 call", "2 calls", "1,404 calls"]
+    assert [counted(n, "call") for n in (1, 2, 1404)] == ["1 call", "2 calls", "1,404 calls"]
 
 
 def test_one_is_not_many() -> None:

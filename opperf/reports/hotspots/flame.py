@@ -6,13 +6,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 
 from opperf.frameworks.calls import BACKWARD, FORWARD, OPTIMIZER
+from opperf.plurals import counted
 from opperf.reports.hotspots.account import Account
 from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import PHASES
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.model import FlameGraph, Frame
-from opperf.results.text import count_text
 from opperf.results.units import time_text
 
 DRAWN = 0.0003
@@ -137,7 +137,7 @@ def _frames(found: Hotspots, tree: Module, whole: float) -> Iterator[Frame]:
 
 
 def _hover(name: str, own: Amount, whole: float, found: Hotspots) -> str:
-    calls = count_text(own.calls, "call")
+    calls = counted(own.calls, "call")
     time = "" if found.basis is CALLS else f"{time_text(own.time)}, "
     return f"{name}\n{time}{100 * own.time / whole:.1f} %, {calls}"
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opperf.model import PASSES, MetricKind, Run
+from opperf.plurals import counted
 from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group
@@ -36,7 +37,6 @@ from opperf.reports.markdown import code
 from opperf.reports.model import Report, Section, Table
 from opperf.reports.text import write_text
 from opperf.results.projection import CALLED, CASE
-from opperf.results.text import count_text
 from opperf.results.units import choose_unit, format_figure, mark_legend
 
 SHOWN = 20
@@ -88,8 +88,8 @@ def recording_of(
 
 def summary(found: Hotspots) -> list[str]:
     """Returns what the ranking is of, and what it lacks, a sentence each."""
-    cases = count_text(len({timed.record.id for timed in found.timed}), "case")
-    calls = count_text(found.calls, "call")
+    cases = counted(len({timed.record.id for timed in found.timed}), "case")
+    calls = counted(found.calls, "call")
     if found.steps > 1:
         calls += f" in {found.steps:,} steps"
     if found.basis is CALLS:
@@ -120,11 +120,11 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         cases = sum(row.cases for row in found.unmeasured)
         yield (
             f"{_lacking(found)}, and in no share: {found.unmeasured_calls:,} of "
-            f"{count_text(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
-            f"{count_text(cases, 'case')}."
+            f"{counted(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
+            f"{counted(cases, 'case')}."
         )
     if found.excluded:
-        yield f"{count_text(len(found.excluded), 'operator')} had no case; json has the reasons."
+        yield f"{counted(len(found.excluded), 'operator')} had no case; json has the reasons."
     if len(found.kinds) > 1:
         yield "Times of two kinds are added, though they are not the same quantity."
     if found.launches:
@@ -146,7 +146,7 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         )
     yield from _remedy(found)
     if found.repeated:
-        repeated = count_text(found.repeated, "case")
+        repeated = counted(found.repeated, "case")
         yield f"{repeated} of one file measured in another, too; added up."
     if found.grouped:
         yield f"{found.grouped}; the calls of each count."
@@ -193,7 +193,7 @@ def _lacking(found: Hotspots) -> str:
 def _unmeasured_table(found: Hotspots, most: int | None) -> Table:
     shown = found.unmeasured[:most]
     left = found.unmeasured[len(shown) :]
-    calls = count_text(sum(row.calls for row in left), "call")
+    calls = counted(sum(row.calls for row in left), "call")
     more = f"and {len(left):,} more, of {calls}" if left else ""
     return table_of(unmeasured_fields(_lacking(found)), shown, more=more)
 

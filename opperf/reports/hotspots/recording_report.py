@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from opperf.model import MetricKind
-from opperf.plurals import pluralize
+from opperf.plurals import counted, pluralize
 from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.data import Hotspot, Hotspots
@@ -24,7 +24,6 @@ from opperf.reports.hotspots.values import (
 )
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import Cell, Fact, Section, Table
-from opperf.results.text import count_text
 from opperf.results.units import time_text
 
 LEAST_SHARE = 0.01
@@ -59,8 +58,8 @@ def account_section(account: Account) -> Section:
 
 def _facts(account: Account) -> Iterator[Fact]:
     program = account.program
-    steps = count_text(program.steps, "step")
-    calls = count_text(program.calls or account.calls, "call")
+    steps = counted(program.steps, "step")
+    calls = counted(program.calls or account.calls, "call")
     yield Fact("Program", program.command, f"{program.framework}, {steps}, {calls}")
     if program.machine:
         yield Fact("Recorded by", program.machine)
@@ -90,11 +89,11 @@ def _remarks(account: Account) -> Iterator[str]:
     if program.calls > account.calls:
         rest = "; the others are in what is not explained" if account.parts else ""
         yield (
-            f"The file has {account.calls:,} of the {count_text(program.calls, 'call')} of the "
+            f"The file has {account.calls:,} of the {counted(program.calls, 'call')} of the "
             f"program{rest}."
         )
     if len(account.parts) > 1 and account.untimed:
-        calls = count_text(account.untimed, "call")
+        calls = counted(account.untimed, "call")
         yield f"{calls} without a time are in what is not explained."
     yield from _unexplained(account)
 
@@ -152,7 +151,7 @@ def _compiled(account: Account) -> Iterator[str]:
     if lacking:
         runs = sum(made.runs for made in lacking)
         yield (
-            f"{count_text(len(lacking), 'compiled program')}, such as {lacking[0].name}, ran "
+            f"{counted(len(lacking), 'compiled program')}, such as {lacking[0].name}, ran "
             f"{pluralize(runs, 'time')}: they were not timed, as `opperf record --timed` does, so "
             "that their operators one by one stand for them."
         )

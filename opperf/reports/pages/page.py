@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from opperf.machine.environment import machine_text
 from opperf.model import Environment, Run, Status
-from opperf.plurals import pluralize
+from opperf.plurals import counted, pluralize
 from opperf.reports.html import fragment_content, render, unmarked
 from opperf.reports.model import Report, RunOnPage, Section, Tone
 from opperf.reports.pages.cases import case_table, environments_of, unmeasured
@@ -22,7 +22,6 @@ from opperf.reports.showing import split_preamble
 from opperf.results.columns import count_uncertain
 from opperf.results.plots.data import Line, Panel, Plot, has_sizes, make_plot
 from opperf.results.projection import Source
-from opperf.results.text import count_text
 from opperf.results.web_page import page_text
 from opperf.shares import detectable_text
 
@@ -181,7 +180,7 @@ def _tiles(report: Report, table: DataTable | None) -> Iterator[_Tile]:
         records = [record for own in report.runs for record in own.run.records]
         ok = [record for record in records if record.status is Status.OK]
         for program in filter(None, (own.run.header.program for own in report.runs)):
-            yield _Tile(count_text(program.calls, "call"), "recorded")
+            yield _Tile(counted(program.calls, "call"), "recorded")
         for number, what in (
             (len({record.case.label for record in ok}), "operators measured"),
             (len(ok), "cases measured"),

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opperf.model import Record
+from opperf.plurals import counted
 from opperf.reports.hotspots.times import time_of
 from opperf.reports.model import RunOnPage
-from opperf.results.text import count_text, truncate
+from opperf.results.text import truncate
 from opperf.results.units import time_text
 
 WIDTH, HEIGHT = 1200.0, 480.0
@@ -105,7 +106,7 @@ def _category(name: str, box: Box, times: Mapping[str, float], total: float, hue
     small = [label for label in times if label not in large]
     named = dict(large)
     if small:
-        named[count_text(len(small), "other")] = sum(times[label] for label in small)
+        named[counted(len(small), "other")] = sum(times[label] for label in small)
     areas = [
         _Area(
             place,
