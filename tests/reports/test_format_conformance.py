@@ -176,7 +176,7 @@ def bisection():
     ends = tuple(
         msgspec.structs.replace(end, operator=NASTY, inputs=NASTY) for end in BISECTED.ends
     )
-    return msgspec.structs.replace(BISECTED, state=state, ends=ends, notes=(NASTY,))
+    return msgspec.structs.replace(BISECTED, state=state, ends=ends, end=ends[0], notes=(NASTY,))
 
 
 def of_history(folder):

@@ -171,6 +171,7 @@ def test_formats_name_their_extensions() -> None:
         "xla": ".jsonl",
         **dict.fromkeys(("param", "instruction-counts"), ".json"),
         **dict.fromkeys(("pytest-benchmark", "bencher", "github-action-benchmark"), ".json"),
+        **dict.fromkeys(("hyperfine", "perfetto"), ".json"),
     }
 
 
