@@ -121,4 +121,4 @@ def test_commits_that_lack_what_was_asked_stop_its_series_and_those_that_fail_do
             found = find_stopped(
                 history, read_outcomes(store, find_project(store), history), "main"
             )
-        assert [stop.event.method for stop in found.standing] == stopped
+        assert [stop.event.method for stop in found] == stopped
