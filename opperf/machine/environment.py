@@ -6,7 +6,6 @@ from __future__ import annotations
 import platform
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum, auto
 from itertools import filterfalse
 from typing import Any, NamedTuple
 
@@ -47,18 +46,6 @@ class Process(NamedTuple):
     allocator: str
 
 
-class Compared(Enum):
-    """The meaning of a difference of a fact."""
-
-    LASTING = auto()
-    TRANSIENT = auto()
-    """None: it changes from moment to moment, or lists what is available and not what is used."""
-    BY_COUNT = auto()
-    """Other cores of the same machine are no other environment; another number of them is."""
-    BY_KEY = auto()
-    """By the persistence of each check of the machine's health."""
-
-
 class Fact(NamedTuple):
     """A fact of an environment."""
 
@@ -68,7 +55,9 @@ class Fact(NamedTuple):
     """Its label in reports; empty if another fact's text has it."""
     text: Callable[[Environment], str] | None = None
     """Its text in reports; without it, the value is the text."""
-    compared: Compared = Compared.LASTING
+    is_transient: bool = False
+    """Whether a difference means nothing: it changes from moment to moment, or lists what is
+    available and not what is used."""
     key: Callable[[Environment], Any] | None = None
     """Returns its part of the comparability key; None if it has none."""
     tolerance: float = 0.0
@@ -130,7 +119,7 @@ FACTS = (
         lambda process: process.framework.devices(),
         "Devices",
         lambda of: ", ".join(of.devices),
-        compared=Compared.TRANSIENT,
+        is_transient=True,
     ),
     Fact(
         "gpus",
@@ -157,7 +146,6 @@ FACTS = (
         "cpus",
         lambda process: process.cpus,
         "Pinned to cores",
-        compared=Compared.BY_COUNT,
         key=count_cpus,
     ),
     Fact("hostname", lambda process: socket.gethostname()),
@@ -174,14 +162,13 @@ FACTS = (
         lambda process: examine.short_form(process.machine),
         "Health",
         lambda of: ", ".join(f"{k.replace('_', ' ')}: {v}" for k, v in of.health.items()),
-        compared=Compared.BY_KEY,
     ),
     Fact(
         "load_1min",
         lambda process: round(psutil.getloadavg()[0], 2),
         "Load at the start",
         lambda of: f"{of.load_1min:.2f}",
-        compared=Compared.TRANSIENT,
+        is_transient=True,
         # It is never the same twice.
         tolerance=0.5,
     ),
@@ -304,11 +291,13 @@ def _compare(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Differenc
 def lasting_differences(one: Environment, other: Environment) -> list[Difference]:
     """Returns the differences that are not transient."""
     same_count = count_cpus(one) == count_cpus(other)
-    lasting = {Compared.LASTING: True, Compared.TRANSIENT: False, Compared.BY_COUNT: not same_count}
     return [
         difference
         for difference in differences(one, other)
-        if lasting.get(_fact(difference.name).compared, not _is_of_moment(difference))
+        if not _fact(difference.name).is_transient
+        and not _is_of_moment(difference)
+        # Other cores of the same machine are no other environment; another number of them is.
+        and not (difference.name == "cpus" and same_count)
     ]
 
 
@@ -327,8 +316,8 @@ def _is_fluctuation(difference: Difference) -> bool:
 
 
 def _is_of_moment(difference: Difference) -> bool:
-    key = difference.name.partition(".")[2]
-    return _fact(difference.name).compared is Compared.BY_KEY and key in examine.TRANSIENT
+    name, _, key = difference.name.partition(".")
+    return name == "health" and key in examine.TRANSIENT
 
 
 def position(name: str) -> int:

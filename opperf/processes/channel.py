@@ -16,7 +16,6 @@ import msgspec
 from opperf import errors
 from opperf.model.declaring import Struct
 
-T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 

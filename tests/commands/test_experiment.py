@@ -258,16 +258,14 @@ def test_what_only_xla_has_is_refused_where_it_computes_nothing(opperf, words, m
         opperf("nets.py:make", "--dry-run", *words.split())
 
 
-def test_what_compilers_write_is_asked_for_by_their_variables(tmp_path):
+def test_what_compilers_write_is_asked_for_by_their_variables():
     made = {
         (framework, mode): {
             variable
             for compiler in COMPILERS
             if compiler.dump in (STABLEHLO, COUNTERS, XLA_METRICS)
-            and compiler.compiles(
-                Case(ModelTarget(framework, "m"), {}, settings := Settings(mode=mode))
-            )
-            for variable in compiler.variables(settings, tmp_path)
+            and compiler.compiles(Case(ModelTarget(framework, "m"), {}, Settings(mode=mode)))
+            for variable in compiler.variables
         }
         for framework, mode in (
             *(("torch", "eager"), ("torch", "compile"), ("torch", "xla")),
