@@ -237,10 +237,9 @@ class RunFile:
 
 
 def execute(schedule: Schedule, executor: Executor, store: Store, progress: Progress) -> None:
-    """Measures the visits of a schedule, begun in its order, as many at once as the executor has
-    lanes; stores the records of each on the calling thread as soon as they are there. Raises
-    `OutputError` if a record cannot be stored, and `RunFileError` if a run is resumed in another
-    environment."""
+    """Measures the visits of a schedule, as many at once as the executor has lanes, and stores the
+    records of each on the calling thread. Raises `OutputError` if one cannot be stored, and
+    `RunFileError` if a run is resumed in another environment."""
 
     cluster = executor if isinstance(executor, ClusterExecutor) else None
 
@@ -311,9 +310,8 @@ def execute_to_file(
 ) -> Run:
     """Measures the `remaining` cases, writes their records to a run file, closes it, and returns
     its content. A header and the `planned` cases begin a new file; an earlier run is continued.
-    `elapsed` returns the seconds since the run's start. Raises `OutputError` if the file cannot be
-    created, `CutShortError` if it cannot be written to later, and `RunFileError` if a run is
-    resumed in another environment."""
+    Raises `OutputError` if the file cannot be created, `CutShortError` if it cannot be written to
+    later, and `RunFileError` in another environment."""
     earlier = begun if isinstance(begun, Run) else None
     header = begun.header if isinstance(begun, Run) else begun
     schedule = Rounds(remaining, () if earlier is None else earlier.records)

@@ -25,11 +25,9 @@ memory, of which some are without the backward pass."""
 
 CALL_S, GROWTH, FORWARD_SHARE = 0.0035, 1.3, 0.4
 """Seconds of a call with both passes on a million elements, the power of the elements that they
-grow by (products of matrices take longer per element if larger), and the share of the forward pass.
-They are averages of a registry: of a single case they say little. With them, the forecasts of
-a registry of 608 operators on two cores are 97 s for --quick, 26 s with --size small besides, 328 s
-for -w 2 -r 5; measured were 105, 26 and 330 s. Runs of large inputs may take twice their
-forecast."""
+grow by, and the share of the forward pass: averages of a registry, which say little of a single
+case. Forecasts of a registry of 608 operators on two cores are 97 s for --quick, 26 s with --size
+small besides, 328 s for -w 2 -r 5; measured were 105, 26 and 330 s."""
 
 WORTH_SAYING_S = 120.0
 """Shortest forecast that is printed: a shorter run is waited for."""

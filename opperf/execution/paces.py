@@ -94,9 +94,7 @@ MOST_SLOWED = 4.0
 
 OUTLYING = 8.0
 """Ratio of a case's pace to that of all, or to its own earlier one, up to which it counts: what is
-beyond may be a stall. One stalled case of twenty then makes a forecast 1.6 times as long, and the
-paces of NumPy's registry are 0.7 to 1.0 of those without a bound. A case that always takes longer
-is known after two or three runs."""
+beyond may be a stall. A case that always takes longer is known after two or three runs."""
 
 NARROWING = 50
 """Most steps in which the pace without stalls is found: with a stalled case of twenty, each step
@@ -111,9 +109,8 @@ MANY_RECORDS = 200
 take a thirtieth of what is expected, and those of another all of it."""
 
 MOST_VISIT_S = 0.02
-"""Most seconds between two cases: writing a record, asking for the next. They were 3 ms on a quiet
-machine, 10 to 14 ms with four busy processes on each core. What a run takes beside its cases and
-this is the same for a long one."""
+"""Most seconds between two cases, in which a record is written: 3 ms on a quiet machine, 10 to 14
+with four busy processes on each core."""
 
 KINDS = COUNTED, TIMED = "counted", "timed"
 """Kinds of cases: those with a number of calls, and those that end by their time or once they are

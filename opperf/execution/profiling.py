@@ -1,10 +1,7 @@
-"""An executor around another one, which also profiles the cases' calls under other programs.
-
-Each case is measured as without it. Its calls are then made once more in a process that Nsight,
-perf or another program runs, with those of the cases that follow, as a framework's import takes
-seconds.
-What the program finds becomes metrics of the record, beside those that were measured.
-"""
+"""An executor around another one, which also profiles the cases' calls under other programs: the
+calls are made once more in a process that Nsight, perf or another program runs, with those of the
+cases that follow. What the program finds becomes metrics of the record, beside those that were
+measured."""
 
 from __future__ import annotations
 

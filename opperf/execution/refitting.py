@@ -60,9 +60,8 @@ def fit_cases(
     worker: Worker, plan: Plan, selection: Selection, found: Found, say: Callable[[str], None]
 ) -> Plan:
     """Returns the plan with each case fitted to the user's shapes and values, and without those
-    that do not fit, which `say` reports. A case that is refused as its rule makes it stays, as the
-    user's options are not the reason. Of the plain forms of an operator's inputs, the first that
-    fits stays, before the others."""
+    that do not fit, which `say` reports; one that is refused as its rule makes it stays. Of the
+    plain forms of an operator's inputs, the first that fits stays, before the others."""
     overrides = Overrides.of(selection)
     if not plan.cases:
         return plan

@@ -1,13 +1,11 @@
 """Finds measurements that stalled, or whose threads waited for cores, and measures them again.
 
-A machine may stall for as long as a case is measured: all its samples are then alike, but the time
-is an outlier beside others, such as that of a larger case, or of the forward pass when it is timed
-again, with the backward pass. Options may make an operator slow, too: so a second measurement
-decides.
+A machine may stall for as long as a case is measured: its samples are then alike, but the time is
+an outlier beside that of a larger case, or of the forward pass when it is timed again, with the
+backward pass. Options may make an operator slow, too: so a second measurement decides.
 
-Beside a busy process, all threads of a call wait for the one whose core the process has. A single
-thread waits less, and mostly takes longer than several that do not wait: where it takes less, the
-first time was one of waits.
+Beside a busy process, all threads of a call wait for one. A single thread waits less, and mostly
+takes longer than several that do not wait: where it takes less, the first time was one of waits.
 """
 
 from __future__ import annotations

@@ -42,11 +42,8 @@ def write_calls(
     paths: Sequence[Path], rank: int | None, file: Path, overwrite: bool, say: Say
 ) -> Amount:
     """Writes the calls of traces, or of the trace of a rank, in the form of a file's extension, and
-    says what it cannot say.
-
-    Raises `UsageError` for a file that is no trace, and for calls of which none can be written, and
-    `OutputError` for a file that cannot be written.
-    """
+    says what that lacks. Raises `UsageError` for what is no trace or cannot be written, and
+    `OutputError`."""
     source = TraceSource(paths, rank)
     for remark in source.remarks:
         say(f"note: {remark}")

@@ -1,8 +1,6 @@
-"""Calls with cold caches.
-
-On a CPU, more bytes than the last-level cache holds are written between calls, from as many threads
-as there are cores, each of which has its own caches. On other devices the framework flushes the
-caches, if it can; else the calls take turns with copies of their inputs, more than the cache holds.
+"""Calls with cold caches: on a CPU, more bytes than the last-level cache holds are written between
+calls, by as many threads as there are cores. On other devices the framework flushes the caches, if
+it can; else the calls take turns with copies of their inputs, more than the cache holds.
 """
 
 from __future__ import annotations

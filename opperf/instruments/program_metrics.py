@@ -1,8 +1,5 @@
-"""Metrics of programs, which are observed in processes of their own: no instrument of a prepared
-case has them.
-
-The instrument of models: a training step, its update apart, and its operations.
-"""
+"""Metrics of programs, which are observed in processes of their own; and the instrument of models:
+a training step, its update apart, and its operations."""
 
 from __future__ import annotations
 

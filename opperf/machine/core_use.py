@@ -1,9 +1,5 @@
-"""Use of this machine's cores by others: claims of other runs of opperf, and load.
-
-A claim is a file of a folder that all users share, with the cores in it. Its process has it locked
-for as long as it lives, so that the file of a process that ended, however it did, counts for
-nothing.
-"""
+"""Use of this machine's cores by others: claims of other runs of opperf, and load. A claim is a
+file of a folder that all users share, which its process has locked for as long as it lives."""
 
 from __future__ import annotations
 

@@ -72,14 +72,10 @@ _configured: list[str] = []
 
 
 def configure_heap(wanted: Wanted) -> str:
-    """Configures this process's heap, the first time that it is called, and returns a description.
-    Call it before a framework starts its threads.
-
-    By default glibc first maps each large output anew, raises that threshold with the sizes it
-    frees, and returns memory if much is free. An operator's time would depend on what ran before
-    it: over 1024 x 1024 floats, page faults take ten times as long as relu. Other C libraries are
-    left as they are.
-    """
+    """Configures this process's heap, the first time that it is called, before a framework starts
+    its threads, and returns a description. By default glibc first maps each large output anew, so
+    that an operator's time would depend on what ran before: over 1024 x 1024 floats, page faults
+    take ten times as long as relu. Other C libraries are left as they are."""
     # glibc reads the number of heaps once.
     if not _configured:
         _configured.append(_configure(*wanted))

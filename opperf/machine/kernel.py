@@ -1,8 +1,5 @@
-"""The kernel's files, the cores, the variables that probes read, and limits of the control
-group; and how often it has killed for memory.
-
-Also the resolution of the clock that times samples.
-"""
+"""The kernel's files, cores, variables and limits of the control group that probes read, how often
+it has killed for memory, and the resolution of the clock that times samples."""
 
 from __future__ import annotations
 

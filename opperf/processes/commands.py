@@ -1,7 +1,4 @@
-"""Commands of other programs that are run to their end.
-
-Also finds free ports of this machine.
-"""
+"""Commands of other programs that are run to their end; and free ports of this machine."""
 
 from __future__ import annotations
 

@@ -48,16 +48,12 @@ R = TypeVar("R")
 
 
 class CaseProcess:
-    """A worker process for one framework and the process settings of `settings`. It starts at the
-    first request, and again after its end.
-
-    `python` is its interpreter, whose environment needs the framework only: opperf is imported from
-    here, and so are its dependencies that are missing there, if both have the same version of
-    Python. `reference_work` times reference work between the calls. With `own_modules`, or an
-    interpreter or path of its own, it imports nothing from the working directory. `profiles` is the
-    folder that keeps what an instrument's program wrote of each case. Every request raises
-    `WorkerError` if the process cannot be started, and the `OpperfError` that the worker raised.
-    """
+    """A worker process for one framework and process settings, which starts at the first request,
+    and again after its end. `python` is its interpreter, whose environment needs the framework
+    only; `reference_work` is timed between the calls; with `own_modules`, or an interpreter or path
+    of its own, it imports nothing from the working directory; `profiles` keeps what an instrument's
+    program wrote of each case. Requests raise `WorkerError` if it cannot be started, and what the
+    worker raised."""
 
     def __init__(
         self,
@@ -253,9 +249,9 @@ class CaseProcess:
 
     def begin_process(self, devices: Iterable[str], rehearsed: bool = False) -> bool:
         """Begins a fresh process, which has run no operator, for the next requests, and returns
-        whether it is a fork, which the devices may not support. A fork before it ends first. With
-        `rehearsed` it only calls operators eagerly, on dense tensors, in cases that fit in memory:
-        what others need is not imported, which takes PyTorch longer than all else."""
+        whether it is a fork, which the devices may not support. With `rehearsed` it only calls
+        operators eagerly, on dense tensors that fit: what others need, PyTorch takes seconds to
+        import."""
         self.end_process()
         self._rehearsed = rehearsed
         request = protocol.ForkRequest(devices=tuple(devices), rehearsed=rehearsed)

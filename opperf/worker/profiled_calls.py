@@ -1,8 +1,6 @@
-"""The process that a program profiles: makes the calls of a batch of cases, and nothing else.
-
-`opperf.worker.profiled_calls FRAMEWORK SETTINGS FILE` reads the batch from a file, and appends a
-line to another before and after each case, so that the manager knows which case ended it.
-"""
+"""The process that a program profiles: `opperf.worker.profiled_calls FRAMEWORK SETTINGS FILE` makes
+the calls of the batch in a file, and appends a line to another before and after each case, so that
+the manager knows which case ended it."""
 
 from __future__ import annotations
 

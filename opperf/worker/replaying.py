@@ -1,9 +1,6 @@
 """A replay by several ranks: the first one's in the process that measures, and processes of the
-others.
-
-`opperf.worker.replaying FRAMEWORK` is the process of a rank: it is asked to read its calls, and
-replays an iteration for each further message, until there are no more.
-"""
+others, `opperf.worker.replaying FRAMEWORK`, which read their calls, and replay an iteration for
+each further message."""
 
 from __future__ import annotations
 

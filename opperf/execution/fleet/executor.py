@@ -1,8 +1,6 @@
-"""The executor of a Ray cluster. Ray places the workers, which are actors, restarts one that ends,
-and says when a node has ended; here cases are given to the workers that are free.
-
-A worker's end costs the case that it was measuring, which is measured again, by another if it was
-the node that ended, and whose record then has a note.
+"""The executor of a Ray cluster, which places workers, restarts them, and says when a node has
+ended; here cases are given to those that are free. A worker's end costs the case that it was
+measuring, which is measured again, by another if the node ended, and whose record then has a note.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""The part of a cluster's worker that runs on a node: an actor that measures one case at a time, in
-processes of its own on cores of its own.
-
-A command of opperf on a node of a cluster that nothing else uses: an actor that runs it in a
-process of its own, and hands out what it writes.
-"""
+"""Actors on a cluster's node: one that measures one case at a time, in processes of its own on
+cores of its own; one that runs a command of opperf, and hands out what it writes."""
 
 from __future__ import annotations
 

@@ -56,11 +56,8 @@ class Dumps:
 
 
 def totals(dump: Path) -> dict[str, int]:
-    """Returns a dump's counts in all, by callgrind's name of the event (Ir, Dr, ...).
-
-    Those of its summary, which callgrind adds up while the program runs: the sums of its functions
-    have up to 20,000 instructions more in the first dump after some code began to run.
-    """
+    """Returns a dump's counts in all, by callgrind's name of the event: those of its summary, as
+    the sums of functions have up to 20,000 instructions more in the first dump of some code."""
     events: list[str] = []
     with dump.open("rb") as file:
         for line in file:
@@ -96,14 +93,10 @@ START_INSTRUMENTATION, STOP_INSTRUMENTATION = BASE + 4, BASE + 5
 
 
 class Requests:
-    """Client requests, by which a program controls the callgrind that it runs under; each of these
-    methods takes the same few instructions every time. A request is a sequence of instructions that
-    changes nothing outside of Valgrind, which replaces it (valgrind.h). It is written into
-    executable memory and called there: that takes neither a compiler nor Valgrind's headers.
-
-    Raises `UnsupportedError` in a process that was not started to run under Valgrind, and on an
-    architecture whose sequence is not known here.
-    """
+    """Client requests (valgrind.h), by which a program controls the callgrind that it runs under:
+    sequences of instructions that change nothing elsewhere, and always take the same few. Written
+    into executable memory, they need neither a compiler nor headers. Raises `UnsupportedError` in a
+    process that was not started under Valgrind, and for an architecture that is not known here."""
 
     def __init__(self) -> None:
         code = CODE.get(platform.machine())

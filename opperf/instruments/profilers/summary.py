@@ -19,12 +19,9 @@ FENCE = 1.5
 
 
 def median_interval(ordered: Sequence[float]) -> tuple[float, float]:
-    """Distribution-free confidence interval of the median of sorted samples.
-
-    The number of samples below the median is binomial with p = 1/2, so order statistics
-    placed symmetrically around it bound it (Conover, Practical Nonparametric Statistics,
-    section 3.2). Fewer than six samples cannot reach 95 %: their extremes are returned.
-    """
+    """Distribution-free confidence interval of the median of sorted samples: order statistics
+    around it, as the number of samples below it is binomial with p = 1/2 (Conover, Practical
+    Nonparametric Statistics, section 3.2). Of fewer than six samples, the extremes."""
     n = len(ordered)
     rank = max(1, _lower_rank(n))
     return ordered[rank - 1], ordered[n - rank]

@@ -1,8 +1,5 @@
 """How long this process's threads waited for a core while samples were taken, and what else the
-kernel counts of a busy machine.
-
-A median says nothing of waits that are in every sample, as when the threads of each call wait for a
-core that another process has: the samples agree, and are all too long.
+kernel counts of a busy machine: a median says nothing of waits that are in every sample.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Equality of two arrays of results, beside the same array computed in float64, and their relative
-errors. In NumPy, in float64.
-
-The two are equal if they have one dtype and shape, and if each element is within the tolerance;
-else if the error of the one from float64 is hardly larger than that of the other, as rounding alone
-explains it then; without an array in float64 if the cosine of the two is almost 1. NaN equals NaN.
-Integers and truth values have to be the same.
-"""
+errors. The two are equal if they have one dtype and shape, and each element is within the
+tolerance; else if the error of the one from float64 is hardly larger than that of the other, as
+rounding alone explains it then; without an array in float64 if the cosine of the two is almost 1.
+NaN equals NaN. Integers and truth values have to be the same."""
 
 from __future__ import annotations
 

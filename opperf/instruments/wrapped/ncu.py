@@ -1,9 +1,8 @@
 """NVIDIA Nsight Compute: figures of the kernels of each profiled call.
 
-Only kernels inside the range `opperf` are profiled. Both kinds of NVTX ranges are opened around a
-call: one pushed by the calling thread, and one of the whole process, as a framework may launch
-kernels from threads of its own. `--nvtx-include` takes the first kind with a slash behind its name,
-and the second without.
+Only kernels inside the range `opperf` are profiled, of both kinds of NVTX ranges, as a framework
+may launch kernels from threads of its own: `--nvtx-include` takes one that the calling thread
+pushed with a slash behind its name, and one of the whole process without.
 """
 
 from __future__ import annotations
