@@ -109,8 +109,8 @@ MANY_RECORDS = 200
 take a thirtieth of what is expected, and those of another all of it."""
 
 MOST_VISIT_S = 0.02
-"""Most seconds between two cases, in which a record is written: 3 ms on a quiet machine, 10 to 14
-with four busy processes on each core."""
+"""Most seconds between two cases, in which a record is written: 3 ms on a quiet machine, 14 ms with
+four busy processes on each core."""
 
 KINDS = COUNTED, TIMED = "counted", "timed"
 """Kinds of cases: those with a number of calls, and those that end by their time or once they are
