@@ -234,9 +234,6 @@ class Server:
         if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
 
-    def _keep(self, record: Record) -> None:
-        self._channel.send(protocol.Kept(record))
-
     @contextlib.contextmanager
     def _importing(self, name: str) -> Iterator[None]:
         """Tells the manager that a user's module is imported, and keeps what it sets up."""
@@ -255,6 +252,9 @@ class Server:
             self._is_spoiled = self._is_spoiled or bool(left.lost)
             return left
 
+        def keep(record: Record) -> None:
+            self._channel.send(protocol.Kept(record))
+
         for line in self._channel.lines():
             state.begin()
             response: Answer | Refusal
@@ -270,7 +270,7 @@ class Server:
                         # Not in a process that is forked, which awaits its forks alone.
                         adopt_orphans()
                         self._adopts = True
-                    record = measure_case(framework, request, self._keep, settle)
+                    record = measure_case(framework, request, keep, settle)
                     response = Answer.of(record, self._is_spoiled)
                 elif isinstance(request, protocol.AlternateRequest):
                     records = measure_cases(framework, request, settle)

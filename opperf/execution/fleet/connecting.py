@@ -78,38 +78,32 @@ def connected(options: FleetOptions) -> Iterator[Any]:
     """Returns a context with the module; a connection that was made for it ends with it."""
     handler = signal.getsignal(signal.SIGTERM)
     ray, is_new = connect(options)
-    printer = silence()
-    try:
-        yield ray
-    finally:
-        if is_new:
-            ray.shutdown()
-            restore(handler)
-        let_print(printer)
+    with silenced():
+        try:
+            yield ray
+        finally:
+            if is_new:
+                ray.shutdown()
+                # Ray has set its own, which ends this process without a word to whoever comes
+                # after. None is one that Python did not set, nor can.
+                if handler is not None and threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGTERM, handler)
 
 
-def silence() -> Any:
+@contextmanager
+def silenced() -> Iterator[None]:
     """Lets Ray print nothing of nodes and workers that end, with the last lines of their logs:
-    whoever misses them says so. Ray has no option for that. Returns the function that printed
-    before, for `let_print`; None of a version that lacks it, and prints."""
+    whoever misses them says so. Ray has no option for that; a version without it prints."""
     module = importlib.import_module(PRINTING)
     printer = getattr(module, PRINTER, None)
     if printer is not None:
         setattr(module, PRINTER, lambda *args, **named: None)
-    return printer
-
-
-def let_print(printer: Any) -> None:
-    """Undoes `silence`: a connection may be the user's own."""
-    if printer is not None:
-        setattr(importlib.import_module(PRINTING), PRINTER, printer)
-
-
-def restore(handler: Any) -> None:
-    """Sets the handler of SIGTERM that this process had before Ray set its own, which ends it
-    without a word to whoever comes after. None is one that Python did not set, nor can."""
-    if handler is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        # A connection may be the user's own.
+        if printer is not None:
+            setattr(module, PRINTER, printer)
 
 
 def list_nodes(ray: Any) -> tuple[Node, ...]:

@@ -178,12 +178,9 @@ def test_a_node_that_ends_costs_the_case_in_flight_which_another_one_measures(
 def test_what_ray_says_of_a_lost_node_is_not_printed(capsys):
     said = {"lines": ["Raylet is terminated."], "pid": "raylet", "is_err": False}
     module = importlib.import_module(connecting.PRINTING)
-    printer = connecting.silence()
-    try:
+    with connecting.silenced():
         module.print_to_stdstream(said, ignore_prefix=False)
         assert capsys.readouterr() == ("", "")
-    finally:
-        connecting.let_print(printer)
     module.print_to_stdstream(said, ignore_prefix=False)
     assert "Raylet is terminated." in capsys.readouterr().out
 
