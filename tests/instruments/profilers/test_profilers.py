@@ -111,9 +111,9 @@ def test_a_name_that_is_taken_stays_the_frameworks(installed):
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("no_such_package:make", "ModuleNotFoundError.*; reinstall its package"),
-        (f"{__name__}:not_there", "AttributeError.*; reinstall its package"),
-        ("not_python:make", "SyntaxError.*; reinstall its package"),
+        ("no_such_package:make", "ModuleNotFoundError.*; fix or reinstall its package"),
+        (f"{__name__}:not_there", "AttributeError.*; fix or reinstall its package"),
+        ("not_python:make", "SyntaxError.*; fix or reinstall its package"),
         (f"{__name__}:NOT_CALLABLE", "is not callable; fix its package"),
         (__name__, "is not callable; fix its package"),
     ],
@@ -124,7 +124,10 @@ def test_a_profiler_of_a_broken_package_is_refused_before_a_run(
     (tmp_path / "not_python.py").write_text("def make(:")
     monkeypatch.syspath_prepend(tmp_path)
     installed("added", name)
-    with pytest.raises(UsageError, match=f"the profiler {name}, .*{fault}, or remove it"):
+    with pytest.raises(
+        UsageError,
+        match=f"{name}, an entry point of the group opperf.profilers, .*{fault}, or remove it",
+    ):
         find_profiler("added", Some())
     assert isinstance(refusal(Some(), "profiler", "added"), UsageError)
     assert is_misspelt(Some(), "profiler", "added")
