@@ -16,7 +16,7 @@ import sys
 import numpy as np
 from tabulate import tabulate
 
-from opperf.statistics.data import Replicate, Thresholds
+from opperf.statistics.data import Replicate, Thresholds, Verdict
 from opperf.statistics.decisions import coarse_looks
 from opperf.statistics.design import block_order
 
@@ -58,7 +58,7 @@ def share(sessions: int, n_blocks: int, cases: int, factor: float) -> float:
     for _ in range(sessions):
         (look,) = coarse_looks([session(rng, n_blocks, cases, factor)], thresholds)
         assert look is not None
-        named = {one.case for one in look.cases if one.changed}
+        named = {one.case for one in look.cases if one.verdict is not Verdict.NO_CLEAR_CHANGE}
         found += "0" in named if factor > 1 else bool(named)
     return found / sessions
 

@@ -39,10 +39,8 @@ import numpy as np
 from opperf.model import OWN
 from opperf.statistics.blocks import BLOCK, SIGNS, Floats, by_block, cases_of, effects
 from opperf.statistics.common_shift import median_effects
-from opperf.statistics.data import Phase, Replicate
+from opperf.statistics.data import PHASES, Phase, Replicate
 from opperf.statistics.paired_t import estimate, p_beyond
-
-PHASES: tuple[Phase, ...] = ("control", "comparison")
 
 LEAST_FREEDOM = 8
 """Fewest residual degrees of freedom of a figure: with fewer, a slope fit to chance alone may
@@ -174,21 +172,16 @@ def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats, F
     """The slopes of each figure, 0 where the work explains none of its scatter; the explained share
     of its variance, NaN where there is none or too few processes; and the degrees of freedom that
     the slopes were fit with."""
-    among, along, total, freedom = (
-        sum(parts)
-        for parts in zip(
-            *(
-                (
-                    np.einsum("bpfk,bpfl->fkl", phase.works, phase.works),
-                    np.einsum("bpfk,bpf->fk", phase.works, phase.values),
-                    np.einsum("bpf,bpf->f", phase.values, phase.values),
-                    phase.freedom,
-                )
-                for phase in phases
-            ),
-            strict=True,
+    squares = (
+        (
+            np.einsum("bpfk,bpfl->fkl", phase.works, phase.works),
+            np.einsum("bpfk,bpf->fk", phase.works, phase.values),
+            np.einsum("bpf,bpf->f", phase.values, phase.values),
+            phase.freedom,
         )
+        for phase in phases
     )
+    among, along, total, freedom = map(sum, zip(*squares, strict=True))
     slopes, gained = _bounded_slopes(among, along)
     rest = total - gained
     left = freedom - works

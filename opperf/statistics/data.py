@@ -18,6 +18,9 @@ from opperf.model import Struct
 Phase = Literal["control", "comparison", "coarse"]
 """`control`: both arms are A. `comparison`: A and B. `coarse`: A and B, with all threads."""
 
+PHASES: tuple[Phase, Phase] = ("control", "comparison")
+"""Phases that the verdicts are made of."""
+
 Arm = Literal["A", "B"]
 """Which build a process loads. In the control's blocks B is A once more."""
 
@@ -175,32 +178,13 @@ def none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-class CoarseCase(Struct, frozen=True):
-    """The change of one case with all threads; None where it could not be computed."""
-
-    case: str
-    changed: Literal["slower", "faster"] | None = None
-    """None if no change beyond `Thresholds.coarse_threshold` could be shown."""
-    effect: float | None = None
-    low: float | None = None
-    high: float | None = None
-    """Bounds of the effect, each wrong with the probability `Thresholds.same_level`."""
-    p: float | None = None
-    """p-value of an effect within the threshold; not corrected for the number of cases."""
-    n_blocks: int = 0
-
-    @property
-    def ratio(self) -> float | None:
-        """B over A."""
-        return None if self.effect is None else math.exp(self.effect)
-
-
 class CoarseLook(Struct, frozen=True):
     """The results of the coarse look with all threads, which has no part in the verdicts."""
 
     n_blocks: int
-    cases: tuple[CoarseCase, ...]
-    """Sorted by case."""
+    cases: tuple[CaseVerdict, ...]
+    """Sorted by case: whether a change beyond `Thresholds.coarse_threshold` could be shown, by a
+    single test."""
 
 
 class Analysis(Struct, frozen=True):

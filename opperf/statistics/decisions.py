@@ -61,10 +61,11 @@ from numpy.typing import NDArray
 
 from opperf.statistics.blocks import Floats, cases_of, effects
 from opperf.statistics.data import (
-    CoarseCase,
+    CaseVerdict,
     CoarseLook,
     Replicate,
     Thresholds,
+    Verdict,
     none_if_nan,
 )
 from opperf.statistics.false_discovery import reject_together
@@ -184,35 +185,18 @@ class Decisions:
     @classmethod
     def none(cls, cases: int) -> Decisions:
         """Before the first look."""
-
-        def unknown() -> Floats:
-            return np.full(cases, np.nan)
-
-        def no() -> Mask:
-            return np.zeros(cases, dtype=np.bool_)
-
+        unknown = ("p_changed", "p_same", "mean", "low", "high", "error", "freedom")
         return cls(
-            p_changed=unknown(),
-            p_same=unknown(),
-            side=np.zeros(cases),
-            changed=no(),
-            same=no(),
-            decided=no(),
-            mean=unknown(),
-            low=unknown(),
-            high=unknown(),
-            error=unknown(),
-            freedom=unknown(),
-            n=np.zeros(cases),
-            place=np.zeros(cases),
+            **{name: np.full(cases, np.nan) for name in unknown},
+            **{name: np.zeros(cases) for name in ("side", "n", "place")},
+            **{name: np.zeros(cases, np.bool_) for name in ("changed", "same", "decided")},
         )
 
     def _update(self, found: Estimate, thresholds: Thresholds) -> None:
         """Takes the estimates of a look; decided cases only count for the variances in common."""
         open_ = ~self.decided
         schedule, place = thresholds.looks, self.looks
-        moderated = moderate(found.deviation**2, found.freedom)
-        judged = Estimate.of(found.mean, moderated.variance, found.n, moderated.freedom)
+        judged = _moderated(found)
         low, high = bounds(judged, nominal_level(thresholds.same_level, place, schedule))
         p_changed = sequential_p(p_beyond(judged, thresholds.margin), place, schedule)
         p_same = sequential_p(p_within(judged, thresholds.same_margin), place, schedule)
@@ -279,15 +263,11 @@ def _moderated(own: Estimate) -> Estimate:
 
 def _rows(
     cases: Sequence[str], judged: Estimate, p: Floats, changed: Mask, thresholds: Thresholds
-) -> Iterator[CoarseCase]:
-    low, high = bounds(judged, thresholds.same_level)
+) -> Iterator[CaseVerdict]:
+    figures = (judged.mean, *bounds(judged, thresholds.same_level), p)
     for row, case in enumerate(cases):
-        yield CoarseCase(
-            case=case,
-            changed=("slower" if judged.mean[row] > 0 else "faster") if changed[row] else None,
-            effect=none_if_nan(judged.mean[row]),
-            low=none_if_nan(low[row]),
-            high=none_if_nan(high[row]),
-            p=none_if_nan(p[row]),
-            n_blocks=int(judged.n[row]),
-        )
+        verdict = Verdict.NO_CLEAR_CHANGE
+        if changed[row]:
+            verdict = Verdict.REGRESSED if judged.mean[row] > 0 else Verdict.IMPROVED
+        own = (none_if_nan(values[row]) for values in figures)
+        yield CaseVerdict(case, verdict, *own, n_blocks=int(judged.n[row]))

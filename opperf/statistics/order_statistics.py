@@ -81,9 +81,7 @@ def _interval_rank(n: int) -> tuple[int, float]:
 def compare_figures(case: str, a: float, b: float, metric: Metric) -> CaseVerdict:
     """The verdict on two figures: regressed if B's is worse than A's by more than the metric's
     tolerance, improved if it is better by more, else the same. The effect is None where a figure is
-    zero. Raises `ValueError` for figures that are negative or not finite."""
-    if not (math.isfinite(a) and math.isfinite(b)) or min(a, b) < 0:
-        raise ValueError(f"{case}: {a} and {b} {metric.unit} cannot be compared")
+    zero. No figure is negative, and all are finite."""
     verdict = Verdict.SAME
     if abs(b - a) > allowed_difference(metric, a):
         verdict = Verdict.REGRESSED if (b > a) is metric.lower_is_better else Verdict.IMPROVED

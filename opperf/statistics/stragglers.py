@@ -55,17 +55,10 @@ def find_stragglers(
 ) -> tuple[Found, ...]:
     """Returns every machine, the slowest first. `figures` are positive numbers by machine and case,
     the larger the slower, and `errors` the standard error of each machine's score by its own
-    samples. A machine differs if its ratio is beyond the margin, in log units. Raises `ValueError`
-    for fewer than `FEWEST` machines."""
+    samples. A machine differs if its ratio is beyond the margin, in log units."""
     names = list(figures)
-    if len(names) < FEWEST:
-        raise ValueError(f"{len(names)} machines; at least {FEWEST} are needed")
     cases = sorted({case for own in figures.values() for case in own})
-    logs = np.full((len(names), len(cases)), np.nan)
-    for row, name in enumerate(names):
-        for column, case in enumerate(cases):
-            if case in figures[name]:
-                logs[row, column] = np.log(figures[name][case])
+    logs = np.log([[own.get(case, np.nan) for case in cases] for own in figures.values()])
     apart = _from_others(logs)
     scores = np.nanmedian(apart, axis=1)
     scale, freedom = _scale(scores, float(np.median([errors[name] for name in names])))

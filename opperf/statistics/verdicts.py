@@ -28,6 +28,7 @@ from opperf.statistics.blocks import Effects, by_block, cases_of, effects, is_co
 from opperf.statistics.common_shift import common_shift, fault
 from opperf.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
 from opperf.statistics.data import (
+    PHASES,
     Analysis,
     CaseVerdict,
     Phase,
@@ -130,10 +131,6 @@ class _Comparison:
         factors = self.adjustment.inflation
         inflation = np.array([factors.get(case, 1.0) for case in self.cases])
         return _Seen(estimate(others, control).inflate(inflation), control, others)
-
-
-PHASES: tuple[Phase, Phase] = ("control", "comparison")
-"""Phases that the verdicts are made of."""
 
 
 def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:

@@ -33,7 +33,6 @@ from opperf.results.text import add_distinct
 from opperf.statistics.data import (
     Analysis,
     CaseVerdict,
-    CoarseCase,
     CoarseLook,
     Shift,
     Verdict,
@@ -286,7 +285,7 @@ def _gate(session: Session) -> GateReport | None:
     )
 
 
-def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[str, Any]:
+def _figure(one: CaseVerdict, pairs: Mapping[str, Pair]) -> dict[str, Any]:
     pair = pairs[pair_of(one.case)]
     return {
         "id": pair.id,
@@ -317,18 +316,13 @@ def _lost(session: Session) -> dict[str, str]:
     return lost
 
 
-CHANGED = {"slower": Verdict.REGRESSED, "faster": Verdict.IMPROVED}
-"""Verdicts of the coarse look."""
-
-
 def _coarse(session: Session, look: CoarseLook | None) -> CoarseReport | None:
     if look is None:
         return None
     pairs = {pair.id: pair for pair in session.pairs}
 
-    def row(one: CoarseCase) -> ComparedRow:
-        verdict = CHANGED.get(one.changed or "", Verdict.NO_CLEAR_CHANGE)
-        fields = row_fields(verdict, session.checks.get(pair_of(one.case)))
+    def row(one: CaseVerdict) -> ComparedRow:
+        fields = row_fields(one.verdict, session.checks.get(pair_of(one.case)))
         return ComparedRow(**_figure(one, pairs), **fields)
 
     rows = sorted(map(row, look.cases), key=lambda one: -(one.ratio or 0.0))

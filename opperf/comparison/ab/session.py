@@ -36,8 +36,8 @@ from opperf.model import (
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
-from opperf.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
-from opperf.statistics.verdicts import PHASES, analyse_together
+from opperf.statistics.data import PHASES, Analysis, Arm, Phase, Replicate, Thresholds
+from opperf.statistics.verdicts import analyse_together
 
 
 class Group(Struct, frozen=True):

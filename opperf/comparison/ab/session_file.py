@@ -20,7 +20,7 @@ from opperf.execution.run_header import read_selection
 from opperf.model import Case, Check, Closing, Environment, Place, ProcessLine, Record, Run
 from opperf.results.kept import display
 from opperf.results.runfile import RunWriter, pool, read_visits
-from opperf.statistics.verdicts import PHASES
+from opperf.statistics.data import PHASES
 
 
 class SessionWriter(AbstractContextManager["SessionWriter"]):

@@ -34,8 +34,8 @@ from opperf.model import (
 )
 from opperf.results.runfile import read_visits
 from opperf.statistics.blocks import cases_of, effects
+from opperf.statistics.data import PHASES
 from opperf.statistics.design import visiting_order
-from opperf.statistics.verdicts import PHASES
 from tests.comparison.ab.sessions import Stub, case, crashed, ok, session_of
 
 STAGE = Stage("comparison", 0, 1, ())
