@@ -1,8 +1,8 @@
 """A chart of every command that draws charts, with names that are markup."""
 
-from opperf.experiments.aggregation.charts import CHARTS, ChartShape
-from opperf.experiments.aggregation.speedups import collect, compare, oldest
-from opperf.experiments.aggregation.tables import SpeedupComparison
+from opperf.experiments.charts import CHARTS, ChartShape
+from opperf.experiments.speedups import collect, compare, oldest
+from opperf.experiments.tables import SpeedupComparison
 from opperf.history.events import Event, Kind
 from opperf.history.plots import chart
 from opperf.history.store.adding import add_runs

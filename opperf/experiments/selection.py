@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from opperf.errors import UsageError, unknown
 from opperf.formats.model_records import TESTS, TITLES, ModelRecord
@@ -14,44 +14,26 @@ USUAL = "v100"
 """The accelerator of several, where none is named: PyTorch/XLA's default."""
 
 
-@dataclass(frozen=True)
-class Selection:
-    """A restriction of records by the options; without one, all are taken."""
+def select(
+    records: Iterable[ModelRecord], accelerator: str | None, test: str | None, models: Filter
+) -> list[ModelRecord]:
+    """Returns the records of an accelerator, whose model or kind is named, and of a test, in their
+    order; None for all."""
+    word = (accelerator or "").casefold()
+    # Few names and accelerators have many records.
+    is_wanted = functools.cache(models.selects_name)
 
-    accelerator: str | None = None
-    test: str | None = None
-    filter: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    filter_by_tier: tuple[int, ...] = ()
-    exclude_by_tier: tuple[int, ...] = ()
+    @functools.cache
+    def is_meant(model: str, kind: str) -> bool:
+        return word in model.casefold() or word == kind.casefold()
 
-    def of(self, records: Iterable[ModelRecord]) -> list[ModelRecord]:
-        """Returns the records that are meant, in their order. Raises `UsageError` for a wrong
-        pattern."""
-        filter = Filter(self)
-        test = TESTS[self.test] if self.test else None
-        word = (self.accelerator or "").casefold()
-        models: dict[str, bool] = {}
-        machines: dict[tuple[str, str], bool] = {}
-        found = []
-        for record in records:
-            if test is not None and record.test != test:
-                continue
-            name = record.model_name
-            # Few names and accelerators have many records.
-            if name not in models:
-                models[name] = filter.selects_name(name)
-            machine = record.accelerator_model, record.accelerator
-            if machine not in machines:
-                machines[machine] = matches(word, *machine)
-            if models[name] and machines[machine]:
-                found.append(record)
-        return found
-
-
-def matches(word: str, model: str, kind: str) -> bool:
-    """Whether a word, in small letters, is part of an accelerator's model, or is its kind."""
-    return word in model.casefold() or word == kind.casefold()
+    return [
+        record
+        for record in records
+        if (not test or record.test == TESTS[test])
+        and is_wanted(record.model_name)
+        and is_meant(record.accelerator_model, record.accelerator)
+    ]
 
 
 def machine_of(record: ModelRecord) -> str:
@@ -82,21 +64,21 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMES]) + (f", and {more} more" if more > 0 else "")
 
 
-def why_nothing(selection: Selection, records: Sequence[ModelRecord]) -> str:
-    """Returns why a selection has none of the records, for a message."""
+def why_nothing(
+    records: Sequence[ModelRecord], accelerator: str | None, test: str | None, by_name: bool
+) -> str:
+    """Returns why none of the records is meant, for a message."""
     if not records:
         return "no results found: the files have no records"
     machines = list(dict.fromkeys(filter(None, map(machine_of, records))))
     tests = sorted({str(record.test) for record in records})
     what = [
-        f"accelerator {selection.accelerator}" if selection.accelerator else "",
-        f"test {selection.test}" if selection.test else "",
-        "models by name or tier"
-        if selection != Selection(selection.accelerator, selection.test)
-        else "",
+        *([f"accelerator {accelerator}"] if accelerator else []),
+        *([f"test {test}"] if test else []),
+        *(["models by name or tier"] if by_name else []),
     ]
     return (
-        f"no results found for {', '.join(filter(None, what))}; the files have "
+        f"no results found for {', '.join(what)}; the files have "
         f"{pluralize(len(records), 'record')} of the accelerators {listed(machines) or 'unknown'} "
         f"and the tests {', '.join(tests)}"
     )

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import RunFileError, UsageError
 from opperf.experiments.selection import (
-    Selection,
     check_backends,
     listed,
     only_accelerator,
+    select,
     why_nothing,
 )
 from opperf.extras import check_extras
 from opperf.formats.model_records import DEFAULT
+from opperf.models.packages import Filter
 from opperf.plurals import pluralize
 from opperf.reports.formats import BUILT_IN
 from opperf.requests.declaring import Option, Request, Say, argument, warn
@@ -249,7 +250,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
     def run(self, say: Say) -> bytes:
         """Returns the content of the report; nothing if there is no speed-up to show in a report of
         the latest ones."""
-        from opperf.experiments.aggregation.outcomes import outcomes_of, report_of
+        from opperf.experiments.outcomes import outcomes_of, report_of
         from opperf.formats.model_files import read_records
         from opperf.formats.pytorch_runner import runner_csv_text
         from opperf.formats.xla import line_of
@@ -292,18 +293,17 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         return format
 
     def _select(self, records: Sequence[ModelRecord]) -> list[ModelRecord]:
-        from opperf.experiments.aggregation.speedups import NothingLeftError
+        from opperf.experiments.speedups import NothingLeftError
 
         is_table = self.report in TABLES
         accelerator, test = self.accelerator, self.test
         if is_table:
             accelerator = accelerator or only_accelerator(records)
             test = test or "inference"
-        tiers = self.filter_by_tier, self.exclude_by_tier
-        selection = Selection(accelerator, test, self.filter, self.exclude, *tiers)
-        found = selection.of(records)
+        found = select(records, accelerator, test, Filter(self))
         if not found:
-            raise NothingLeftError(why_nothing(selection, records))
+            by_name = self.filter or self.exclude or self.filter_by_tier or self.exclude_by_tier
+            raise NothingLeftError(why_nothing(records, accelerator, test, bool(by_name)))
         check_backends(self.backends, records)
         if self.backends and not is_table:
             found = [record for record in found if record.backend in self.backends]
@@ -312,7 +312,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
         return found
 
     def _speedups(self, records: Sequence[ModelRecord], format: str, say: Say) -> bytes:
-        from opperf.experiments.aggregation import speedups, tables
+        from opperf.experiments import speedups, tables
 
         times = speedups.collect(records, self.metric)
         for line in times.omitted():
@@ -336,7 +336,7 @@ class AggregateRequest(Request, frozen=True, kw_only=True):
                 return b""
         if format in IMAGES:
             # With altair, which only charts need.
-            from opperf.experiments.aggregation.charts import CHARTS, WIDTH, ChartShape
+            from opperf.experiments.charts import CHARTS, WIDTH, ChartShape
             from opperf.results.plots.images import WRITERS
 
             figure = ChartShape(self.fig_width or WIDTH, self.fig_height, self.title)

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import aggregate, analyze
 from opperf.errors import FOUND, OpperfError, OutputError, RunFileError, UsageError
-from opperf.experiments.aggregation.charts import CHARTS
-from opperf.experiments.aggregation.speedups import BASELINES
-from opperf.experiments.aggregation.tables import TABLES
+from opperf.experiments.charts import CHARTS
+from opperf.experiments.speedups import BASELINES
+from opperf.experiments.tables import TABLES
 from opperf.formats.model_records import METRICS, TESTS
 from opperf.model import SCHEMA_VERSION, Header, Run
 from opperf.reports.writing import write as write_run

@@ -1,17 +1,24 @@
 """Which records a report is of."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from opperf.errors import UsageError
-from opperf.experiments.selection import Selection, only_accelerator
-from opperf.models.packages import TIERS
+from opperf.experiments.selection import only_accelerator, select
+from opperf.models.packages import TIERS, Filter
 from tests.experiments.lines import record
 
 MODELS = ("hf_T5", "hf_T5_base", "hf_T5_small", "alexnet", "drq")
 
 
-def names(**options):
-    return [one.model_name for one in Selection(**options).of([record(m) for m in MODELS])]
+RECORDS = [record(model) for model in MODELS]
+
+
+def names(records=RECORDS, accelerator=None, test=None, **patterns):
+    fields = ("filter", "exclude", "filter_by_tier", "exclude_by_tier")
+    filter = Filter(SimpleNamespace(**dict.fromkeys(fields, ()) | patterns))
+    return [one.model_name for one in select(records, accelerator, test, filter)]
 
 
 def test_names_are_searched_whatever_the_case_and_joined():
@@ -37,14 +44,13 @@ def test_an_accelerator_is_a_part_of_its_name_or_its_kind():
     records = [record("a", accelerator_model="One of Tesla V100-SXM2-16GB, ...")]
     records.append(record("b", accelerator_model="NVIDIA A100", test="train"))
     records.append(record("c", accelerator="cpu", accelerator_model="AMD EPYC"))
-    found = {word: Selection(word).of(records) for word in ("v100", "A100", "cpu", "h100")}
-    assert {word: [one.model_name for one in own] for word, own in found.items()} == {
+    assert {word: names(records, word) for word in ("v100", "A100", "cpu", "h100")} == {
         "v100": ["a"],
         "A100": ["b"],
         "cpu": ["c"],
         "h100": [],
     }
-    assert [one.model_name for one in Selection(test="training").of(records)] == ["b"]
+    assert names(records, test="training") == ["b"]
     assert only_accelerator(records) == "v100"
     with pytest.raises(UsageError, match="--accelerator: NVIDIA A100, AMD EPYC"):
         only_accelerator(records[1:])

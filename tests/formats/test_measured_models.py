@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.experiments.aggregation.speedups import interval
 from opperf.experiments.analysis import statistics_of
+from opperf.experiments.speedups import interval
 from opperf.formats.measured_models import models_of
 from opperf.formats.model_files import read_records
 from opperf.formats.model_records import Estimate

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import RunFileError
-from opperf.experiments.aggregation.outcomes import Outcome, outcome_of
+from opperf.experiments.outcomes import Outcome, outcome_of
 from opperf.formats.model_files import read_records
 from opperf.formats.pytorch_runner import COLUMNS, runner_csv_text
 from tests.experiments.lines import record, value, write

@@ -183,15 +183,12 @@ def geometric_mean(values: Sequence[Estimate]) -> Estimate:
 
 def percentiles(values: Sequence[float]) -> dict[int, float]:
     """Returns percentiles, interpolated linearly."""
-    ordered = sorted(values)
-    return {percent: _percentile(ordered, percent) for percent in PERCENTILES}
-
-
-def _percentile(ordered: Sequence[float], percent: int) -> float:
-    place = (len(ordered) - 1) * percent / 100
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+    ordered, found = sorted(values), {}
+    for percent in PERCENTILES:
+        rest, low = math.modf((len(ordered) - 1) * percent / 100)
+        below, above = ordered[int(low)], ordered[math.ceil(low + rest)]
+        found[percent] = below + (above - below) * rest
+    return found
 
 
 def interval(value: Estimate) -> tuple[float, float] | None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from opperf.experiments.aggregation.speedups import (
+from opperf.experiments.speedups import (
     NothingLeftError,
     collect,
     compare,
@@ -16,7 +16,7 @@ from opperf.experiments.aggregation.speedups import (
     percentiles,
     ratio,
 )
-from opperf.experiments.aggregation.tables import TABLES, SpeedupComparison, csv_text, grid_text
+from opperf.experiments.tables import TABLES, SpeedupComparison, csv_text, grid_text
 from opperf.formats.model_records import Estimate, estimate
 from tests.experiments.lines import DAY, MONDAY, record
 

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from opperf.experiments.aggregation.outcomes import (
+from opperf.experiments.outcomes import (
     NO_TIMES,
     Group,
     Outcome,

@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from opperf.experiments.aggregation.charts import CHARTS, MOST_NAMES, ChartShape
-from opperf.experiments.aggregation.speedups import collect, compare, oldest
-from opperf.experiments.aggregation.tables import SpeedupComparison
+from opperf.experiments.charts import CHARTS, MOST_NAMES, ChartShape
+from opperf.experiments.speedups import collect, compare, oldest
+from opperf.experiments.tables import SpeedupComparison
 from opperf.results.plots.images import SCALE, WRITERS
 from tests.experiments.lines import DAY, MONDAY, record
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import zip_longest
 from operator import itemgetter
 from typing import NamedTuple
 
-from opperf.experiments.aggregation.speedups import PERCENTILES, Speedups
+from opperf.experiments.speedups import PERCENTILES, Speedups
 from opperf.formats.model_records import Estimate, title_of
 from opperf.reports.fields import NAME, Field, number, table_of
 from opperf.reports.model import Report, Section
@@ -42,32 +43,29 @@ class SpeedupComparison:
         return f"Speedup over {' '.join(self.over)}"
 
 
-class Heading(NamedTuple):
-    """The heading of a column."""
+class SpeedupColumn(NamedTuple):
+    """A column of a table of speed-ups."""
 
-    text: str
-    lines: str
-    """In a grid, where it has lines of its own to be narrow."""
+    title: str
+    lines: str = ""
+    """The title in a grid, where it has lines of its own to be narrow; empty for the same."""
+    is_text: bool = False
 
 
 class SpeedupTable(NamedTuple):
     """A table of values; None where there is none."""
 
-    headings: tuple[Heading, ...]
+    columns: list[SpeedupColumn]
     rows: list[list[Value]]
-    names: frozenset[int] = frozenset()
-    """Indices of the columns that have texts."""
 
 
-def _plain(text: str) -> Heading:
-    return Heading(text, text)
-
-
-def _speedup(compared: SpeedupComparison, backend: str) -> list[Heading]:
-    time, base = compared.over
-    title = title_of(backend)
-    text = f"Speedup({title}/{time} {base})"
-    return [Heading(text, f"Speedup\n{title}\nover\n{time}\n{base}"), _plain("StdDev")]
+def _columns(compared: SpeedupComparison, *backends: str) -> list[SpeedupColumn]:
+    (time, base), found = compared.over, []
+    for title in map(title_of, backends):
+        lines = f"Speedup\n{title}\nover\n{time}\n{base}"
+        found.append(SpeedupColumn(f"Speedup({title}/{time} {base})", lines))
+        found.append(SpeedupColumn("StdDev"))
+    return found
 
 
 def _values(one: Estimate | None) -> list[Value]:
@@ -81,42 +79,37 @@ def time_text(seconds: float) -> str:
     return str(datetime.fromtimestamp(seconds, timezone.utc).replace(tzinfo=None))
 
 
-TIME = _plain("Datetime(UTC)")
+TIME = SpeedupColumn("Datetime(UTC)", is_text=True)
 
 
 def speedup_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the geometric means over models, a row for each time at which a backend has any."""
-    headings = [h for backend in compared.backends for h in _speedup(compared, backend)]
     rows = []
     for at, own in compared.found.items():
         if own:
             means = [own[b].geomean if b in own else None for b in compared.backends]
             rows.append([time_text(at), *(v for mean in means for v in _values(mean))])
-    return SpeedupTable((TIME, *headings), rows, frozenset({0}))
+    return SpeedupTable([TIME, *_columns(compared, *compared.backends)], rows)
 
 
 def histogram_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the percentiles over models, a row for each time at which the first backend has
     any."""
-    first, *_ = compared.backends
-    headings = [
-        Heading(f"{title_of(backend)} p{percent}", f"{title_of(backend)}\np{percent}")
-        for backend in compared.backends
-        for percent in PERCENTILES
-    ]
+    names = [(backend, percent) for backend in compared.backends for percent in PERCENTILES]
     rows: list[list[Value]] = [
         [
             time_text(at),
             *(
                 round(own[backend].percentiles[percent], DIGITS) if backend in own else None
-                for backend in compared.backends
-                for percent in PERCENTILES
+                for backend, percent in names
             ),
         ]
         for at, own in compared.found.items()
-        if first in own
+        if compared.backends[0] in own
     ]
-    return SpeedupTable((TIME, *headings), rows, frozenset({0}))
+    titles = [(title_of(backend), percent) for backend, percent in names]
+    columns = (SpeedupColumn(f"{title} p{n}", f"{title}\np{n}") for title, n in titles)
+    return SpeedupTable([TIME, *columns], rows)
 
 
 def latest_of(compared: SpeedupComparison, backend: str) -> list[tuple[Estimate, str]]:
@@ -133,26 +126,16 @@ def latest_of(compared: SpeedupComparison, backend: str) -> list[tuple[Estimate,
 def latest_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the last speed-ups of each backend, sorted for each, so that a row is of as many
     models as there are backends."""
-    columns = [latest_of(compared, backend) for backend in compared.backends]
-    height = max(map(len, columns), default=0)
-    headings = [
-        h
-        for backend in compared.backends
-        for title in [title_of(backend)]
-        for h in (
-            *_speedup(compared, backend),
-            Heading(f"ModelName({title})", f"ModelName\n{title}"),
-        )
-    ]
+    found = [latest_of(compared, backend) for backend in compared.backends]
+    columns = [SpeedupColumn("Workload")]
+    for backend in compared.backends:
+        title = title_of(backend)
+        name = SpeedupColumn(f"ModelName({title})", f"ModelName\n{title}", is_text=True)
+        columns += [*_columns(compared, backend), name]
     rows: list[list[Value]] = []
-    for row in range(height):
-        cells: list[Value] = [row]
-        for column in columns:
-            one, model = column[row] if row < len(column) else (None, None)
-            cells += [*_values(one), model]
-        rows.append(cells)
-    names = frozenset(range(3, 3 * len(columns) + 1, 3))
-    return SpeedupTable((_plain("Workload"), *headings), rows, names)
+    for row, cells in enumerate(zip_longest(*found, fillvalue=(None, None))):
+        rows.append([row, *(v for one, model in cells for v in (*_values(one), model))])
+    return SpeedupTable(columns, rows)
 
 
 MEAN = "GEOMEAN"
@@ -180,12 +163,12 @@ def grouped(compared: SpeedupComparison) -> dict[str, list[Estimate | None]]:
 
 def latest_grouped_table(compared: SpeedupComparison) -> SpeedupTable:
     """Returns the speed-ups at the newest time, a row for each model, and one for the means."""
-    headings = [h for backend in compared.backends for h in _speedup(compared, backend)]
     rows: list[list[Value]] = [
         [model, *(value for speedup in values for value in _values(speedup))]
         for model, values in grouped(compared).items()
     ]
-    return SpeedupTable((_plain("ModelName"), *headings), rows, frozenset({0}))
+    name = SpeedupColumn("ModelName", is_text=True)
+    return SpeedupTable([name, *_columns(compared, *compared.backends)], rows)
 
 
 TABLES: dict[str, Callable[[SpeedupComparison], SpeedupTable]] = {
@@ -199,7 +182,7 @@ TABLES: dict[str, Callable[[SpeedupComparison], SpeedupTable]] = {
 
 def csv_text(table: SpeedupTable) -> str:
     """Returns the table as CSV, its header a comment."""
-    first, *others = (heading.text for heading in table.headings)
+    first, *others = (column.title for column in table.columns)
     return rows_text([[f"# {first}", *others], *table.rows])
 
 
@@ -210,11 +193,11 @@ def grid_text(table: SpeedupTable) -> str:
 
     text: str = tabulate(
         table.rows,
-        headers=[heading.lines for heading in table.headings],
+        headers=[column.lines or column.title for column in table.columns],
         tablefmt="fancy_grid",
         floatfmt=".2f",
         # The name of a model may look like a number.
-        disable_numparse=sorted(table.names),
+        disable_numparse=[place for place, one in enumerate(table.columns) if one.is_text],
     )
     return text + "\n"
 
@@ -224,12 +207,11 @@ DECIMALS = number(lambda value: f"{value:.2f}" if isinstance(value, float) else 
 
 def table_report(table: SpeedupTable, title: str) -> Report:
     """Returns the table for readers of text or Markdown, with two decimals."""
-
     fields: list[Field[Sequence[Value]]] = [
-        Field("", heading.text, NAME if place in table.names else DECIMALS, itemgetter(place))
-        for place, heading in enumerate(table.headings)
+        Field("", column.title, NAME if column.is_text else DECIMALS, itemgetter(place))
+        for place, column in enumerate(table.columns)
     ]
-    header = [heading.text for heading in table.headings]
+    header = [column.title for column in table.columns]
     section = Section(table=table_of(fields, table.rows))
     data = {"columns": header, "rows": table.rows}
     return Report("aggregate", title, [section], data, header, table.rows)

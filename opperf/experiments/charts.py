@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from opperf.experiments.aggregation.speedups import interval
-from opperf.experiments.aggregation.tables import (
+from opperf.experiments.speedups import interval
+from opperf.experiments.tables import (
     SpeedupComparison,
     grouped,
     histogram_table,

@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from opperf.errors import one_line
-from opperf.experiments.aggregation.tables import time_text
 from opperf.experiments.selection import machine_of
+from opperf.experiments.tables import time_text
 from opperf.formats.model_records import INCOMPATIBLE, ModelRecord, title_of
 from opperf.formats.xla import command_of
 from opperf.model import VerificationCode
@@ -95,10 +95,6 @@ class Rate(NamedTuple):
     passed: int
     failed: int
 
-    @property
-    def share(self) -> float:
-        return self.passed / (self.passed + self.failed)
-
 
 class Failure(NamedTuple):
     """A cell whose last record failed."""
@@ -164,10 +160,8 @@ def outcomes_of(records: Iterable[ModelRecord]) -> Outcomes:
 
 
 def _failure(cell: Cell, entries: Sequence[tuple[float, Outcome, str, Any]]) -> Failure:
-    passed = [at for at, outcome, _, _ in entries if outcome is Outcome.PASSED]
-    last_pass = passed[-1] if passed else None
-    places = [i for i, entry in enumerate(entries) if entry[1] is Outcome.PASSED]
-    first = places[-1] + 1 if places else 0
+    passed = [place for place, entry in enumerate(entries) if entry[1] is Outcome.PASSED]
+    first, last_pass = (passed[-1] + 1, entries[passed[-1]][0]) if passed else (0, None)
     _, _, reason, record = entries[-1]
     return Failure(cell, record, reason, entries[first][0], last_pass)
 
@@ -224,8 +218,10 @@ def _rates(found: Outcomes, said: str) -> Section:
 
 
 def _rate_text(rate: Rate | None) -> str:
+    if rate is None:
+        return ""
     # Rounded down: 100 % is all.
-    return f"{int(100 * rate.share)} % {rate.passed}/{rate.passed + rate.failed}" if rate else ""
+    return f"{int(100 * (rate.passed / sum(rate)))} % {rate.passed}/{sum(rate)}"
 
 
 RATE = ColumnKind(

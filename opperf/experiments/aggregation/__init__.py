@@ -1,1 +1,0 @@
-"""Reports of many records: speed-ups over a baseline, and what fails."""
