@@ -366,6 +366,11 @@ def interval_text(low: float | None, high: float | None) -> str:
     return "exact" if low == high else f"{_digits(low)} to {_digits(high)}"
 
 
+def size(row: ComparedRow) -> float:
+    """Returns the key by which the largest changes are first."""
+    return -abs(math.log(row.ratio or 1.0))
+
+
 def count_verdicts(rows: Iterable[ComparedRow]) -> dict[Verdict, int]:
     """The number of rows with each verdict, in the order of `Verdict`."""
     found = Counter(row.verdict for row in rows)
@@ -391,10 +396,7 @@ def geometric_means(rows: Iterable[ComparedRow]) -> tuple[GroupRatio, ...]:
                 ratios.setdefault((category, row.metric), []).append(row.ratio)
     return tuple(
         GroupRatio(category, metric, geometric_mean(found), len(found))
-        for (category, metric), found in sorted(ratios.items(), key=_all_last)
+        for (category, metric), found in sorted(
+            ratios.items(), key=lambda item: (item[0][0] == ALL, item[0])
+        )
     )
-
-
-def _all_last(item: tuple[tuple[str, str], list[float]]) -> tuple[bool, str, str]:
-    (category, metric), _ = item
-    return category == ALL, category, metric

@@ -4,7 +4,7 @@ measured."""
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -96,10 +96,7 @@ def _find(
         measured = dict(_figures(records, metrics))
         figures[node] = {case: figure for case, (figure, _) in measured.items()}
         errors[node] = median([error for _, error in measured.values()] or [0.0])
-    times: defaultdict[str, int] = defaultdict(int)
-    for own in figures.values():
-        for case in own:
-            times[case] += 1
+    times = Counter(case for own in figures.values() for case in own)
     shared = {
         node: {case: value for case, value in own.items() if times[case] >= FEWEST}
         for node, own in figures.items()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from opperf.comparison.compared import ComparedRow, Comparison, interval_text, ratio_text
+from opperf.comparison.compared import ComparedRow, Comparison, interval_text, ratio_text, size
 from opperf.comparison.results import TITLE
 from opperf.comparison.sections import Telling
 from opperf.model import DIFFERENT
@@ -65,7 +64,9 @@ def _table(found: Comparison, told: Telling, rows: Sequence[ComparedRow]) -> Dat
             Row(
                 cells=tuple(_cells(row, has_findings, has_detectable)),
                 facts=tuple(_facts(found, row)),
-                notes=tuple(filter(None, (*([] if _is_missing(row) else [row.note]), row.caveat))),
+                notes=tuple(
+                    filter(None, ("" if row.verdict is Verdict.MISSING else row.note, row.caveat))
+                ),
                 code=found.again.get(row.id, ()),
                 samples=tuple(_samples(found, told, row, most)),
             )
@@ -92,17 +93,12 @@ def _legend(found: Comparison, has_detectable: bool) -> Iterator[str]:
 def _place(row: ComparedRow) -> tuple[bool, bool, float]:
     """Returns the place of a row: findings first, those beside the figure before others, then by
     the size of the change."""
-    change = abs(math.log(row.ratio)) if row.ratio and row.ratio > 0 else 0.0
-    return row.tone not in ("worse", "better"), not _finding(row), -change
-
-
-def _is_missing(row: ComparedRow) -> bool:
-    return row.verdict is Verdict.MISSING
+    return row.tone not in ("worse", "better"), not _finding(row), size(row)
 
 
 def _finding(row: ComparedRow) -> str:
     """Returns why the verdict is none of the figure: results that differ, or what a side lacks."""
-    if _is_missing(row):
+    if row.verdict is Verdict.MISSING:
         return row.note
     return f"{TITLE}: {row.difference}" if row.results == DIFFERENT else ""
 

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -111,12 +110,9 @@ def make_limits(
 def find_project_file(folder: Path) -> ProjectFile:
     """Returns the nearest file, in the folder or above, up to that of the repository."""
     for place in (folder, *folder.parents):
-        if (place / NAME).is_file():
-            return read_project_file(place / NAME)
-        if (place / PROJECT).is_file():
-            found = _table(place / PROJECT)
-            if found is not None:
-                return _parse(place / PROJECT, found, ".".join(TABLE))
+        for path in (place / NAME, place / PROJECT):
+            if path.is_file() and (found := _read(path)) is not None:
+                return found
         if (place / ROOT).exists():
             break
     return ProjectFile()
@@ -124,28 +120,25 @@ def find_project_file(folder: Path) -> ProjectFile:
 
 def read_project_file(path: Path) -> ProjectFile:
     """Returns a file's content. Raises `UsageError` for a wrong file, key or value."""
-    if path.name != PROJECT:
-        return _parse(path, _read(path), "")
-    found = _table(path)
+    found = _read(path)
     if found is None:
         raise UsageError(f"{path} has no table [{'.'.join(TABLE)}]")
-    return _parse(path, found, ".".join(TABLE))
+    return found
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> ProjectFile | None:
+    """Returns a file's content; None for a `pyproject.toml` without the table."""
     try:
-        return read_toml(read_text(path))
+        table: Any = read_toml(read_text(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-
-
-def _table(path: Path) -> Any:
-    found: Any = _read(path)
+    if path.name != PROJECT:
+        return _parse(path, table, "")
     for key in TABLE:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        table = table.get(key) if isinstance(table, dict) else None
+    return None if table is None else _parse(path, table, ".".join(TABLE))
 
 
 def _parse(path: Path, table: Any, place: str) -> ProjectFile:
@@ -184,27 +177,17 @@ def _at(place: str, key: str) -> str:
     return f"{place}.{shown}" if place else shown
 
 
-def _share(path: Path, place: str, value: Any) -> float:
-    return _placed(path, place, lambda: read_share(value))
-
-
 def _rules(path: Path, place: str, value: Any) -> tuple[Rule, ...]:
     """Returns the rules of the table of tolerances. What is a table in it is an operator's."""
     found: list[Rule] = []
     for key, one in _entries(path, place, value).items():
         there = _at(place, key)
         if not isinstance(one, dict):
-            found.append(_rule(path, there, key, one))
+            found.append(_placed(path, there, make_rule, key, one))
             continue
-        found += (
-            _rule(path, _at(there, metric), metric, tolerance, key)
-            for metric, tolerance in one.items()
-        )
+        for metric, tolerance in one.items():
+            found.append(_placed(path, _at(there, metric), make_rule, metric, tolerance, key))
     return tuple(found)
-
-
-def _rule(path: Path, place: str, metric: str, value: Any, operator: str = "") -> Rule:
-    return _placed(path, place, lambda: make_rule(metric, value, operator))
 
 
 def _blessings(path: Path, place: str, value: Any) -> tuple[Blessing, ...]:
@@ -219,7 +202,7 @@ def _blessings(path: Path, place: str, value: Any) -> tuple[Blessing, ...]:
             raise UsageError(f"{path}: {place}[{number}]: {error}") from error
         if not (blessing.commit and blessing.why):
             raise UsageError(f"{path}: {place}[{number}] needs a commit and a reason, `why`")
-        _placed(path, f"{place}[{number}]", partial(make_matcher, blessing.operator, ()))
+        _placed(path, f"{place}[{number}]", make_matcher, blessing.operator, ())
         found.append(blessing)
     return tuple(found)
 
@@ -237,11 +220,15 @@ def _changed(path: Path, place: str, value: Any) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _placed(path: Path, place: str, read: Callable[[], Value]) -> Value:
+def _placed(path: Path, place: str, read: Callable[..., Value], *values: Any) -> Value:
     try:
-        return read()
+        return read(*values)
     except (UsageError, ValueError) as error:
         raise UsageError(f"{path}: {place}: {error}") from error
+
+
+def _share(path: Path, place: str, value: Any) -> float:
+    return _placed(path, place, read_share, value)
 
 
 KEYS: dict[str, tuple[str, Callable[[Path, str, Any], Any]]] = {

@@ -26,15 +26,6 @@ from opperf.statistics.data import Verdict
 TITLE = "Results differ"
 """Title of the table of results that differ, and header of the column in other tables."""
 
-LOADED = "Files that were loaded"
-"""Title of the table of the files of users' functions."""
-
-UNCOMPARED = "Results that are not compared"
-"""Title of the table of results that were not, or in part only."""
-
-WHERE = "Where"
-"""Header of the column of differences."""
-
 WORDS: Mapping[SameResults, str] = {
     "different": "different",
     "same": "the same within rounding",
@@ -115,13 +106,17 @@ def differing(results: Iterable[ResultsRow]) -> Section:
         for row in found[:MOST]
         for difference in row.differences
     ]
-    table = texts_table(("Operator", "Inputs", WHERE), cells, more=more_text(len(found) - MOST))
+    table = texts_table(("Operator", "Inputs", "Where"), cells, more=more_text(len(found) - MOST))
     return Section(TITLE, table=table)
 
 
 def uncompared(results: Iterable[ResultsRow]) -> Section:
     """Returns the section of the cases whose results are not compared, or in part only."""
-    return reasons_section(UNCOMPARED, not_compared(results))
+    found: dict[str, str] = {}
+    for row in results:
+        if row.note:
+            add_distinct(found, f"{row.operator} ({row.inputs})", row.id, row.note)
+    return reasons_section("Results that are not compared", found)
 
 
 def reasons_section(title: str, reasons: Mapping[str, str]) -> Section:
@@ -143,7 +138,9 @@ def loaded_section(files: Mapping[str, Sequence[LoadedFile]]) -> Section:
     if all(a == b and a is not None and a.role is Role.PART for a, b in pairs.values()):
         return Section()
     rows = [(name, _loaded_text(a), _loaded_text(b, a)) for name, (a, b) in pairs.items()]
-    return Section(LOADED, table=texts_table(("Module", *files), rows), is_folded=True)
+    return Section(
+        "Files that were loaded", table=texts_table(("Module", *files), rows), is_folded=True
+    )
 
 
 def _loaded_text(loaded: LoadedFile | None, other: LoadedFile | None = None) -> str:
@@ -155,12 +152,3 @@ def _loaded_text(loaded: LoadedFile | None, other: LoadedFile | None = None) -> 
 def more_text(number: int) -> str:
     """Returns the line on rows that are not shown; empty if all are."""
     return f"and {number} more; --format json has all" if number > 0 else ""
-
-
-def not_compared(results: Iterable[ResultsRow]) -> dict[str, str]:
-    """Returns the cases whose results are not compared, or in part only, each with the reason."""
-    found: dict[str, str] = {}
-    for row in results:
-        if row.note:
-            add_distinct(found, f"{row.operator} ({row.inputs})", row.id, row.note)
-    return found

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from opperf.comparison import results
@@ -18,6 +19,7 @@ from opperf.comparison.compared import (
     Side,
     interval_text,
     ratio_text,
+    size,
 )
 from opperf.comparison.results import more_text, reasons_section
 from opperf.comparison.weighted import weighted_section
@@ -28,7 +30,6 @@ from opperf.reports import fields
 from opperf.reports.fields import COUNT, NAME, NUMBER, TEXT, WORD, Field
 from opperf.reports.model import Cell, Fact, Section
 from opperf.reports.pages.content import finite
-from opperf.results.text import Shown
 from opperf.results.units import Figure, Unit, choose_unit, mark_legend
 from opperf.shares import detectable_text
 from opperf.statistics.data import Verdict
@@ -84,6 +85,8 @@ def cut(rows: Sequence[ComparedRow], most: int) -> tuple[tuple[int, ...] | None,
     return (tuple(range(most)) if left > 0 else None), more_text(left)
 
 
+SHOWN = attrgetter("operator", "inputs")
+
 PLAIN = Telling("", ())
 """Of columns for programs."""
 
@@ -100,7 +103,7 @@ def _naming_columns(
     return [
         Field("id", None, NAME, lambda row: row.id),
         Field("operator", told.case, NAME, lambda row: row.operator),
-        Field("inputs", "Inputs", TEXT, _case, among=cases, is_optional=True),
+        Field("inputs", "Inputs", TEXT, SHOWN, among=cases, is_optional=True),
         Field("point", "Sweep", TEXT, lambda row: row.point, is_optional=True),
         Field(
             "settings",
@@ -164,10 +167,6 @@ def columns_of(
     ]
 
 
-def _case(row: ComparedRow) -> Shown:
-    return row.operator, row.inputs
-
-
 def _base(row: ComparedRow) -> Figure | None:
     return row.figures[0]
 
@@ -176,17 +175,13 @@ def _new(row: ComparedRow) -> Figure | None:
     return row.figures[1]
 
 
-def _detectable(row: ComparedRow) -> str:
-    return "" if row.detectable is None else detectable_text(row.detectable)
-
-
 CLOSING: tuple[Field[ComparedRow], ...] = (
     Field(
         "detectable",
         "Detectable",
         NUMBER,
         lambda row: row.detectable,
-        _detectable,
+        lambda row: "" if row.detectable is None else detectable_text(row.detectable),
         is_optional=True,
         page_title="Visible from",
     ),
@@ -217,7 +212,9 @@ def sections_of(found: Comparison, told: Telling) -> tuple[Section, ...]:
     made = (
         Section(facts=list(_facts(found, told)), in_changes=True),
         told.how,
-        _comparability(found),
+        Section(prose=[NOT_COMPARABLE.format(", ".join(found.incomparable))])
+        if found.incomparable
+        else Section(),
         _differences(found),
         *([results.loaded_section(loaded)] if any(loaded.values()) else []),
         results.differing(found.results),
@@ -248,11 +245,7 @@ def _about(side: Side) -> str:
     return ", ".join(filter(None, facts)) or side.machine
 
 
-def _comparability(found: Comparison) -> Section:
-    facts = ", ".join(found.incomparable)
-    prose = [f"Not comparable by {facts}: changes may be due to that alone."] if facts else []
-    return Section(prose=prose)
-
+NOT_COMPARABLE = "Not comparable by {}: changes may be due to that alone."
 
 SHOWN_DIFFERENCES = 25
 """Most differences between the environments: two builds may differ in every feature."""
@@ -340,11 +333,6 @@ def _coarse(found: Comparison, told: Telling) -> Iterator[Section]:
     yield _rows_section(found, told, group)._replace(in_changes=False)
 
 
-def size(row: ComparedRow) -> float:
-    """Returns the key by which the largest changes are first."""
-    return -abs(math.log(row.ratio or 1.0))
-
-
 def titles_of(labels: tuple[str, str]) -> dict[ChangeKind, str]:
     """Returns the titles of changes, in the order of the reports."""
     base, new = labels
@@ -392,9 +380,7 @@ def missing_text(found: Comparison, change: Change) -> str:
 
 def operators_text(changes: Sequence[Change]) -> str:
     """Returns the operators of cases, each with the number of cases."""
-    counts: dict[str, int] = {}
-    for change in changes:
-        counts[change.operator] = counts.get(change.operator, 0) + 1
+    counts = Counter(change.operator for change in changes)
     texts = [name if n == 1 else f"{name} ({n})" for name, n in counts.items()]
     more = len(texts) - SHOWN_NAMES
     return ", ".join(texts[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -13,7 +13,7 @@ from opperf.errors import UsageError, suggest, unknown
 from opperf.metrics import metrics_by_name
 from opperf.model import Metric, Operator, Struct
 from opperf.shares import share_text
-from opperf.sources.selecting import make_matcher
+from opperf.sources.selecting import find_matching, make_matcher
 
 BOTH = re.compile(r"\s+or\s+")
 """Between a share and an amount, of which the larger one counts."""
@@ -53,7 +53,7 @@ class Tolerances(Struct, frozen=True):
         rules = [
             rule
             for rule in self.rules
-            if rule.metric in names and (not rule.operator or _matches(rule.operator, operators))
+            if rule.metric in names and (not rule.operator or matching(rule.operator, operators))
         ]
         # A metric of the backward pass has its own rules, and those of the forward pass.
         rules.sort(key=lambda rule: (bool(rule.operator), names.index(rule.metric)))
@@ -71,16 +71,17 @@ class Tolerances(Struct, frozen=True):
         """Raises `UsageError` for a pattern of a command that matches none of the operators."""
         names = list(dict.fromkeys(operators))
         for rule in self.rules:
-            if rule.is_for_some and rule.operator and not _matches(rule.operator, names):
+            if rule.is_for_some and rule.operator and not matching(rule.operator, names):
                 raise UsageError(
                     f"--tolerance: no operator in either file matches {rule.operator!r}"
                     f"{suggest(rule.operator, names)}"
                 )
 
 
-def _matches(pattern: str, names: Iterable[str]) -> bool:
+def matching(pattern: str, names: Iterable[str]) -> set[str]:
+    """Returns the names of operators that a pattern matches."""
     operators = [Operator(framework="", namespace="", name=name) for name in names]
-    return any(map(make_matcher(pattern, operators), operators))
+    return {operator.name for operator in find_matching(pattern, operators)}
 
 
 def parse_rule(text: str) -> Rule:

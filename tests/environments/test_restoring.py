@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.grouping import new_session
+from opperf.comparison.ab.session_file import new_session
 from opperf.environments.building import restore
 from opperf.errors import InstallationError
 from opperf.model import Case, Interpreter, OperatorTarget, TensorSpec
@@ -39,7 +39,7 @@ def test_the_arms_of_a_session_have_theirs_again(offline):
     }
     case = Case(OperatorTarget("numpy", "exp"), {"x": TensorSpec((2,))})
     session = new_session(
-        {case.id: {"A": case, "B": case}},
+        {case.id: (case, case)},
         arms,
         dict.fromkeys(arms, make_environment("numpy")),
         Selection(),

@@ -16,9 +16,8 @@ from benchmarks.inputs.option_scan.screen import CHANGE, Screened, paced
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.blocks import ArmProcesses, Blocks, Start
 from opperf.comparison.ab.forecast import next_stage
-from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.session import Session
-from opperf.comparison.ab.session_file import SessionWriter
+from opperf.comparison.ab.session_file import SessionWriter, new_session
 from opperf.execution.execute import execute
 from opperf.execution.progress import Progress
 from opperf.model import Case, Pass
@@ -51,15 +50,15 @@ class Pairs(Struct, frozen=True, tag="round", tag_field="line"):
 
 def begin(path: Path, pairs: Pairs, screened: Mapping[str, Screened]) -> None:
     """Begins the session of a round."""
-    groups: dict[str, dict[str, Case]] = {}
+    groups: dict[str, list[Case]] = {}
     for name, passes in pairs.passes.items():
         one = screened[name]
         assert one.other is not None
-        groups[name] = {
-            arm: msgspec.structs.replace(paced(case, one.call_s, CONFIRM_S), passes=passes)
-            for arm, case in (("A", one.variant.case), ("B", one.other))
-        }
-    framework = next(iter(groups.values()))["A"].target.framework
+        groups[name] = [
+            msgspec.structs.replace(paced(case, one.call_s, CONFIRM_S), passes=passes)
+            for case in (one.variant.case, one.other)
+        ]
+    framework = next(iter(groups.values()))[0].target.framework
     session = new_session(
         groups,
         {"A": ArmSpec(), "B": ArmSpec()},

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -20,11 +20,13 @@ from opperf.environments.specification import is_requirement, read_requirements
 from opperf.errors import UsageError, suggest
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.machine.pinning import NOT_PINNED, Cpus
+from opperf.metrics import process_settings
 from opperf.model import DECLARED, Case, Interpreter, Setting, Settings, Struct
 from opperf.model.declaring import ALL, read_thread_count
 from opperf.plurals import pluralize
 from opperf.processes.commands import find_program
 from opperf.sources.selecting import REGEX, Selection
+from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 
 
@@ -284,6 +286,24 @@ def worker_of(
     )
 
 
+Order = Literal["alternate", "block"]
+"""Order in which a session times its arms. `alternate`: their calls alternate within a process,
+which is a block. `block`: processes of the arms take turns, two of each in a block."""
+
+
+def choose_order(asked: Order | None, arms: Mapping[str, ArmSpec], common: Selection) -> Order:
+    """Returns the order of a session: blocks, unless the user asked for the other. Raises
+    `UsageError` if its arms cannot alternate, as no process can have all."""
+    own = [process_settings(settings_of(arm, common.settings)) for arm in arms.values()]
+    is_apart = any(arm.python for arm in arms.values()) or any(found != own[0] for found in own)
+    if asked == "alternate" and is_apart:
+        raise UsageError(
+            "--order alternate: not possible, as the arms differ in what a process has one of: "
+            "interpreter, variables, threads; omit it"
+        )
+    return asked or "block"
+
+
 COARSE_BLOCKS = 4
 """Blocks of the coarse look. Of ten cases whose blocks scatter by 13 %, one that takes 1.5 times as
 long is found in 69 % of the sessions, and one that takes twice as long in 96 %; with three blocks
@@ -347,47 +367,22 @@ def plan_threads(
     before the option's default. Where a variable sets them, no setting may, as it would override
     the variable.
     """
-    variable = "" if explicit else _variable_in(environment)
+    inherited = next((name for name in THREAD_VARIABLES if environment.get(name)), "")
+    variable, set_by_arm = "" if explicit else inherited, any(map(sets_threads, arms))
     why_not = ""
-    if threads.coarse:
-        why_not = _why_not_coarse(arms, _variable_in(environment), cores)
+    if threads.coarse and set_by_arm:
+        why_not = "an arm sets its threads"
+    elif threads.coarse and inherited:
+        why_not = f"{inherited} is set"
+    elif threads.coarse and cores < 2:
+        why_not = "only one core can be used"
     count = None if variable else threads.number
-    return ThreadPlan(
-        Threads(count, threads.coarse and not why_not),
-        variable,
-        why_not,
-        set_by_arm=any(map(sets_threads, arms)),
-    )
-
-
-def with_threads(selection: Selection, count: int | None) -> Selection:
-    """The selection with a number of threads."""
-    settings = msgspec.structs.replace(selection.settings, threads=count)
-    return msgspec.structs.replace(selection, settings=settings)
-
-
-def _why_not_coarse(arms: Sequence[ArmSpec], variable: str, cores: int) -> str:
-    """Returns why all threads cannot be measured too; empty if they can."""
-    if any(map(sets_threads, arms)):
-        return "an arm sets its threads"
-    if variable:
-        return f"{variable} is set"
-    return "only one core can be used" if cores < 2 else ""
-
-
-def _variable_in(environment: Mapping[str, str]) -> str:
-    """Returns the first variable that sets a framework's threads; empty without one."""
-    return next((name for name in THREAD_VARIABLES if environment.get(name)), "")
+    is_coarse = threads.coarse and not why_not
+    return ThreadPlan(Threads(count, is_coarse), variable, why_not, set_by_arm)
 
 
 def with_all_threads(case: Case) -> Case:
     """The case as the coarse look measures it."""
     own_s = case.settings.max_time_s
-    time_s = COARSE_TIME_S if own_s is None else coarse_time_s(own_s)
-    settings = msgspec.structs.replace(case.settings, threads=None, max_time_s=time_s)
-    return msgspec.structs.replace(case, settings=settings)
-
-
-def coarse_time_s(case_time_s: float) -> float:
-    """Seconds that the coarse look spends on a case."""
-    return min(case_time_s, COARSE_TIME_S)
+    time_s = COARSE_TIME_S if own_s is None else min(own_s, COARSE_TIME_S)
+    return with_settings(case, {"threads": None, "max_time_s": time_s})

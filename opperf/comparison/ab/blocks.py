@@ -43,6 +43,7 @@ from opperf.model import (
     ProcessLine,
     Record,
 )
+from opperf.sources.varying import with_settings
 from opperf.statistics.design import visiting_order
 from opperf.worker.client import Worker
 from opperf.worker.protocol import ForkRequest, Observed
@@ -253,8 +254,7 @@ class Blocks:
         """Returns the cases, by group, with the times that this stage has for them."""
         found = dict(cases)
         for name in self.times.keys() & found.keys():
-            settings = msgspec.structs.replace(found[name].settings, max_time_s=self.times[name])
-            found[name] = msgspec.structs.replace(found[name], settings=settings)
+            found[name] = with_settings(found[name], {"max_time_s": self.times[name]})
         return found
 
     def _replicate(
@@ -368,9 +368,8 @@ def select_cases(
         )
         if passes:
             # The rehearsal has verified the results.
-            changed = {"python": DEFAULTS["python"], "verify": False}
-            settings = msgspec.structs.replace(case.settings, **changed)
-            found[name] = msgspec.structs.replace(case, passes=passes, settings=settings)
+            case = with_settings(case, {"python": DEFAULTS["python"], "verify": False})
+            found[name] = msgspec.structs.replace(case, passes=passes)
     return found
 
 

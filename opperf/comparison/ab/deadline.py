@@ -6,12 +6,11 @@ import math
 import time
 from collections.abc import Callable, Iterator
 
-import msgspec
-
 from opperf.errors import TimeLimitError
 from opperf.execution.execute import Schedule
 from opperf.model import Case, Record, Status
 from opperf.results.text import duration
+from opperf.sources.varying import with_settings
 
 
 class Deadline:
@@ -35,7 +34,7 @@ class Deadline:
             raise self._error(done)
         if left_s >= case.settings.timeout_s:
             return case
-        return limited(case, left_s)
+        return with_settings(case, {"timeout_s": left_s})
 
     def check(self, record: Record, done: str) -> None:
         """Raises `TimeLimitError` if the end has stopped the case, which says nothing of it."""
@@ -47,12 +46,6 @@ class Deadline:
             f"not measured in the {duration(self._seconds)} of --timeout: {done}; raise it, or "
             "name fewer cases or --blocks"
         )
-
-
-def limited(case: Case, seconds: float) -> Case:
-    """Returns the case with this time limit."""
-    settings = msgspec.structs.replace(case.settings, timeout_s=seconds)
-    return msgspec.structs.replace(case, settings=settings)
 
 
 class WithDeadline:

@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.ab.arms import coarse_time_s
+from opperf.comparison.ab.arms import COARSE_TIME_S, Order
 from opperf.comparison.ab.gate import timed_figures
-from opperf.comparison.ab.order import Order, block_size
 from opperf.comparison.ab.process import Process, pair_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session import Session, block_size
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Place, Record, Struct
@@ -63,17 +62,14 @@ class Stage(NamedTuple):
                     yield Place(self.phase, block, position, arm, role)
 
 
-def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
-    """Returns the stages that every session has."""
+def first_stages(thresholds: Thresholds) -> tuple[Stage, Stage, Stage]:
+    """Returns the stages that every session has; the last is the coarse look, which has no blocks
+    in a session without one."""
     return (
         Stage("control", 0, thresholds.control_blocks, ()),
         Stage("comparison", 0, thresholds.looks[0], ()),
+        Stage("coarse", 0, thresholds.coarse_blocks, ()),
     )
-
-
-def coarse_stage(thresholds: Thresholds) -> Stage:
-    """Returns the stage of the coarse look, which has no blocks in a session without one."""
-    return Stage("coarse", 0, thresholds.coarse_blocks, ())
 
 
 def next_stage(
@@ -82,13 +78,12 @@ def next_stage(
     """Returns the first stage that is not complete; None where the session is complete or invalid.
     `comparisons` have the replicates of each comparison of two arms, those of the control in all;
     `lost` are figures that can be measured no more."""
-    for stage in fixed_stages(thresholds):
+    for stage in first_stages(thresholds):
         if not _is_complete(comparisons, stage):
-            return stage
-    stage = coarse_stage(thresholds)
-    if not _is_complete(comparisons, stage):
-        early = analyse_early(comparisons, thresholds, thresholds.looks[0])
-        return stage if all(analysis.valid for analysis in early) else None
+            if stage.phase != "coarse":
+                return stage
+            early = analyse_early(comparisons, thresholds, thresholds.looks[0])
+            return stage if all(analysis.valid for analysis in early) else None
     for taken, following in pairwise(thresholds.looks):
         early = analyse_early(comparisons, thresholds, taken)
         left = dict.fromkeys(
@@ -175,15 +170,12 @@ class Forecast(Struct, frozen=True):
 
     def later_s(self, stage: Stage, thresholds: Thresholds) -> float:
         """Seconds of the stages that follow one in every session."""
-        coarse = coarse_stage(thresholds)
-        stages = [*fixed_stages(thresholds), coarse]
-        if stage not in stages:
-            return 0.0
-        return sum(map(self.stage_s, stages[stages.index(stage) + 1 :]))
+        stages = first_stages(thresholds)
+        return sum(map(self.stage_s, stages[stages.index(stage) + 1 :] if stage in stages else ()))
 
     def first_look_s(self, thresholds: Thresholds) -> float:
         """Seconds of the control and of the blocks up to the first look."""
-        return sum(map(self.stage_s, fixed_stages(thresholds)))
+        return sum(map(self.stage_s, first_stages(thresholds)[:2]))
 
     def rest_s(self, thresholds: Thresholds) -> float:
         """Seconds of the blocks after the first look, up to the cap."""
@@ -193,13 +185,7 @@ class Forecast(Struct, frozen=True):
         return self.factor * blocks * (self.starts_s(phase) + self.size(phase) * visits)
 
     def total_s(self, thresholds: Thresholds) -> float:
-        return sum(
-            (
-                self.first_look_s(thresholds),
-                self.stage_s(coarse_stage(thresholds)),
-                self.rest_s(thresholds),
-            )
-        )
+        return sum(map(self.stage_s, first_stages(thresholds))) + self.rest_s(thresholds)
 
 
 TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
@@ -225,11 +211,8 @@ def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> F
     started: set[object] = set()
     for process in session.processes:
         place = process.line.place
-        if (
-            plan.allocates
-            and place.phase == "comparison"
-            and place.block >= plan.thresholds.looks[0]
-        ):
+        is_early = place.phase != "comparison" or place.block < plan.thresholds.looks[0]
+        if plan.allocates and not is_early:
             # Its cases had times of their own.
             continue
         start_s = plan.later_start_s if block_of(place) in started else plan.start_s
@@ -247,30 +230,25 @@ def forecast_of(session: Session, times: Mapping[str, float] | None = None) -> F
 
 def coarse_saving_s(case_time_s: float) -> float:
     """Seconds by which a case takes less time in the coarse look than elsewhere."""
-    return WARMUP_FACTOR * (case_time_s - coarse_time_s(case_time_s))
+    return WARMUP_FACTOR * max(0.0, case_time_s - COARSE_TIME_S)
 
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     """The duration of the whole session, as a sentence."""
     first, coarse, rest = _process_counts(forecast, thresholds)
     text = (
-        f"{processes(first)} up to the first look take about "
+        f"{pluralize(first, 'process')} up to the first look take about "
         f"{duration(forecast.first_look_s(thresholds))}"
     )
     if coarse:
-        coarse_s = forecast.stage_s(coarse_stage(thresholds))
+        coarse_s = forecast.stage_s(first_stages(thresholds)[2])
         text += f", {coarse} with all threads about {duration(coarse_s)}"
     if not rest:
         return text
     return (
-        f"{text}; ambiguous cases then take up to {processes(rest)} more, about "
+        f"{text}; ambiguous cases then take up to {pluralize(rest, 'process')} more, about "
         f"{duration(forecast.rest_s(thresholds))}"
     )
-
-
-def processes(number: int) -> str:
-    """`1 process`, `2 processes`."""
-    return "1 process" if number == 1 else f"{number} processes"
 
 
 def check_budget(
@@ -280,15 +258,11 @@ def check_budget(
     needed = forecast.total_s(thresholds)
     if budget_s is None or needed <= budget_s:
         return
-    advice = _what_fits(forecast, thresholds, case_time_s, budget_s)
+    fitting = " or ".join(_what_fits(forecast, thresholds, case_time_s, budget_s))
+    advice = f"{fitting} would fit" if fitting else "choose fewer cases and fewer --blocks"
     raise UsageError(
         f"the session would take about {duration(needed)} and --budget allows "
-        f"{duration(budget_s)}: "
-        + (
-            f"{' or '.join(advice)} would fit"
-            if advice
-            else "choose fewer cases and fewer --blocks"
-        )
+        f"{duration(budget_s)}: {advice}"
     )
 
 
@@ -324,7 +298,7 @@ def first_processes(thresholds: Thresholds, n_arms: int, order: Order) -> int:
     """Returns the processes up to the first look."""
     return sum(
         stage.n_blocks * (block_size(stage.phase, n_arms) if order == "block" else 1)
-        for stage in fixed_stages(thresholds)
+        for stage in first_stages(thresholds)[:2]
     )
 
 

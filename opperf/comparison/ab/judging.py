@@ -9,14 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from opperf.comparison.ab.absences import Absence, reasons_of
+from opperf.comparison.ab.figures import (
+    decided_verdicts,
+    doubts,
+    missing_figures,
+    weigh_session,
+)
 from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.plausibility import doubts
-from opperf.comparison.ab.process import metric_of, pair_of
+from opperf.comparison.ab.process import Absence, metric_of, pair_of, reasons_of
 from opperf.comparison.ab.session import Session
-from opperf.comparison.ab.totals import weigh_session
-from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
 from opperf.comparison.compared import (
     CoarseReport,
     ComparedRow,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.comparison.ab.absences import Absence
+from opperf.comparison.ab.process import Absence
 from opperf.errors import UnknownOperatorError, UsageError, one_line
 from opperf.execution.planning import complete_cases, plan_cases, select_cases, unite_of
 from opperf.model import (

@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
-from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.deadline import Deadline, limited
+from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.pairs import Pair, usual_id
+from opperf.comparison.ab.process import Absence
 from opperf.comparison.ab.slow_calls import (
     LONG_CALL_S,
     SlowPair,
@@ -25,6 +23,7 @@ from opperf.execution.progress import Progress
 from opperf.frameworks.capabilities import needs_build
 from opperf.instruments.visit import FewCalls
 from opperf.model import PASSES, WITHOUT_FIGURE, Case, Difference, Pass, Record, Status
+from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 
 WARMUP_FACTOR = 1.2
@@ -89,7 +88,7 @@ def rehearse(
                 pair.inputs,
                 measured,
                 reasons
-                or dict.fromkeys(records, "no pass is in all arms" if others[1:] else NO_PASS),
+                or dict.fromkeys(records, f"no pass is in {'all' if others[1:] else 'both'} arms"),
                 is_missing=bool(reasons) and first not in reasons,
             )
         )
@@ -150,18 +149,19 @@ class _Caller:
         """Calls a case of an arm, twice if it is the first of its process, whose imports are not
         part of the case's own time, or long. Where the first call decides beside those of the
         `other` arm, the second is ended as soon as it does too."""
-        first = self._call(arm, unverified(case) if is_first else case)
+        first = self._call(arm, _unverified(case) if is_first else case)
         self._visited += 1
         if first.status is Status.TIMEOUT or not (is_first or is_long(first)):
             return Visits((first,), first)
         least_s = None if other is None else deciding_s(other, first)
         if least_s is not None:
             # Making the inputs takes as long as it did before.
-            later = self._call(arm, limited(case, least_s + max(0.0, first.wall_s - first.busy_s)))
+            limit_s = least_s + max(0.0, first.wall_s - first.busy_s)
+            later = self._call(arm, with_settings(case, {"timeout_s": limit_s}))
             if later.status is Status.TIMEOUT:
                 return Visits((first,), first, least_s)
         else:
-            later = self._call(arm, case if is_first else unverified(case))
+            later = self._call(arm, case if is_first else _unverified(case))
         return Visits((first, later), later if is_first else first)
 
     def confirm(
@@ -177,7 +177,7 @@ class _Caller:
             before, after = a.calls.seconds, b.calls.seconds
             doubted = [name for name in large_ratios(a, b) if before[name] < after[name]]
             if doubted:
-                again = self._call(first, unverified(_once(pair.a)))
+                again = self._call(first, _unverified(_once(pair.a)))
                 sure = large_ratios(Visits((again,), again), b)
                 passes = [name for name in passes if name in sure or name not in doubted]
             decided[pair.id] = tuple(passes)
@@ -190,9 +190,6 @@ class _Caller:
         record = self._workers[arm].measure(limit, few=FewCalls(LONG_CALL_S))
         self._deadline.check(record, done)
         return record
-
-
-NO_PASS = "no pass is in both arms"
 
 
 def lacking_pass(name: str, arm: str, other: str, reason: str) -> Difference:
@@ -230,12 +227,10 @@ def _why_excluded(records: Mapping[str, Record]) -> dict[str, str]:
     return reasons
 
 
-def unverified(case: Case) -> Case:
+def _unverified(case: Case) -> Case:
     """Returns the case without a verification: the rehearsal has verified it."""
-    settings = msgspec.structs.replace(case.settings, verify=False)
-    return msgspec.structs.replace(case, settings=settings)
+    return with_settings(case, {"verify": False})
 
 
 def _once(case: Case) -> Case:
-    settings = msgspec.structs.replace(case.settings, warmup=0, runs=1, max_time_s=None)
-    return msgspec.structs.replace(case, settings=settings)
+    return with_settings(case, {"warmup": 0, "runs": 1, "max_time_s": None})

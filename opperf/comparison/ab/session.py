@@ -14,11 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from opperf.comparison.ab.absences import Absence
-from opperf.comparison.ab.arms import ArmSpec, Threads, with_all_threads
-from opperf.comparison.ab.order import Order, block_size
+from opperf.comparison.ab.arms import ArmSpec, Order, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.process import Lost, Process, key
+from opperf.comparison.ab.process import Absence, Lost, Process, key
 from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.model import (
     DIFFERENT,
@@ -36,8 +34,16 @@ from opperf.model import (
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
+from opperf.statistics.blocks import BLOCK
 from opperf.statistics.data import PHASES, Analysis, Arm, Phase, Replicate, Thresholds
 from opperf.statistics.verdicts import analyse_together
+
+
+def block_size(phase: str, n_arms: int, order: Order = "block") -> int:
+    """Returns the replicates of a block: two of each arm, or of the first one and itself; one of
+    each where they alternate within a process."""
+    each = BLOCK // 2 if order == "block" else 1
+    return each * (2 if phase == "control" else n_arms)
 
 
 class Group(Struct, frozen=True):

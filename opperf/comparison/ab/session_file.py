@@ -1,25 +1,32 @@
-"""The file of a session: a run file, which is appended to, read and resumed; and one of counts, as
-two runs that are compared, and whose profiles are explained."""
+"""The file of a session: a run file, which is begun, appended to, read and resumed; and one of
+counts, as two runs that are compared, and whose profiles are explained."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from opperf.comparison.ab.session import COUNTS, Session, SessionPlan
+from opperf.comparison.ab.arms import ArmSpec
+from opperf.comparison.ab.session import COUNTS, Group, Session, SessionPlan
 from opperf.comparison.compared import Change, ChangeKind, Side
 from opperf.comparison.explaining.choosing import find_cases, listed
 from opperf.comparison.files.reading import Measured, read_records
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.execution.execute import RunFile
-from opperf.execution.run_header import read_selection
+from opperf.execution.run_header import make_header, read_selection
 from opperf.model import Case, Check, Closing, Environment, Place, ProcessLine, Record, Run
 from opperf.results.kept import display
 from opperf.results.runfile import RunWriter, pool, read_visits
+from opperf.sources.completing import distinguish
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes, with_settings
 from opperf.statistics.data import PHASES
 
 
@@ -93,6 +100,62 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
         """Appends the closing line: the session is complete."""
         self._writer.close_run(closing)
         self.session.closing = closing
+
+
+def group_cases(
+    groups: Iterable[Sequence[Case]], arms: Mapping[str, ArmSpec]
+) -> list[tuple[Case, ...]]:
+    """Returns the cases of each group, in the order of the arms, as the file has them: none equals
+    another, and those of an arm with its own interpreter name it."""
+    # Arm by arm, as equal cases are numbered.
+    of_arms = [
+        [with_settings(case, {"python": arm} if spec.python else {}) for case in own]
+        for (arm, spec), own in zip(arms.items(), zip(*groups, strict=True), strict=False)
+    ]
+    listed = iter(distinguish(chain.from_iterable(of_arms)))
+    return list(zip(*([next(listed) for _ in own] for own in of_arms), strict=True))
+
+
+def new_session(
+    groups: Mapping[str, Sequence[Case]],
+    arms: Mapping[str, ArmSpec],
+    environments: Mapping[str, Environment],
+    selection: Selection,
+    command: str,
+    excluded: Mapping[str, str],
+    axes: Axes | None = None,
+    names: Mapping[str, dict[str, dict[str, str]]] | None = None,
+    **plan: Any,
+) -> Session:
+    """Returns a session without processes. `groups` have the compared cases by id, in the order of
+    the arms, `names` arguments that arms' cases have by another name, `plan` other fields of
+    `SessionPlan`."""
+    cases = group_cases(groups.values(), arms)
+    made = SessionPlan(
+        arms=tuple(msgspec.structs.replace(arm, name=name) for name, arm in arms.items()),
+        groups=tuple(
+            Group(id, tuple(case.id for case in own), (names or {}).get(id, {}))
+            for id, own in zip(groups, cases, strict=True)
+        ),
+        environments={arm: environment.id for arm, environment in environments.items()},
+        **plan,
+    )
+    interpreters = [
+        msgspec.structs.replace(spec.interpreter, label=arm)
+        for arm, spec in arms.items()
+        if spec.interpreter is not None
+    ]
+    planned = Plan(cases=(), excluded=dict(excluded))
+    header = make_header(planned, selection, command, axes, interpreters=interpreters)
+    return Session(
+        # As it is read again.
+        msgspec.structs.replace(header, session=msgspec.json.decode(msgspec.json.encode(made))),
+        made,
+        {case.id: case for arm in zip(*cases, strict=True) for case in arm},
+        dict(environments),
+        selection,
+        axes or {},
+    )
 
 
 def read_session(path: Path) -> tuple[Session, list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from opperf.comparison.ab.forecast import processes
 from opperf.comparison.compared import (
     CoarseReport,
     Comparison,
@@ -13,9 +12,10 @@ from opperf.comparison.compared import (
     SessionFacts,
     interval_text,
     ratio_text,
+    size,
 )
 from opperf.comparison.results import MOST, count_different, sentence
-from opperf.comparison.sections import RowGroup, Telling, cut, size
+from opperf.comparison.sections import RowGroup, Telling, cut
 from opperf.plurals import pluralize
 from opperf.reports.model import Section
 from opperf.shares import detectable_text, share_text
@@ -164,7 +164,7 @@ def summary(found: Comparison) -> list[str]:
         *([f"{facts.same_files}."] if facts.same_files else []),
         *([sentence(found.results)] if found.results else []),
         f"Changed: by more than {found.threshold:.1%}; same: within {found.same_within:.1%}. "
-        f"Measured by {processes(facts.processes)}.",
+        f"Measured by {pluralize(facts.processes, 'process')}.",
         *([ALTERNATING] if facts.alternates else []),
         *([_gate(facts.gate, found)] if facts.gate else []),
         *_power(found),

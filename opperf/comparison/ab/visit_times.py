@@ -5,8 +5,8 @@ A function of the processes before the stage, so that a resumed session has the 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from statistics import median
 
 from opperf.comparison.ab.forecast import Stage, analyse_early
@@ -25,10 +25,8 @@ def visit_times(session: Session, stage: Stage) -> dict[str, float]:
     before = [
         process
         for process in session.processes
-        if process.line.place.phase != "coarse"
-        and (
-            process.line.place.phase != "comparison" or process.line.place.block < stage.first_block
-        )
+        for phase, block in [process.block]
+        if phase == "control" or (phase == "comparison" and block < stage.first_block)
     ]
     variances = _visit_variances(session, stage.first_block)
     sampled, cost_s = _sampled(session, before), _fixed_cost(before)
@@ -40,19 +38,12 @@ def visit_times(session: Session, stage: Stage) -> dict[str, float]:
             seconds = best_seconds(cost_s, sample_variance, between)
             name = pair_of(figure)
             found[name] = max(found[name], seconds)
-    passes = _passes(stage.figures)
+    passes = Counter(map(pair_of, stage.figures))
     # The passes of a case share its time.
     return {
         name: min(max(passes[name] * seconds, SHORTEST_VISIT_S), LONGEST_VISIT_S)
         for name, seconds in found.items()
     }
-
-
-def _passes(figures: Iterable[str]) -> Mapping[str, int]:
-    found: dict[str, int] = defaultdict(int)
-    for figure in figures:
-        found[pair_of(figure)] += 1
-    return found
 
 
 def _visit_variances(session: Session, n_blocks: int) -> dict[str, float]:

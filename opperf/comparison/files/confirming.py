@@ -3,7 +3,6 @@ make suspect, and one lists the functions that made the largest change of a coun
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,13 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from opperf import frameworks
-from opperf.comparison.compared import ComparedRow, Comparison
+from opperf.comparison.compared import ComparedRow, Comparison, size
 from opperf.comparison.files.reading import Entry, Measured
 from opperf.errors import FrameworkError
 from opperf.instruments.instructions import INSTRUCTIONS, INSTRUCTIONS_BACKWARD
 from opperf.machine.environment import ABSENT, Difference
 from opperf.machine.kernel import THREAD_VARIABLES
-from opperf.model import DECLARED
+from opperf.model import DECLARED, Environment
 from opperf.results.kept import path_of, profile_folder
 from opperf.results.settings import needed_settings, option_words
 from opperf.shares import share_text
@@ -47,7 +46,7 @@ ARM_SETTINGS = tuple(
 
 def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
     """The command for the suspect cases; empty where there are none that it could measure."""
-    entries = (*base.entries, *new.entries)
+    entries, environment = (*base.entries, *new.entries), base.environment or new.environment
     patterns = {entry.operator: entry.pattern for entry in entries}
     rows = [row for row in _suspect_rows(found.rows) if patterns.get(row.operator, row.operator)]
     fields = {difference.name for difference in found.differences}
@@ -60,7 +59,9 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
     settings = _settings(rows, entries)
     common = {
         name: value
-        for name, value in needed_settings(settings, _devices(base, new)).items()
+        for name, value in needed_settings(
+            settings, environment.devices if environment else ()
+        ).items()
         if f"settings.{name}" not in fields
     }
     source = _source(rows, base, new)
@@ -74,13 +75,14 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         if name in common and not DECLARED[name].common
         for text in DECLARED[name].assignments(common[name])
     ]
+    is_own = found.threshold != Thresholds().threshold
     words = [
         *("opperf", "ab", *cases),
         *(word for text in (*arms[0], *both) for word in ("--a", text)),
         *(word for text in (*arms[1], *both) for word in ("--b", text)),
         *_thread_words(settings.get("threads", 1), [*arms[0], *arms[1], *both]),
-        *_framework_words(base, new),
-        *_threshold_words(found),
+        *(_framework_words(environment) if environment else ()),
+        *(("--threshold", share_text(found.threshold)) if is_own else ()),
         *option_words({n: value for n, value in common.items() if DECLARED[n].common}),
     ]
     return shlex.join(words)
@@ -146,7 +148,7 @@ def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
 
 def _suspect_rows(rows: Iterable[ComparedRow]) -> list[ComparedRow]:
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.described.is_time]
-    suspect.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
+    suspect.sort(key=size)
     cases: dict[tuple[str, ...], ComparedRow] = {}
     for row in suspect:
         cases.setdefault((row.operator, row.inputs, row.settings), row)
@@ -160,11 +162,6 @@ def _settings(rows: Iterable[ComparedRow], entries: Iterable[Entry]) -> dict[str
     chosen = next((by_id[row.id] for row in rows if row.id in by_id), None)
     chosen = chosen or next(iter(with_settings), None)
     return {**chosen.settings, **chosen.effort} if chosen else {}
-
-
-def _devices(base: Measured, new: Measured) -> tuple[str, ...]:
-    environment = base.environment or new.environment
-    return environment.devices if environment else ()
 
 
 def _arm(differences: Iterable[Difference], side: int) -> list[str]:
@@ -185,10 +182,7 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
-    environment = base.environment or new.environment
-    if environment is None:
-        return ()
+def _framework_words(environment: Environment) -> tuple[str, ...]:
     try:
         preferred = frameworks.default_framework()
     except FrameworkError:
@@ -203,12 +197,6 @@ def _thread_words(threads: int | None, assigned: Iterable[str]) -> tuple[str, ..
     if threads is not None or any(text.startswith(("threads:", *names)) for text in assigned):
         return ()
     return "--threads", "all"
-
-
-def _threshold_words(found: Comparison) -> tuple[str, ...]:
-    if found.threshold == Thresholds().threshold:
-        return ()
-    return "--threshold", share_text(found.threshold)
 
 
 def _shape_words(shapes: Mapping[str, Iterable[int | str]]) -> Iterable[str]:
@@ -253,12 +241,11 @@ def selection_words(selection: Mapping[str, Any]) -> list[str]:
 PASS_OF = {INSTRUCTIONS.name: "forward", INSTRUCTIONS_BACKWARD.name: "backward"}
 """The pass whose profile has a metric."""
 
-CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
-
 
 def explaining_command(found: Comparison) -> str:
     """Returns the command for the largest change of a count; empty without a profile."""
-    rows = [row for row in found.rows if row.metric in PASS_OF and row.verdict in CHANGED]
+    changed = (Verdict.REGRESSED, Verdict.IMPROVED)
+    rows = [row for row in found.rows if row.metric in PASS_OF and row.verdict in changed]
     rows.sort(key=lambda row: (not row.is_worse, -abs(row.change)))
     for row in rows:
         passed = PASS_OF[row.metric]

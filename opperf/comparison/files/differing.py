@@ -9,7 +9,6 @@ from typing import Any
 from opperf.comparison.files.joining import Pair
 from opperf.comparison.files.reading import Entry, Measured
 from opperf.machine.environment import ABSENT, Difference, notable_differences, position
-from opperf.model import Environment
 from opperf.plurals import pluralize
 
 BEFORE_SETTINGS = "threads"
@@ -19,24 +18,15 @@ BEFORE_SETTINGS = "threads"
 def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[Difference, ...]:
     """Returns the differences between labels, environments, and settings of common cases."""
     common = [(pair.base, pair.new) for pair in pairs if pair.base and pair.new]
-    facts = _of_environments(base.environment, new.environment)
+    sides = base.environment, new.environment
+    facts = notable_differences(*sides) if sides[0] and sides[1] else []
     split = sum(position(fact.name) <= position(BEFORE_SETTINGS) for fact in facts)
-    labels, settings = _of_labels(base.labels, new.labels), _of_settings(common)
-    return (*labels, *facts[:split], *settings, *facts[split:])
-
-
-def _of_environments(base: Environment | None, new: Environment | None) -> list[Difference]:
-    if base is None or new is None:
-        return []
-    return notable_differences(base, new)
-
-
-def _of_labels(base: dict[str, str], new: dict[str, str]) -> list[Difference]:
-    return [
-        Difference(f"label.{key}", base.get(key, ABSENT), new.get(key, ABSENT))
-        for key in dict.fromkeys([*base, *new])
-        if base.get(key) != new.get(key)
-    ]
+    labels = (
+        Difference(f"label.{key}", base.labels.get(key, ABSENT), new.labels.get(key, ABSENT))
+        for key in dict.fromkeys([*base.labels, *new.labels])
+        if base.labels.get(key) != new.labels.get(key)
+    )
+    return (*labels, *facts[:split], *_of_settings(common), *facts[split:])
 
 
 def _of_settings(common: Sequence[tuple[Entry, Entry]]) -> list[Difference]:

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from opperf.comparison.files.reading import Entry, Measured
+from opperf.comparison.tolerances import matching
 from opperf.errors import RunFileError, UsageError, suggest
-from opperf.model import PASSES, Operator
+from opperf.model import PASSES
 from opperf.plurals import pluralize
 from opperf.results.figures import Measurement
 from opperf.results.projection import number_alike
-from opperf.sources.selecting import make_matcher
 from opperf.statistics.weights import Alone, Weighed, Weighted, weigh
 
-
-class By(enum.Enum):
-    """The key that cases are joined by."""
-
-    ID = "id"
-    """Target, arguments and settings."""
-    CALL = "call"
-    """Target and arguments, with any settings."""
-    SHOWN = "shown"
-    """The operator's name and the inputs in the form of results by operator."""
-    DETAILED = "detailed"
-    """The same with the details of the tensors."""
-    PLACE = "place"
-    """The case's place among the planned cases of its file."""
-
+By = Literal["id", "call", "shown", "detailed", "place"]
+"""The key that cases are joined by: target, arguments and settings; target and arguments, with any
+settings; the operator's name and the inputs in the form of results by operator; the same with the
+details of the tensors; the case's place among the planned cases of its file."""
 
 KEYS: dict[By, Callable[[Entry], str]] = {
-    By.ID: lambda entry: entry.id,
-    By.CALL: lambda entry: entry.call,
-    By.SHOWN: lambda entry: entry.shown,
-    By.PLACE: lambda entry: str(entry.place),
-    By.DETAILED: lambda entry: f"{entry.shown} {entry.details}",
+    "id": lambda entry: entry.id,
+    "call": lambda entry: entry.call,
+    "shown": lambda entry: entry.shown,
+    "detailed": lambda entry: f"{entry.shown} {entry.details}",
+    "place": lambda entry: str(entry.place),
 }
 
 
@@ -51,7 +39,7 @@ class Pair(NamedTuple):
 def by_inputs(base: Sequence[Entry], new: Sequence[Entry]) -> By:
     """Returns the key of files without ids. Results of MXNet's own utility have no details
     either."""
-    return By.DETAILED if all(any(e.details for e in side) for side in (base, new)) else By.SHOWN
+    return "detailed" if all(any(e.details for e in side) for side in (base, new)) else "shown"
 
 
 def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
@@ -79,23 +67,19 @@ def filter_operators(
     if not patterns:
         return base, new
     names = dict.fromkeys(entry.operator for entry in (*base.entries, *new.entries))
-    # Patterns match operators, of which a file has only the names.
-    operators = [Operator(framework="", namespace="", name=name) for name in names]
     chosen: set[str] = set()
     for pattern in patterns:
-        matches = make_matcher(pattern, operators)
-        fitting = {operator.name for operator in operators if matches(operator)}
+        fitting = matching(pattern, names)
         if not fitting:
             raise UsageError(
                 f"--filter: no operator in either file matches {pattern!r}{suggest(pattern, names)}"
             )
         chosen |= fitting
-    return _only(base, chosen), _only(new, chosen)
-
-
-def _only(measured: Measured, operators: set[str]) -> Measured:
-    entries = tuple(entry for entry in measured.entries if entry.operator in operators)
-    return measured._replace(entries=entries)
+    one, other = (
+        side._replace(entries=tuple(entry for entry in side.entries if entry.operator in chosen))
+        for side in (base, new)
+    )
+    return one, other
 
 
 def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
@@ -110,18 +94,17 @@ def _why_disjoint(base: Measured, new: Measured) -> str:
     if not base.entries or not new.entries:
         empty = base if not base.entries else new
         return f"{empty.side.name} has no case that --filter matches"
-    differing = [
-        f"{name} {_list_text(before)} against {_list_text(after)}"
+    sides = base.entries, new.entries
+    differing = ", ".join(
+        f"{name} {', '.join(sorted(before))} against {', '.join(sorted(after))}"
         for name, before, after in _disjoint_values(base, new)
-    ]
+    )
     if differing:
-        hint = (
-            "; --ignore-settings joins them anyway"
-            if _calls(base) & _calls(new) - {""}
-            else "; measure both with the same"
-        )
-        return ", ".join(differing) + hint
-    shared = _operators(base) & _operators(new)
+        calls, others = ({entry.call for entry in entries} - {""} for entries in sides)
+        is_joined = not calls.isdisjoint(others)
+        hint = "--ignore-settings joins them anyway" if is_joined else "measure both with the same"
+        return f"{differing}; {hint}"
+    shared = set.intersection(*({entry.operator for entry in entries} for entries in sides))
     if not shared:
         return "no operator is in both"
     return f"{pluralize(len(shared), 'operator')} in both, but with different inputs"
@@ -129,36 +112,23 @@ def _why_disjoint(base: Measured, new: Measured) -> str:
 
 def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:
     """Returns what the files have no common value of, with the values of each."""
-    settings = dict.fromkeys(
-        name for entry in (*base.entries, *new.entries) for name in entry.settings
-    )
-    found = [(name, _values(base.entries, name), _values(new.entries, name)) for name in settings]
-    if base.environment and new.environment:
-        frameworks = ({base.environment.framework}, {new.environment.framework})
-        found.insert(0, ("framework", *frameworks))
-    found.append(("size", _size(base), _size(new)))
-    return [(name, a, b) for name, a, b in found if a and b and not a & b]
+    ours, theirs = _values(base), _values(new)
+    both = ((name, ours[name], theirs[name]) for name in ours if name in theirs)
+    return [(name, a, b) for name, a, b in both if not a & b]
 
 
-def _values(entries: Iterable[Entry], name: str) -> set[str]:
-    return {str(entry.settings[name]) for entry in entries if name in entry.settings}
-
-
-def _size(measured: Measured) -> set[str]:
-    # A selection in a file does not contain defaults.
-    return {str(measured.selection.get("size", "default"))} if measured.selection else set()
-
-
-def _calls(measured: Measured) -> set[str]:
-    return {entry.call for entry in measured.entries}
-
-
-def _operators(measured: Measured) -> set[str]:
-    return {entry.operator for entry in measured.entries}
-
-
-def _list_text(values: Iterable[str]) -> str:
-    return ", ".join(sorted(values))
+def _values(measured: Measured) -> dict[str, set[str]]:
+    """Returns the values that the cases of a file have, by name."""
+    found: dict[str, set[str]] = {}
+    if measured.environment:
+        found["framework"] = {measured.environment.framework}
+    for entry in measured.entries:
+        for name, value in entry.settings.items():
+            found.setdefault(name, set()).add(str(value))
+    if measured.selection:
+        # A selection in a file does not contain defaults.
+        found["size"] = {str(measured.selection.get("size", "default"))}
+    return found
 
 
 def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) -> Weighted:

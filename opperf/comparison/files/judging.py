@@ -73,20 +73,31 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     pairs = joining.join(base.entries, new.entries, _key(base, new, question))
     if pairs or not new.missing:
         joining.check_common(base, new, pairs)
-    fail_on = looked_for(question.fail_on, new.checks is not None, _unchecked(base, new))
+    fail_on = looked_for(
+        question.fail_on,
+        new.checks is not None,
+        f"{new.side.name} does not compare its results with those of {base.side.name}; a session "
+        "of opperf ab does, unless it was made with --no-check",
+    )
     checks = new.checks or {}
     metrics = _metrics(pairs, question.metrics) if pairs else ()
     rows = tuple(
         row
         for metric in metrics
-        for row in sort_rows(_rows(pairs, metric, question, averages, checks))
+        for row in sort_rows(
+            _row(base, new, metric, question, averages, checks.get(new.place))
+            for base, new in pairs
+            if base and new and metric in base.figures and metric in new.figures
+        )
     )
     found = Comparison(
         command="compare",
         sides=(_side(base), _side(new)),
         threshold=question.thresholds.threshold,
         differences=differences(base, new, pairs),
-        incomparable=_incomparable(base, new),
+        incomparable=incomparable_facts(base.environment, new.environment)
+        if base.environment and new.environment
+        else (),
         rows=rows,
         groups=geometric_means(rows),
         changes=(
@@ -142,26 +153,13 @@ def _side(measured: Measured) -> Side:
     )
 
 
-def _incomparable(base: Measured, new: Measured) -> tuple[str, ...]:
-    if base.environment is None or new.environment is None:
-        return ()
-    return incomparable_facts(base.environment, new.environment)
-
-
-def _unchecked(base: Measured, new: Measured) -> str:
-    return (
-        f"{new.side.name} does not compare its results with those of {base.side.name}; a session "
-        "of opperf ab does, unless it was made with --no-check"
-    )
-
-
 def _key(base: Measured, new: Measured, question: Question) -> joining.By:
     if question.in_order:
         joining.check_places(base, new)
-        return joining.By.PLACE
+        return "place"
     if base.side.averages or new.side.averages:
         return joining.by_inputs(base.entries, new.entries)
-    return joining.By.CALL if question.ignore_settings else joining.By.ID
+    return "call" if question.ignore_settings else "id"
 
 
 def _has_figures(entry: Entry | None) -> bool:
@@ -183,13 +181,11 @@ def _metrics(pairs: Sequence[joining.Pair], asked: Sequence[str]) -> tuple[str, 
         if ({metric.name, metric.forward} & set(asked) if asked else metric.usual)
     )
     # Without names, one of the default metrics is enough.
-    missed = (
-        [name for name in asked or _usual() if name not in units] if asked or not chosen else []
-    )
+    needed = (asked or _usual()) if asked or not chosen else ()
+    missed = [name for name in needed if name not in units]
     explained = any(_is_in_one_only(pair, metric) for metric in missed for pair in pairs)
     if missed and not explained:
-        there = [metric.name for metric in common]
-        available = ", ".join(there) or "none"
+        available = ", ".join(metric.name for metric in common) or "none"
         if not asked:
             raise RunFileError(
                 f"no common case has one of the usual metrics; available: {available}; "
@@ -212,18 +208,6 @@ def _is_in_one_only(pair: joining.Pair, metric: str) -> bool:
     return any(metric in entry.figures for entry in entries) and any(
         not entry.figures or metric in entry.absent for entry in entries
     )
-
-
-def _rows(
-    pairs: Iterable[joining.Pair],
-    metric: str,
-    question: Question,
-    averages: bool,
-    checks: Mapping[int | None, Check],
-) -> Iterable[ComparedRow]:
-    for base, new in pairs:
-        if base and new and metric in base.figures and metric in new.figures:
-            yield _row(base, new, metric, question, averages, checks.get(new.place))
 
 
 def _samples(
@@ -253,7 +237,7 @@ def _row(
     # A figure that does not scatter has no interval.
     scattered = not described.is_steady
     effect = found.effect
-    if effect is None and _is_positive(left) and _is_positive(right):
+    if effect is None and all(math.isfinite(value) and value > 0 for value in (left, right)):
         effect = math.log(right / left)
     caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
     row = ComparedRow(
@@ -301,10 +285,6 @@ def _values(a: Measurement, b: Measurement, averages: bool) -> tuple[float, floa
     return (a.summary.mean, b.summary.mean) if averages else (a.median, b.median)
 
 
-def _is_positive(value: float) -> bool:
-    return math.isfinite(value) and value > 0
-
-
 def _ratio(effect: float | None) -> float | None:
     return None if effect is None else math.exp(effect)
 
@@ -329,9 +309,17 @@ def _judge(
         return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is negative")
     if metric.is_steady:
         found = compare_figures(name, *values, metric)
-        return _weaken(found, NO_SPREAD if averages else a.unsound or b.unsound)
+        why = NO_SPREAD if averages else a.unsound or b.unsound
+        if not why:
+            return found
+        return msgspec.structs.replace(found, verdict=WEAKER[found.verdict], note=why)
     if averages:
-        return _judge_averages(name, *values, thresholds.margin)
+        if min(values) == 0:
+            return CaseVerdict(name, Verdict.AMBIGUOUS, note="an average is zero")
+        effect = math.log(values[1] / values[0])
+        is_beyond = abs(effect) > thresholds.margin
+        verdict = Verdict.SUSPECT if is_beyond else Verdict.NO_CLEAR_CHANGE
+        return CaseVerdict(name, verdict, effect, note=NO_SPREAD)
     return compare_samples(name, a.samples, b.samples, thresholds.margin)
 
 
@@ -341,20 +329,6 @@ WEAKER = {
     Verdict.SAME: Verdict.NO_CLEAR_CHANGE,
 }
 """The weaker verdict that replaces one where the figures are unsound."""
-
-
-def _weaken(found: CaseVerdict, why: str) -> CaseVerdict:
-    if not why:
-        return found
-    return msgspec.structs.replace(found, verdict=WEAKER[found.verdict], note=why)
-
-
-def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
-    if min(a, b) == 0:
-        return CaseVerdict(case, Verdict.AMBIGUOUS, note="an average is zero")
-    effect = math.log(b / a)
-    verdict = Verdict.SUSPECT if abs(effect) > margin else Verdict.NO_CLEAR_CHANGE
-    return CaseVerdict(case, verdict, effect, note=NO_SPREAD)
 
 
 def _changes(pair: joining.Pair, metrics: Sequence[str]) -> Iterable[Change]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,6 +51,7 @@ class Entry(Struct, frozen=True):
     selector: str = ""
     """Id by which a command chooses the case; empty where the file has none, nor one beside it."""
     call: str = ""
+    """Id of its target and arguments, without settings."""
     category: str = ""
     count: int | None = None
     point: str = ""
@@ -142,7 +143,7 @@ def entry_of(record: model.Record, differing: Iterable[str] = ()) -> Entry:
     return Entry(
         id=record.id,
         selector=record.id,
-        call=call_id(case),
+        call=msgspec.structs.replace(case, settings=model.Settings()).id,
         shown=shown_key(case.label, model.display_arguments(case)),
         details=details_key(display_details(case)),
         operator=case.label,
@@ -164,11 +165,6 @@ EFFORT = tuple(name for name, setting in model.DECLARED.items() if not setting.i
 """Settings that are not part of the case's id: number of calls, time limits, seed."""
 
 
-def call_id(case: model.Case) -> str:
-    """The id of a case's target and arguments, without settings."""
-    return msgspec.structs.replace(case, settings=model.Settings()).id
-
-
 def shown_key(operator: str, inputs: Any) -> str:
     """The join key of results by operator: operator and inputs."""
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
@@ -188,11 +184,9 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
         for metric, figure in entry.figures.items()
         if metric != KERNEL.name and not figure.is_finite
     ]
-    if not odd:
-        return []
     if len(odd) == 1:
         return [f"{path}: 1 figure is not finite: {odd[0]}"]
-    return [f"{path}: {len(odd)} figures are not finite, e.g. {odd[0]}"]
+    return [f"{path}: {len(odd)} figures are not finite, e.g. {odd[0]}"] if odd else []
 
 
 def _from_results(path: Path, data: bytes) -> Measured:
@@ -209,7 +203,7 @@ def _from_results(path: Path, data: bytes) -> Measured:
             f"{one_line(str(error))}; is it truncated?"
         ) from error
     beside = _read_sidecar(path)
-    entries = entries_of_results(path, results, shown_key, beside.ids)
+    entries = entries_of_results(path, results, beside.ids)
     side = Side(str(path), beside.started, len(entries), averages=True)
     return Measured(
         side,
@@ -241,13 +235,13 @@ def _read_sidecar(path: Path) -> Sidecar:
 
 
 def entries_of_results(
-    path: Path, results: Any, key: Callable[[str, Any], str], ids: Mapping[str, Sequence[str]]
+    path: Path, results: Any, ids: Mapping[str, Sequence[str]]
 ) -> tuple[Entry, ...]:
     """Returns an entry for every result. Raises `RunFileError` for any other content."""
     if not isinstance(results, dict):
         raise RunFileError(f"{path}: not results by operator: the JSON is not an object")
     entries = tuple(
-        _entry(path, operator, result, key, selector)
+        _entry(path, operator, result, selector)
         for operator, listed in results.items()
         for result, selector in _results(path, operator, listed, ids.get(operator, ()))
     )
@@ -275,32 +269,23 @@ def _results(
     yield from zip(listed, ids if len(ids) == len(listed) else [""] * len(listed), strict=True)
 
 
-def _entry(
-    path: Path, operator: str, result: dict[str, Any], key: Callable[[str, Any], str], selector: str
-) -> Entry:
-    inputs = result.get("inputs", {})
+def _entry(path: Path, operator: str, result: dict[str, Any], selector: str) -> Entry:
+    inputs, details = result.get("inputs", {}), result.get("details")
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
-    details = result.get("details")
     details = details if isinstance(details, dict) else {}
-    reason = _wrong_in(result)
+    reason, found = "", result.get(VERIFICATION)
+    if isinstance(found, dict) and found.get("code") in [code.value for code in WRONG]:
+        reason = one_line(f"wrong result: {found.get('failed', '')}: {found.get('reason', '')}")
     return Entry(
         operator=operator,
         selector=selector,
         pattern=operator,
         inputs=arguments_text(shown, details),
-        shown=key(operator, inputs),
+        shown=shown_key(operator, inputs),
         details=details_key(details),
         reason=reason,
         figures={} if reason else _average_figures(path, operator, result),
     )
-
-
-def _wrong_in(result: dict[str, Any]) -> str:
-    """Returns why a result by operator is wrong; empty unless it is."""
-    found = result.get(VERIFICATION)
-    if not isinstance(found, dict) or found.get("code") not in [code.value for code in WRONG]:
-        return ""
-    return one_line(f"wrong result: {found.get('failed', '')}: {found.get('reason', '')}")
 
 
 def details_key(details: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +11,7 @@ from opperf.comparison.compared import (
     Comparison,
     count_verdicts,
     ratio_text,
+    size,
 )
 from opperf.comparison.results import count_different, sentence
 from opperf.comparison.sections import RowGroup, Telling
@@ -103,7 +103,7 @@ def select_rows(rows: Sequence[ComparedRow]) -> tuple[tuple[int, ...], str]:
     if len(rows) <= SHOWN_ROWS:
         return tuple(range(len(rows))), ""
     # Findings before the rest, large changes before small ones.
-    ranks = [(row.verdict in QUIET, -abs(math.log(row.ratio or 1.0))) for row in rows]
+    ranks = [(row.verdict in QUIET, size(row)) for row in rows]
     ranked = sorted(range(len(rows)), key=ranks.__getitem__)
     found = sum(row.verdict not in QUIET for row in rows)
     number = min(found, SHOWN_ROWS) if found else SHOWN_QUIET
@@ -122,17 +122,13 @@ def summary_text(comparison: Comparison, metric: str) -> str:
     return f"{pluralize(len(rows), 'case')} in common: {verdicts}{mean}"
 
 
-def _directions(row: ComparedRow) -> tuple[str, str]:
-    if row.described.is_time:
-        return "slower", "faster"
-    return ("more", "less") if row.described.lower_is_better else ("less", "more")
-
-
 def _verdict_text(rows: Iterable[ComparedRow], verdict: Verdict, number: int) -> str:
     if verdict is not Verdict.SUSPECT:
         return f"{number} {verdict.value}"
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
-    worse, better = _directions(suspect[0])
+    worse, better = ("more", "less") if suspect[0].described.lower_is_better else ("less", "more")
+    if suspect[0].described.is_time:
+        worse, better = "slower", "faster"
     count = sum(row.is_worse for row in suspect)
     parts = ((count, worse), (number - count, better))
     return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
@@ -153,7 +149,9 @@ def _closing(found: Comparison) -> Iterator[str]:
     """Yields the sentence on the results, limits, and the number of cases without figures."""
     if found.results:
         yield sentence(found.results)
-    yield from _limits(found)
+    if limits := _limits(found):
+        source = f", by {found.limits_file}" if found.limits_file else ""
+        yield f"Changes up to these count as none: {', '.join(limits)}{source}."
     if found.unmeasured:
         yield f"{pluralize(found.unmeasured, 'case')} measured in neither run."
 
@@ -166,15 +164,12 @@ def _limits(comparison: Comparison) -> list[str]:
         for row in comparison.rows_of(metric):
             limit = row.tolerance or share_text(comparison.threshold)
             operators.setdefault(limit, []).append(row.operator)
-        if not operators:
-            continue
         first, *others = sorted(operators, key=lambda limit: -len(operators[limit]))
         apart = "; ".join(
             f"{', '.join(dict.fromkeys(operators[limit]))} {limit}" for limit in others
         )
         found.append(f"{metric} {first} ({apart})" if apart else f"{metric} {first}")
-    source = f", by {comparison.limits_file}" if comparison.limits_file else ""
-    return [f"Changes up to these count as none: {', '.join(found)}{source}."] if found else []
+    return found
 
 
 SOUND = frozenset({Verdict.REGRESSED, Verdict.DIFFERENT, Verdict.IMPROVED, Verdict.SAME})

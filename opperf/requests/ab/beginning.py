@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import (
     COARSE_BLOCKS,
     ArmSpec,
+    Order,
     ThreadPlan,
     Threads,
+    choose_order,
     plan_threads,
     settings_of,
-    with_threads,
     worker_of,
 )
 from opperf.comparison.ab.blocks import Start
@@ -29,13 +29,12 @@ from opperf.comparison.ab.forecast import (
     forecast_of,
     forecast_text,
 )
-from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.loaded import are_builds, check_loaded
-from opperf.comparison.ab.order import Order, choose_order
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.process import reasons_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
 from opperf.comparison.ab.session import Fact, Session
-from opperf.comparison.ab.session_file import SessionWriter
+from opperf.comparison.ab.session_file import SessionWriter, new_session
 from opperf.errors import UsageError
 from opperf.metrics import counts, process_settings
 from opperf.model import DECLARED, DEFAULTS, Check, Difference, Environment, Settings
@@ -57,7 +56,6 @@ from opperf.requests.places import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
 from opperf.shares import share_text
-from opperf.sources.selecting import Selection
 from opperf.worker.client import Worker
 
 
@@ -144,7 +142,10 @@ class _Beginning:
         self, request: ResolvedAb, workers: Mapping[str, Worker], threads: ThreadPlan, kind: str
     ) -> None:
         self.request, self.workers, self.threads, self.kind = request, workers, threads, kind
-        self.common: Selection = with_threads(request.selection, threads.threads.number)
+        settings = msgspec.structs.replace(
+            request.selection.settings, threads=threads.threads.number
+        )
+        self.common = msgspec.structs.replace(request.selection, settings=settings)
         self.thresholds = msgspec.structs.replace(
             request.thresholds, coarse_blocks=COARSE_BLOCKS if threads.threads.coarse else 0
         )
@@ -263,7 +264,7 @@ class _Beginning:
             several = self.kind != "times" or request.gate is not None
             checks = check_results(pairs, self.workers, request.tolerance, progress, several)
         return new_session(
-            {pair.id: dict(zip(arms, pair.cases, strict=True)) for pair in pairs},
+            {pair.id: pair.cases for pair in pairs},
             request.arms,
             environments,
             self.common,

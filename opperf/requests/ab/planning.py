@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.loaded import have_own_modules
 from opperf.comparison.ab.pairs import (
@@ -21,6 +20,7 @@ from opperf.comparison.ab.pairs import (
     plans_of,
     plans_of_files,
 )
+from opperf.comparison.ab.process import reasons_of
 from opperf.errors import OpperfError, UsageError
 from opperf.model import Environment
 from opperf.plurals import pluralize

@@ -15,21 +15,18 @@ import msgspec
 
 from opperf.comparison.ab.arms import option_of, plan_threads
 from opperf.comparison.ab.blocks import AlternatingProcesses, ArmProcesses, Blocks
-from opperf.comparison.ab.counting import Counts, leftover
 from opperf.comparison.ab.deadline import WithDeadline
+from opperf.comparison.ab.figures import moved_by_gains
 from opperf.comparison.ab.forecast import (
     Stage,
     first_processes,
     forecast_of,
     forecast_text,
     next_stage,
-    processes,
     spent,
 )
-from opperf.comparison.ab.gate import left_to_count, needs_no_times
-from opperf.comparison.ab.order import block_size
-from opperf.comparison.ab.plausibility import moved_by_gains
-from opperf.comparison.ab.session import COUNTS, Session
+from opperf.comparison.ab.gate import Counts, left_to_count, leftover, timed_figures
+from opperf.comparison.ab.session import COUNTS, Session, block_size
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.environments.building import restore
 from opperf.errors import INTERRUPTED, OpperfError, RunFileError
@@ -78,7 +75,7 @@ def resume(request: ResolvedAb) -> SessionWriter | Planned:
         check_counting()
     found = _environments(session, request)
     request.say(
-        f"{processes(session.n_processes)} measured already; in all, "
+        f"{pluralize(session.n_processes, 'process')} measured already; in all, "
         f"{forecast_text(forecast_of(session), session.plan.thresholds)}"
     )
     if dry_run:
@@ -201,7 +198,7 @@ def _done(session: Session) -> str:
     if session.plan.kind == COUNTS:
         return ""
     counts = f"{pluralize(len(session.counts), 'case')} counted, " if session.plan.gate else ""
-    return f"{counts}{processes(session.n_processes)} measured, in "
+    return f"{counts}{pluralize(session.n_processes, 'process')} measured, in "
 
 
 def resume_advice(request: AbRequest, report: Path, *more: str) -> str:
@@ -245,7 +242,7 @@ def _stages(session: Session) -> Iterator[Stage | None]:
     plan = session.plan
     if left_to_count(session):
         yield None
-    while plan.kind == "times" and not needs_no_times(session):
+    while plan.kind == "times" and timed_figures(session):
         stage = next_stage(session.comparisons, plan.thresholds, session.ended)
         if stage is None:
             return
@@ -304,7 +301,7 @@ class _Executors(ExitStack):
         size = block_size(stage.phase, len(plan.arms), plan.order)
         share = len(blocks.places) / (size * stage.n_blocks)
         left_s = share * forecast_of(session, blocks.times).stage_s(stage)
-        work = f"{processes(number)}, {pluralize(cases, 'case')} each"
+        work = f"{pluralize(number, 'process')}, {pluralize(cases, 'case')} each"
         name = _stage_name(stage, session)
         request.say(f"{name}: {work}, about {duration(left_s)}")
         total = number * cases
@@ -333,7 +330,8 @@ def processes_of(session: Session) -> str:
     thresholds = session.plan.thresholds
     first = first_processes(thresholds, len(session.arms), session.plan.order)
     done = session.n_processes
-    return f"{processes(done)} measured" + (f" of {first} at least" if done < first else "")
+    least = f" of {first} at least" if done < first else ""
+    return f"{pluralize(done, 'process')} measured{least}"
 
 
 def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:

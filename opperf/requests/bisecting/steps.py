@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from opperf.comparison.ab.deadline import Deadline
+from opperf.comparison.ab.figures import decided_verdicts, missing_figures
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.process import metric_of, pair_of
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import session_of
-from opperf.comparison.ab.untimed import decided_verdicts, missing_figures
 from opperf.comparison.compared import MISSING, Change, ChangeKind
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps

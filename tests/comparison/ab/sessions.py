@@ -5,8 +5,8 @@ import math
 import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.grouping import new_session
 from opperf.comparison.ab.process import key
+from opperf.comparison.ab.session_file import new_session
 from opperf.instruments.profilers.summary import summarise
 from opperf.machine.pinning import NOT_PINNED
 from opperf.model import (
@@ -42,7 +42,7 @@ def session_of(
         plan["checks"] = {arms[1]: plan["checks"]}
     specs = {arm: ArmSpec(variables={} if arm == arms[0] else {"X": arm}) for arm in arms}
     groups = {
-        case.id: {arm: with_settings(case, {"env": spec.variables}) for arm, spec in specs.items()}
+        case.id: [with_settings(case, {"env": spec.variables}) for spec in specs.values()]
         for case in cases
     }
     return new_session(

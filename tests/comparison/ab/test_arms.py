@@ -15,7 +15,7 @@ from opperf.comparison.ab.arms import (
     ArmSpec,
     Threads,
     arm_spec,
-    coarse_time_s,
+    choose_order,
     name_arms,
     plan_threads,
     read_arms,
@@ -25,7 +25,6 @@ from opperf.comparison.ab.arms import (
     with_all_threads,
     worker_of,
 )
-from opperf.comparison.ab.order import choose_order
 from opperf.errors import UsageError
 from opperf.metrics import process_settings
 from opperf.model import PASSES, Case, OperatorTarget, Settings, Status, TensorSpec
@@ -293,8 +292,9 @@ def test_a_case_of_the_coarse_look():
 
 
 def test_a_case_takes_no_longer_than_elsewhere():
-    assert coarse_time_s(COARSE_TIME_S / 2) == COARSE_TIME_S / 2
-    assert coarse_time_s(COARSE_TIME_S * 2) == COARSE_TIME_S
+    for seconds, coarse_s in ((COARSE_TIME_S / 2, COARSE_TIME_S / 2), (1.0, COARSE_TIME_S)):
+        case = Case(OperatorTarget("fake", "add"), {}, Settings(max_time_s=seconds))
+        assert with_all_threads(case).settings.max_time_s == coarse_s
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from opperf.commands.ab import ab
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.grouping import group_cases
+from opperf.comparison.ab.session_file import group_cases
 from opperf.errors import RunFileError, UsageError
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.model import Case, OperatorTarget
@@ -77,7 +77,7 @@ def test_a_case_of_two_pairs_is_counted_for_each(tmp_path):
     done = CliRunner().invoke(ab, [*words, "--dry-run"])
     assert "2 cases, 1 case given twice and compared once, counted once in each arm" in done.output
     sin, cos, tan = (Case(OperatorTarget("numpy", name), {}) for name in ("sin", "cos", "tan"))
-    groups = [{"A": sin, "B": cos}, {"A": sin, "B": tan}]
+    groups = [(sin, cos), (sin, tan)]
     first, second = group_cases(groups, {"A": ArmSpec(), "B": ArmSpec()})
     assert [case.id for _, case in (first, second)] == [cos.id, tan.id]
     # A run file has one record of a case.
@@ -85,5 +85,5 @@ def test_a_case_of_two_pairs_is_counted_for_each(tmp_path):
 
 
 def test_a_case_of_an_arms_own_interpreter_names_it():
-    ((a, b),) = group_cases([{"A": RELU, "B": RELU}], {"A": ArmSpec(), "B": ArmSpec(python="/p")})
+    ((a, b),) = group_cases([(RELU, RELU)], {"A": ArmSpec(), "B": ArmSpec(python="/p")})
     assert (a.settings.python, b.settings.python) == ("", "B") and a.id == RELU.id != b.id

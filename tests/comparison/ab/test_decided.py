@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.comparison.ab.gate import needs_no_times
+from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.judging import comparison_of, outcome_of
 from opperf.comparison.ab.slow_calls import ArmCalls, SlowPair
 from opperf.comparison.ab.telling import telling_of
@@ -18,7 +18,7 @@ def test_what_single_calls_decided_is_a_row_without_blocks(b, verdict, code):
     arms = {"A": ArmCalls({"forward": 0.1}), "B": ArmCalls({"forward": b})}
     session = session_of(*cases, slow={one.id: SlowPair(arms, ("forward",))})
     session.closing = Closing("", 0.0, {}, {})
-    assert needs_no_times(session)
+    assert not timed_figures(session)
     analysis = analyse(session.replicates, session.plan.thresholds)
     found = comparison_of(session, analysis, fail_on=("regressed",))
     (row,) = found.rows

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.ab import ab
-from opperf.comparison.ab import counting as stage
 from opperf.comparison.ab import gate
+from opperf.comparison.ab import gate as stage
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
     SAME_SHARE,
@@ -19,7 +19,6 @@ from opperf.comparison.ab.gate import (
     counted_cases,
     findings,
     left_to_count,
-    needs_no_times,
     sampled,
     timed_figures,
     why_not_counted,
@@ -93,7 +92,7 @@ def test_all_is_timed_without_a_gate_and_until_all_is_counted():
     plain, session = session_of(RELU, ADD), with_counts(RELU, ADD)
     every = timed_figures(plain)
     assert len(every) == 4 and not left_to_count(plain) and findings(plain) == {}
-    assert needs_no_times(session)
+    assert not timed_figures(session)
     session.counts.popitem()
     assert left_to_count(session) and timed_figures(session) == every
 

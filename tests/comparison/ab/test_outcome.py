@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
-from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.judging import (
     EXIT_CODES,
     NOT_IN_BOTH,
@@ -16,7 +15,7 @@ from opperf.comparison.ab.judging import (
     comparison_of,
     outcome_of,
 )
-from opperf.comparison.ab.process import key
+from opperf.comparison.ab.process import Absence, key
 from opperf.comparison.results import ResultsRow
 from opperf.defaults import FAIL_ON
 from opperf.model import DIFFERENT, Check, Closing, Difference, Note, NoteCode, Place, ProcessLine

@@ -5,7 +5,6 @@ import json
 import msgspec
 import pytest
 
-from opperf.comparison.ab.absences import Absence, reasons_of
 from opperf.comparison.ab.pairs import (
     Pair,
     Pairing,
@@ -15,6 +14,7 @@ from opperf.comparison.ab.pairs import (
     plans_of_files,
     usual_id,
 )
+from opperf.comparison.ab.process import Absence, reasons_of
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import (
     CallableTarget,

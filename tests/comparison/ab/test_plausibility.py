@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.comparison.ab.plausibility import implausible_gains, moved_by_gains
+from opperf.comparison.ab.figures import implausible_gains, moved_by_gains
 from opperf.comparison.ab.process import key
 from opperf.model import Closing, Place, ProcessLine
 from opperf.statistics.data import CaseVerdict, Verdict

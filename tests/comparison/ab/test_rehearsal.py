@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from opperf.comparison.ab.absences import reasons_of
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.pairs import Pair
+from opperf.comparison.ab.process import reasons_of
 from opperf.comparison.ab.rehearsal import rehearse
 from opperf.errors import TimeLimitError
 from opperf.execution.progress import Progress

@@ -11,10 +11,10 @@ from collections import Counter
 import msgspec
 import pytest
 
+from opperf.comparison.ab.figures import weigh_session
 from opperf.comparison.ab.judging import INTERVAL, NOT_IN_BOTH, NOT_IN_SOME, comparison_of
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.telling import MAX_SAME
-from opperf.comparison.ab.totals import weigh_session
 from opperf.comparison.compared import (
     CoarseReport,
     ComparedRow,

@@ -6,10 +6,9 @@ import math
 import msgspec
 import pytest
 
-from opperf.comparison.ab.absences import Absence
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.judging import comparison_of
-from opperf.comparison.ab.process import Lost
+from opperf.comparison.ab.process import Absence, Lost
 from opperf.comparison.ab.session_file import SessionWriter, read_session
 from opperf.comparison.ab.telling import telling_of
 from opperf.comparison.report import report_of

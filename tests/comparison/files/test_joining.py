@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from opperf.comparison.files.joining import By, Pair, check_common, filter_operators, join
+from opperf.comparison.files.joining import Pair, check_common, filter_operators, join
 from opperf.comparison.files.reading import entry_of, read
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Status
@@ -32,7 +32,7 @@ def test_cases_are_joined_by_id(run, record, asked):
 
 def test_cases_of_one_key_are_paired_in_their_order(record):
     entries = [entry_of(record(seed=1)), entry_of(record("exp")), entry_of(record(seed=2))]
-    pairs = join(entries, entries[::-1], By.SHOWN)
+    pairs = join(entries, entries[::-1], "shown")
     assert [(p.base.effort["seed"], p.new.effort["seed"]) for p in pairs if p.base and p.new] == [
         (1, 2),
         (0, 0),
@@ -109,7 +109,7 @@ def test_the_third_of_one_key_is_paired_with_the_third(record):
     entries = [entry_of(record(seed=number)) for number in range(3)]
     seeds = [
         (pair.base and pair.base.effort["seed"], pair.new and pair.new.effort["seed"])
-        for pair in join(entries, entries[:2], By.SHOWN)
+        for pair in join(entries, entries[:2], "shown")
     ]
     assert seeds == [(0, 0), (1, 1), (2, None)]
 

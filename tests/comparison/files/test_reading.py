@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.comparison.files.judging import Question, compare
-from opperf.comparison.files.reading import call_id, entries_of_results, entry_of, read, shown_key
+from opperf.comparison.files.reading import entries_of_results, entry_of, read, shown_key
 from opperf.errors import RunFileError
 from opperf.model import Status
 
@@ -93,9 +93,9 @@ def test_what_is_noted_of_a_figure_goes_with_it(record, notes, metric, unsound, 
 
 
 def test_a_call_is_one_however_it_is_run(record):
-    one, other = record(threads=1, dtype="float16").case, record(threads=4).case
-    assert one.id != other.id and call_id(one) == call_id(other)
-    assert call_id(one) != call_id(record(shape=(2,)).case)
+    one, other = entry_of(record(threads=1, dtype="float16")), entry_of(record(threads=4))
+    assert one.id != other.id and one.call == other.call
+    assert one.call != entry_of(record(shape=(2,))).call
 
 
 def test_results_show_inputs_in_any_order():
@@ -235,7 +235,7 @@ def test_results_as_other_versions_write_them(tmp_path, run, record, saved):
 
 
 def entries(tmp_path, results, **ids):
-    return entries_of_results(tmp_path / "old.json", results, lambda name, inputs: name, ids)
+    return entries_of_results(tmp_path / "old.json", results, ids)
 
 
 def test_a_result_has_the_id_beside_it_if_each_has_one(tmp_path):
