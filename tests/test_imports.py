@@ -53,7 +53,7 @@ def test_what_writes_tables_and_pages_is_imported_where_one_is_written():
         "import opperf.reports.run_tables, opperf.reports.summary, opperf.comparison.ab.telling",
         "import opperf.comparison.files.telling, opperf.comparison.report, opperf.reports.writing",
         "import opperf.results.plots.drawing",
-        "import opperf.comparison.explaining.reports.difference_report",
+        "import opperf.comparison.explaining.difference_report",
     ]
     assert loading({"rich", "jinja2", "altair", "vl_convert", "plotext"}, codes) == ""
 

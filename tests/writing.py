@@ -1,7 +1,7 @@
 """Reports as a format writes them."""
 
 from opperf.comparison.ab.telling import telling_of as of_session
-from opperf.comparison.explaining.reports.difference_report import report_of as report_of_functions
+from opperf.comparison.explaining.difference_report import report_of as report_of_functions
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.report import report_of
 from opperf.reports.formats import DRAWN, REPORT, format_named

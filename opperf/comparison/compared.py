@@ -396,7 +396,6 @@ def geometric_means(rows: Iterable[ComparedRow]) -> tuple[GroupRatio, ...]:
                 ratios.setdefault((category, row.metric), []).append(row.ratio)
     return tuple(
         GroupRatio(category, metric, geometric_mean(found), len(found))
-        for (category, metric), found in sorted(
-            ratios.items(), key=lambda item: (item[0][0] == ALL, item[0])
-        )
+        for category, metric in sorted(ratios, key=lambda key: (key[0] == ALL, key))
+        for found in [ratios[category, metric]]
     )

@@ -63,9 +63,9 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         """Returns the report, and writes the flame graph if one is named."""
         from opperf.comparison.explaining.callgrind import read_dump
         from opperf.comparison.explaining.difference import compare_dumps
+        from opperf.comparison.explaining.difference_report import report_of
+        from opperf.comparison.explaining.flame import WRITERS
         from opperf.comparison.explaining.paths import make_graph
-        from opperf.comparison.explaining.reports.difference_report import report_of
-        from opperf.comparison.explaining.reports.flame import WRITERS
 
         chosen = self._choose()
         inputs = tuple(filter(None, (self.base, self.new, chosen.base, chosen.new)))
@@ -116,7 +116,7 @@ class ExplainRequest(ReportedRequest, frozen=True, kw_only=True):
         return chosen._replace(results=results)
 
     def _check_flame(self, inputs: tuple[Path, ...]) -> None:
-        from opperf.comparison.explaining.reports.flame import WRITERS
+        from opperf.comparison.explaining.flame import WRITERS
 
         if self.flame is None:
             return

@@ -22,8 +22,8 @@ from opperf.comparison.explaining.difference import (
     DumpDifference,
     DumpTotals,
 )
+from opperf.comparison.explaining.difference_report import report_of as of_functions
 from opperf.comparison.explaining.functions import Function
-from opperf.comparison.explaining.reports.difference_report import report_of as of_functions
 from opperf.comparison.files.telling import telling_of as of_files
 from opperf.comparison.nodes import telling_of as of_nodes
 from opperf.comparison.report import report_of

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from opperf.comparison.explaining.difference import compare_dumps
+from opperf.comparison.explaining.flame import WRITERS as FLAMES
 from opperf.comparison.explaining.paths import make_graph
-from opperf.comparison.explaining.reports.flame import WRITERS as FLAMES
 from opperf.reports.formats import BUILT_IN, REPORT, RUN
 from opperf.results.plots import images
 from opperf.results.plots.images import WRITERS

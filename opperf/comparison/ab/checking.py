@@ -8,7 +8,7 @@ itself is not compared.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -100,7 +100,13 @@ def _check(
         sides[arm] = Side(case, observed, folder / arm)
         calls = observed.calls
     sides = comparable(pair, sides)
-    unread = _unread(side.observed for side in sides.values())
+    # Of these only the type is known.
+    unread = {
+        value.place: value.text
+        for side in sides.values()
+        for value in side.observed.values
+        if value.unread and not is_later(value.place)
+    }
     found = differences_of(pair, sides, tolerance)
     places = {difference.place for difference in found}
     drawn = _random_places(places, sides, workers, tolerance, folder) if found else {}
@@ -136,7 +142,12 @@ def comparable(pair: Pair, sides: Mapping[str, Side]) -> dict[str, Side]:
     found = dict(sides)
     is_elsewhere = _device_kind(pair.a) != _device_kind(pair.b)
     if is_elsewhere:
-        found = {arm: _without_gradients(side) for arm, side in found.items()}
+        found = {
+            arm: side._replace(
+                observed=msgspec.structs.replace(side.observed, without_gradients=OTHER_DEVICE)
+            )
+            for arm, side in found.items()
+        }
     lacks = [side.observed.without_others or side.observed.failed_others for side in found.values()]
     # A model's inputs are rearranged by random numbers of their device.
     if any(lacks) or (is_elsewhere and isinstance(pair.a.target, ModelTarget)):
@@ -171,11 +182,6 @@ def _device_kind(case: Case) -> str:
     return case.settings.device.partition("(")[0]
 
 
-def _without_gradients(side: Side) -> Side:
-    observed = msgspec.structs.replace(side.observed, without_gradients=OTHER_DEVICE)
-    return side._replace(observed=observed)
-
-
 def _random_places(
     places: Collection[str],
     sides: Mapping[str, Side],
@@ -204,13 +210,3 @@ def _why_no_gradients(pair: Pair, sides: Mapping[str, Side]) -> list[str]:
     reasons = {side.observed.without_gradients for side in sides.values()}
     both = reasons.pop() if len(reasons) == 1 else ""
     return [both] if both and BACKWARD.name in pair.a.passes else []
-
-
-def _unread(observed: Iterable[Observed]) -> dict[str, str]:
-    """Returns the places of objects of which only the type is known, and the types."""
-    return {
-        value.place: value.text
-        for results in observed
-        for value in results.values
-        if value.unread and not is_later(value.place)
-    }

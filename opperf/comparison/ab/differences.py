@@ -45,9 +45,6 @@ times that, and a hundred and ten: sums of ten thousand terms in another order, 
 and the condition of matrices make it so. In double precision, 2e-16, series compute some functions
 to 1e-8."""
 
-ORDER = tuple(PRECISIONS)
-"""Dtypes from the finest to the coarsest."""
-
 REAL = {
     **{"complex128": "float64", "complex64": "float32", "complex32": "float16"},
     **{"float": "float64", "complex": "float64"},
@@ -58,7 +55,7 @@ REAL = {
 def coarsest(names: Iterable[str]) -> str | None:
     """Returns the floating-point dtype of the lowest precision; None without one."""
     found = [dtype for name in names if (dtype := REAL.get(name, name)) in PRECISIONS]
-    return max(found, key=ORDER.index, default=None)
+    return max(found, key=list(PRECISIONS).index, default=None)
 
 
 def dtypes_of(case: Case) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a session says of figures besides the verdicts on their times.
+"""Findings on figures of a session besides the verdicts on their times.
 
 Figures that no process's times decide: of slow cases, which the rehearsal has decided, and those
 that B lacks and A has, although both had them when the session began. Figures that may not be what

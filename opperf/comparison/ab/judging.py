@@ -15,7 +15,7 @@ from opperf.comparison.ab.figures import (
     missing_figures,
     weigh_session,
 )
-from opperf.comparison.ab.gate import Finding, findings, left_to_count, sampled, timed_figures
+from opperf.comparison.ab.gate import findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.process import Absence, metric_of, pair_of, reasons_of
 from opperf.comparison.ab.session import Session
@@ -83,7 +83,12 @@ def comparison_of(
         detectable=_change(detectable),
         interval=INTERVAL,
         rows=tuple(rows),
-        differences=tuple(_differences(session)),
+        differences=tuple(
+            Difference(name, *map(str, both))
+            for name, *both in lasting_differences(
+                *(session.environments[arm] for arm in session.arms[:2])
+            )
+        ),
         reasons={NOT_IN_BOTH: _absent(session), NOT_IN_SOME: _lost(session)},
         fail_on=fail_on,
         weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
@@ -110,12 +115,6 @@ def _sides(session: Session) -> Iterator[Side]:
         )
 
 
-def _differences(session: Session) -> Iterator[Difference]:
-    arms = session.arms[:2]
-    for name, *sides in lasting_differences(*(session.environments[arm] for arm in arms)):
-        yield Difference(name, *map(str, sides))
-
-
 def _facts(
     session: Session, analysis: Analysis, rows: Sequence[ComparedRow], detectable: float | None
 ) -> SessionFacts:
@@ -124,7 +123,7 @@ def _facts(
     return SessionFacts(
         kind="checks" if plan.kind == "checks" else "times",
         alternates=plan.order == "alternate",
-        framework=" ".join([plan.framework, *_versions(session)]),
+        framework=_framework(session),
         complete=session.closing is not None,
         valid=analysis.valid,
         reason=analysis.reason,
@@ -179,6 +178,9 @@ def _rows(session: Session, analysis: Analysis) -> list[ComparedRow]:
 
     def row(one: CaseVerdict) -> ComparedRow:
         fields = row_fields(one.verdict, checks.get(pair_of(one.case)))
+        basis = str(found.get(one.case, ""))
+        if basis and one.verdict is not Verdict.INSTRUCTIONS_SAME:
+            basis += ", and timed"
         if one.case in missing:
             fields["verdict"] = Verdict.MISSING
         return ComparedRow(
@@ -188,7 +190,7 @@ def _rows(session: Session, analysis: Analysis) -> list[ComparedRow]:
             detectable=_change(one.detectable),
             note=missing.get(one.case)
             or "; ".join(filter(None, (one.note, doubtful.get(one.case)))),
-            basis=basis_text(one, found.get(one.case)),
+            basis=basis,
         )
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
@@ -255,14 +257,6 @@ def _shift(shift: Shift | None, rows: Sequence[ComparedRow]) -> Shift | None:
     return None
 
 
-def basis_text(verdict: CaseVerdict, counted: Finding | None) -> str:
-    """Returns what a verdict rests on; empty in a session without counts."""
-    if counted is None:
-        return ""
-    is_timed = verdict.verdict is not Verdict.INSTRUCTIONS_SAME
-    return f"{counted}, and timed" if is_timed else str(counted)
-
-
 def untimed(session: Session) -> Iterator[CaseVerdict]:
     """Yields the figures that were not timed, as the rehearsal has decided them or their
     instructions are the same."""
@@ -309,9 +303,8 @@ def _lost(session: Session) -> dict[str, str]:
     missing = {pair_of(figure) for figure in missing_figures(session)}
     reasons = {name: [why.reason] for name, why in session.lost.items() if name not in missing}
     for name, why in session.coarse_lost.items():
-        if name in missing:
-            continue
-        reasons.setdefault(name, []).append(f"with all threads: {why.reason}")
+        if name not in missing:
+            reasons.setdefault(name, []).append(f"with all threads: {why.reason}")
     lost: dict[str, str] = {}
     for name, found in reasons.items():
         add_distinct(lost, f"{pairs[name].label} ({pairs[name].inputs})", name, "; ".join(found))
@@ -331,13 +324,11 @@ def _coarse(session: Session, look: CoarseLook | None) -> CoarseReport | None:
     return CoarseReport(look.n_blocks, session.plan.thresholds.coarse_threshold, tuple(rows))
 
 
-def _versions(session: Session) -> list[str]:
-    """Returns the framework's version, if it is the same in both arms."""
-    framework = session.plan.framework
-    found = {
-        environment.versions.get(framework, "") for environment in session.environments.values()
-    }
-    return [version for version in found if version] if len(found) == 1 else []
+def _framework(session: Session) -> str:
+    """Returns the framework's name, with its version if it is the same in both arms."""
+    name = session.plan.framework
+    found = {environment.versions.get(name, "") for environment in session.environments.values()}
+    return " ".join([name, *found]).rstrip() if len(found) == 1 else name
 
 
 def _change(value: float | None) -> float | None:

@@ -123,11 +123,6 @@ class Visits(NamedTuple):
             self.least_s,
         )
 
-    @property
-    def was_repeated(self) -> bool:
-        """Whether a long call was followed by another one, which took long too."""
-        return self.least_s is not None or len(self.records) > 1
-
 
 def seconds_of(record: Record) -> dict[Pass, float]:
     """Returns the seconds of a call, by pass that has a time."""
@@ -178,7 +173,9 @@ def large_ratios(a: Visits, b: Visits) -> list[Pass]:
         fast, slow = sorted(times, key=lambda arm: times[arm].calls.seconds[name])
         fast_s, slow_s = (times[arm].calls.seconds[name] for arm in (fast, slow))
         is_large = slow_s >= max(LONG_CALL_S, LARGE_RATIO * fast_s)
-        if is_large and fast_s > 0 and times[slow].was_repeated:
+        # A long call was followed by another one, which took long too.
+        was_repeated = times[slow].least_s is not None or len(times[slow].records) > 1
+        if is_large and fast_s > 0 and was_repeated:
             found.append(name)
     return found
 

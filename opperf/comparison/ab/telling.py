@@ -54,7 +54,7 @@ UNTIMED = ("Verdict", "Metric")
 def telling_of(found: Comparison) -> Telling:
     """Returns what a session of two arms says."""
     facts = facts_of(found)
-    is_timed = facts.kind == "times"
+    is_timed, nodes = facts.kind == "times", "node" if len(facts.nodes) == 1 else "nodes"
     how = Section(
         prose=summary(found),
         is_folded=True,
@@ -68,7 +68,7 @@ def telling_of(found: Comparison) -> Telling:
         groups=list(_groups(found)),
         ratio="/".join(reversed(found.labels)),
         how=how,
-        facts={"Measured by": nodes_text(facts)} if facts.nodes else {},
+        facts={"Measured by": f"{nodes} {', '.join(facts.nodes)}"} if facts.nodes else {},
         samples="medians of processes",
         has_page=is_timed,
     )
@@ -115,11 +115,6 @@ def _groups(found: Comparison) -> Iterator[RowGroup]:
             is_folded=is_folded,
             page_title=f"{page_title} ({len(rows)})" if is_folded else page_title,
         )
-
-
-def nodes_text(facts: SessionFacts) -> str:
-    """Returns the names of the nodes that measured."""
-    return f"{'node' if len(facts.nodes) == 1 else 'nodes'} {', '.join(facts.nodes)}"
 
 
 HOW = (
@@ -224,20 +219,16 @@ def _adjustment(found: Comparison) -> str:
 
 
 def _gate(gate: GateReport, found: Comparison) -> str:
-    parts = [
-        f"{gate.identical} identical",
-        *([f"{gate.moved} moved"] if gate.moved else []),
-        *([f"{gate.uncounted} not counted"] if gate.uncounted else []),
-    ]
+    others = {"moved": gate.moved, "not counted": gate.uncounted}
+    parts = [f"{gate.identical} identical", *(f"{n} {word}" for word, n in others.items() if n)]
     sample = f", with a random sample of {pluralize(gate.sample, 'case')}" if gate.sample else ""
+    said = f"Instructions of both arms: {', '.join(parts)}; {gate.timed or 'none'} timed{sample}."
     left = found.counts.get(Verdict.INSTRUCTIONS_SAME, 0)
-    rest = (
-        f" The time of the other {left} was not measured: caches, branches, other threads and the "
-        "kernel can change it with the same instructions."
-    )
+    if not left:
+        return said
     return (
-        f"Instructions of both arms: {', '.join(parts)}; {gate.timed or 'none'} timed{sample}."
-        f"{rest if left else ''}"
+        f"{said} The time of the other {left} was not measured: caches, branches, other threads "
+        "and the kernel can change it with the same instructions."
     )
 
 

@@ -31,7 +31,7 @@ from opperf.comparison.ab.session import Session
 from opperf.decoding import read_as
 from opperf.instruments.visit import KeptResults
 from opperf.model import DIFFERENT, Case, Check, Difference, Place, Tolerance
-from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed, Value
+from opperf.worker.protocol import AFTER, OBSERVED, TIMED, Observed
 
 Observe = Callable[[Place, Case, Path, int], Observed]
 """Calls a case once in a new process of a place, with the random numbers of a draw."""
@@ -63,7 +63,9 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         first = self._session.arms[0]
         own = {} if arm == first else self._session.pairs_of(first, arm)
         self._cases[arm] = {
-            group: _with_arguments(case, with_contents_of_a(own[group])) if own else case
+            group: msgspec.structs.replace(case, arguments=with_contents_of_a(own[group]).arguments)
+            if own
+            else case
             for group, case in cases.items()
         }
         return self._cases[arm]
@@ -143,10 +145,6 @@ def _first_of_each(places: Sequence[Place], arms: Sequence[str]) -> dict[Place, 
     return {}
 
 
-def _with_arguments(case: Case, other: Case) -> Case:
-    return msgspec.structs.replace(case, arguments=other.arguments)
-
-
 class _Comparison:
     """The comparison of a pair; `first_call` returns a side with the results of a first call,
     `known` are the places that differ at that."""
@@ -163,7 +161,10 @@ class _Comparison:
         self._pair, self._tolerance, self._first_call = pair, tolerance, first_call
         self._all = sides
         # A profiler of another package may keep no result.
-        kept = all(any(map(_is_timed, side.observed.values)) for side in sides.values())
+        kept = all(
+            any(value.place.endswith(TIMED) for value in side.observed.values)
+            for side in sides.values()
+        )
         shown = sides if kept else {arm: side.without(TIMED) for arm, side in sides.items()}
         self._sides = comparable(pair, shown)
 
@@ -201,8 +202,8 @@ class _Comparison:
         kept = {end: set.intersection(*places) - drawn for end, places in changed.items()}
         left, states = [], []
         for difference in found:
-            place, end = at_first(difference.place), _end(difference.place)
-            if place in kept[end]:
+            place = at_first(difference.place)
+            if place in kept[TIMED if difference.place.endswith(TIMED) else AFTER]:
                 states.append(f"{place}: depends on the calls before it, in both arms")
             elif place not in drawn:
                 left.append(difference)
@@ -215,15 +216,6 @@ class _Comparison:
         found = find_differences(one, other, self._tolerance, {})
         names = self._pair.names
         return {renamed(place.place, names) for place in found if not is_later(place.place)}
-
-
-def _is_timed(value: Value) -> bool:
-    return value.place.endswith(TIMED)
-
-
-def _end(place: str) -> str:
-    """Returns the end of a place that says after how many calls it is."""
-    return TIMED if place.endswith(TIMED) else AFTER
 
 
 def _as_first(side: Side, end: str) -> Side:

@@ -6,7 +6,7 @@ Source lines and addresses are passed over: counts are added up by function. So 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -133,7 +133,6 @@ class Reader:
 
     def read(self, lines: Iterable[str]) -> None:
         """Adds the lines of a file. Raises `CallgrindError`."""
-        specifications = SPECIFICATIONS
         for self._line, line in enumerate(lines, 1):
             if line[0] in COST:
                 self._cost(line)
@@ -142,10 +141,10 @@ class Reader:
             if not text or text[0] == "#":
                 continue
             key, separator, value = text.partition("=")
-            if separator and key in specifications:
+            if separator and key in SPECIFICATIONS:
                 if self._number >= 0:
                     self._fail("no counts follow the line of calls above")
-                specifications[key](self, value.strip())
+                self._specify(key, value.strip())
             else:
                 self._header(text)
 
@@ -230,35 +229,26 @@ class Reader:
                 self._own.append([0] * len(self._events))
         return place
 
-    def _set_object(self, value: str) -> None:
-        self._object = self._name("ob", value)
-
-    def _set_file(self, value: str) -> None:
-        self._file = self._name("fl", value)
-
-    def _define_file(self, value: str) -> None:
-        # Of inlined code, of the code at which a called function begins, or of a jump: none is the
-        # file of a function, but names may be defined there.
-        self._name("fl", value)
-
-    def _set_function(self, value: str) -> None:
-        self._current = self._node(self._name("fn", value), self._object)
-        self._files[self._current] = self._file
-
-    def _set_called_object(self, value: str) -> None:
-        self._called_object = self._name("ob", value)
-
-    def _set_called(self, value: str) -> None:
-        self._called = self._node(self._name("fn", value), self._called_object or self._object)
-
-    def _set_calls(self, value: str) -> None:
-        number = value.partition(" ")[0]
-        if not number.isdecimal():
-            self._fail(f"no number of calls: {value!r}")
-        self._number = int(number)
-
-    def _define_function(self, value: str) -> None:
-        self._name("fn", value)
+    def _specify(self, key: str, value: str) -> None:
+        """Takes a line `key=value` of a body."""
+        kind = SPECIFICATIONS[key]
+        name = self._name(kind, value) if kind else ""
+        if key == "calls":
+            number = value.partition(" ")[0]
+            if not number.isdecimal():
+                self._fail(f"no number of calls: {value!r}")
+            self._number = int(number)
+        elif key == "cfn":
+            self._called = self._node(name, self._called_object or self._object)
+        elif key == "fn":
+            self._current = self._node(name, self._object)
+            self._files[self._current] = self._file
+        elif key == "ob":
+            self._object = name
+        elif key == "cob":
+            self._called_object = name
+        elif key == "fl":
+            self._file = name
 
     def _header(self, text: str) -> None:
         match = HEADER.match(text)
@@ -312,16 +302,13 @@ class Reader:
 SHOWN = 60
 """Most characters of a line in a message."""
 
-SPECIFICATIONS: dict[str, Callable[[Reader, str], None]] = {
-    "ob": Reader._set_object,
-    "fl": Reader._set_file,
-    "fn": Reader._set_function,
-    "cob": Reader._set_called_object,
-    "cfn": Reader._set_called,
-    "calls": Reader._set_calls,
-    "jfn": Reader._define_function,
-    **dict.fromkeys(("fi", "fe", "cfi", "cfl", "jfi"), Reader._define_file),
+SPECIFICATIONS = {
+    **dict.fromkeys(("ob", "cob"), "ob"),
+    **dict.fromkeys(("fn", "cfn", "jfn"), "fn"),
+    # Files of inlined code, of the code at which a called function begins, or of a jump are of no
+    # function, but names may be defined there.
+    **dict.fromkeys(("fl", "fi", "fe", "cfi", "cfl", "jfi"), "fl"),
     # What follows a jump is a position without counts.
-    **dict.fromkeys(("jump", "jcnd"), lambda reader, value: None),
+    **dict.fromkeys(("calls", "jump", "jcnd"), ""),
 }
-"""Meanings of the lines `key=value` of a body."""
+"""The lines `key=value` of a body, each with the kind of name that it has; empty for none."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.comparison.compared import interval_text, ratio_text, tone_of
-from opperf.comparison.explaining.reports.difference_report import change_text, share_text
+from opperf.comparison.explaining.difference_report import change_text, share_text
 from opperf.errors import one_line
 from opperf.history.bisection.results import BUILDS, Bisection, Figure, Other, Step
 from opperf.plurals import pluralize

@@ -21,7 +21,7 @@ from opperf.comparison.compared import MISSING, Change, ChangeKind
 from opperf.comparison.explaining.callgrind import read_dump
 from opperf.comparison.explaining.choosing import choose_dumps
 from opperf.comparison.explaining.difference import compare_dumps
-from opperf.comparison.explaining.reports.difference_report import report_of
+from opperf.comparison.explaining.difference_report import report_of
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress
 from opperf.history.bisection.bisecting import COUNT_FREEDOM, COUNT_SCATTER, Ask

@@ -3,7 +3,7 @@
 import json
 
 from opperf.comparison.explaining.difference import compare_dumps
-from opperf.comparison.explaining.reports.difference_report import report_of
+from opperf.comparison.explaining.difference_report import report_of
 from opperf.comparison.results import ResultsRow
 from opperf.model import Check, Difference
 from opperf.reports.formats import REPORT, format_named

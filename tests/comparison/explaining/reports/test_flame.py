@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from opperf.comparison.explaining.difference import compare_dumps
+from opperf.comparison.explaining.flame import BLUE, GREY, RED, WRITERS
 from opperf.comparison.explaining.paths import make_graph
-from opperf.comparison.explaining.reports.flame import BLUE, GREY, RED, WRITERS
 
 SVG = "{http://www.w3.org/2000/svg}"
 

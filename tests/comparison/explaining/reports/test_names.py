@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.comparison.explaining.reports.difference_report import (
+from opperf.comparison.explaining.difference_report import (
     change_text,
     count_text,
     decimals_of,

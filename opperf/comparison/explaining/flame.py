@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from opperf.comparison.explaining.difference import DumpDifference
-from opperf.comparison.explaining.paths import Box, Graph
-from opperf.comparison.explaining.reports.difference_report import (
+from opperf.comparison.explaining.difference_report import (
     change_text,
     count_text,
     decimals_of,
@@ -17,6 +16,7 @@ from opperf.comparison.explaining.reports.difference_report import (
     totals_text,
     without_arguments,
 )
+from opperf.comparison.explaining.paths import Box, Graph
 from opperf.reports.html import page_of, svg_of
 from opperf.reports.model import FlameGraph, Frame
 from opperf.results.text import truncate
