@@ -379,11 +379,7 @@ def count_verdicts(rows: Iterable[ComparedRow]) -> dict[Verdict, int]:
 
 def sort_rows(rows: Iterable[ComparedRow]) -> tuple[ComparedRow, ...]:
     """Sorts rows by ratio, the largest first and those without one last, then by name."""
-    return tuple(
-        sorted(
-            rows, key=lambda row: (row.ratio is None, -(row.ratio or 0.0), row.operator, row.inputs)
-        )
-    )
+    return tuple(sorted(rows, key=lambda row: (-(row.ratio or -1.0), row.operator, row.inputs)))
 
 
 def geometric_means(rows: Iterable[ComparedRow]) -> tuple[GroupRatio, ...]:
