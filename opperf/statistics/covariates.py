@@ -181,7 +181,7 @@ def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats, F
         )
         for phase in phases
     )
-    among, along, total, freedom = map(sum, zip(*squares, strict=True))
+    among, along, total, freedom = (sum(parts) for parts in zip(*squares, strict=True))
     slopes, gained = _bounded_slopes(among, along)
     rest = total - gained
     left = freedom - works

@@ -55,6 +55,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,11 +187,10 @@ class Decisions:
     def none(cls, cases: int) -> Decisions:
         """Before the first look."""
         unknown = ("p_changed", "p_same", "mean", "low", "high", "error", "freedom")
-        return cls(
-            **{name: np.full(cases, np.nan) for name in unknown},
-            **{name: np.zeros(cases) for name in ("side", "n", "place")},
-            **{name: np.zeros(cases, np.bool_) for name in ("changed", "same", "decided")},
-        )
+        fields: dict[str, Any] = {name: np.full(cases, np.nan) for name in unknown}
+        fields |= {name: np.zeros(cases) for name in ("side", "n", "place")}
+        fields |= {name: np.zeros(cases, np.bool_) for name in ("changed", "same", "decided")}
+        return cls(**fields)
 
     def _update(self, found: Estimate, thresholds: Thresholds) -> None:
         """Takes the estimates of a look; decided cases only count for the variances in common."""
@@ -269,5 +269,6 @@ def _rows(
         verdict = Verdict.NO_CLEAR_CHANGE
         if changed[row]:
             verdict = Verdict.REGRESSED if judged.mean[row] > 0 else Verdict.IMPROVED
-        own = (none_if_nan(values[row]) for values in figures)
-        yield CaseVerdict(case, verdict, *own, n_blocks=int(judged.n[row]))
+        effect, low, high, own_p = (none_if_nan(values[row]) for values in figures)
+        n_blocks = int(judged.n[row])
+        yield CaseVerdict(case, verdict, effect, low, high, own_p, n_blocks=n_blocks)

@@ -29,7 +29,7 @@ Breaks with few blocks, whose scatter is itself known to a factor of two only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,10 +60,6 @@ class Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             error = np.sqrt(variance / n)
         return cls(mean, np.where((n >= 1) & (freedom > 0), error, np.nan), n, freedom)
-
-    def inflate(self, factor: Floats) -> Estimate:
-        """The same with variances that are larger by a factor, by case."""
-        return replace(self, error=np.asarray(self.error * np.sqrt(factor)))
 
     @property
     def deviation(self) -> Floats:

@@ -130,7 +130,8 @@ class _Comparison:
         control, others = (_effects(self.adjustment, seen, phase, self.cases) for phase in PHASES)
         factors = self.adjustment.inflation
         inflation = np.array([factors.get(case, 1.0) for case in self.cases])
-        return _Seen(estimate(others, control).inflate(inflation), control, others)
+        found = estimate(others, control)
+        return _Seen(replace(found, error=found.error * np.sqrt(inflation)), control, others)
 
 
 def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:

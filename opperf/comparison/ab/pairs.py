@@ -23,7 +23,6 @@ from opperf.model import (
     Argument,
     CallableTarget,
     Case,
-    Pass,
     Struct,
     TensorSpec,
     identity_of,
@@ -103,27 +102,12 @@ class Pair(Struct, frozen=True):
         """Those of the arms, in their order."""
         return (self.a, *(pair.b for pair in self.each))
 
-    def _map(self, change: Callable[[Case, int], Case]) -> Pair:
-        """Returns the pair of changed cases; `change` takes a case and the place of its arm."""
-        return msgspec.structs.replace(
-            self,
-            a=change(self.a, 0),
-            b=change(self.b, 1),
-            more=tuple(
-                msgspec.structs.replace(pair, a=change(pair.a, 0), b=change(pair.b, place))
-                for place, pair in enumerate(self.more, 2)
-            ),
-        )
-
-    def seen_with(self, other: Pair) -> Pair:
-        return self._map(
-            lambda case, place: msgspec.structs.replace(
-                case, count=case.count + other.cases[place].count
-            )
-        )
-
-    def with_passes(self, passes: tuple[Pass, ...]) -> Pair:
-        return self._map(lambda case, place: msgspec.structs.replace(case, passes=passes))
+    def with_cases(self, cases: Iterable[Case]) -> Pair:
+        """Returns the pair with other cases of the arms, in their order."""
+        a, b, *others = cases
+        both = zip(self.more, others, strict=True)
+        more = tuple(msgspec.structs.replace(pair, a=a, b=case) for pair, case in both)
+        return msgspec.structs.replace(self, a=a, b=b, more=more)
 
 
 class Pairing(Struct, frozen=True):
@@ -213,7 +197,14 @@ def pair_cases(plans: Mapping[str, Sequence[Plan]], positional: bool) -> Pairing
         all_ids = tuple(case.id for case in pair.cases)
         # A call in two files was seen as often as in both.
         earlier = None if positional else distinct.get(all_ids)
-        distinct[all_ids] = pair if earlier is None else earlier.seen_with(pair)
+        distinct[all_ids] = (
+            pair.with_cases(
+                msgspec.structs.replace(case, count=case.count + before.count)
+                for case, before in zip(pair.cases, earlier.cases, strict=True)
+            )
+            if earlier
+            else pair
+        )
     return Pairing(tuple(distinct.values()), tuple(alone), len(pairs) - len(distinct))
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.pairs import Pair, usual_id
 from opperf.comparison.ab.process import Absence
@@ -72,7 +74,8 @@ def rehearse(
         )
         reasons = _why_excluded(records)
         if not reasons and passes:
-            kept.append(pair.with_passes(passes))
+            cases = (msgspec.structs.replace(case, passes=passes) for case in pair.cases)
+            kept.append(pair.with_cases(cases))
             for other in others:
                 if alone := tuple(_lacking({first: records[first], other: records[other]})):
                     lacking.setdefault(other, {})[pair.id] = alone

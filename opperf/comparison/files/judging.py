@@ -20,7 +20,7 @@ from opperf.comparison.compared import (
 )
 from opperf.comparison.files import joining
 from opperf.comparison.files.confirming import confirming_command, explaining_command
-from opperf.comparison.files.differing import contents_caveat, contents_notes, differences
+from opperf.comparison.files.joining import contents_caveat, contents_notes, differences
 from opperf.comparison.files.reading import Entry, Measured
 from opperf.comparison.results import ResultsRow, looked_for, row_fields
 from opperf.comparison.tolerances import Tolerances, tolerance_text

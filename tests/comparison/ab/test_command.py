@@ -450,12 +450,29 @@ def test_two_arms_that_are_alike_without_fixed_work(here, tmp_path):
 
 @pytest.fixture
 def bare_python(tmp_path):
-    """An interpreter of an environment that has nothing."""
-    folder = tmp_path / "bare"
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=WAIT_S
-    )
-    return folder / "bin" / "python"
+    """Makes an interpreter of an environment that has nothing."""
+
+    def made():
+        words = [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")]
+        subprocess.run(words, check=True, timeout=WAIT_S)
+        return tmp_path / "bare" / "bin" / "python"
+
+    return made
+
+
+@pytest.fixture
+def refused(here, tmp_path):
+    """Says why a session of arms does not begin."""
+
+    def of(*arms):
+        path = tmp_path / "opperf_ab.jsonl"
+        path.write_text("precious")
+        named = [] if any(word.startswith("ops:") for word in arms) else ["add"]
+        out, err = here(tmp_path, "ab", *named, *QUICK, *arms, "--overwrite", "--quiet", code=2)
+        assert err.count("\n") == 1 and out == "" and path.read_text() == "precious"
+        return err
+
+    return of
 
 
 @pytest.mark.parametrize(
@@ -471,6 +488,15 @@ def bare_python(tmp_path):
             "bin/python has no msgspec: ",
         ),
         (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
+    ],
+)
+def test_an_arm_that_cannot_start(refused, bare_python, arms, words):
+    assert words in refused(*(w.format(bare=bare_python()) if "{" in w else w for w in arms))
+
+
+@pytest.mark.parametrize(
+    "arms, words",
+    [
         (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
         (("--b", "profiler:none"), "arm B (profiler:none): unknown profiler 'none'"),
         (
@@ -487,14 +513,8 @@ def bare_python(tmp_path):
         (("--a", "ops:add", "--b", "ops:adds"), "no operator is called 'adds'"),
     ],
 )
-def test_an_arm_that_cannot_start(here, tmp_path, bare_python, arms, words):
-    path = tmp_path / "opperf_ab.jsonl"
-    path.write_text("precious")
-    named = [] if any(word.startswith("ops:") for word in arms) else ["add"]
-    given = [word.format(bare=bare_python) for word in arms]
-    out, err = here(tmp_path, "ab", *named, *QUICK, *given, "--overwrite", "--quiet", code=2)
-    assert words in err and err.count("\n") == 1 and out == ""
-    assert path.read_text() == "precious"
+def test_an_arm_without_a_case(refused, planning, arms, words):
+    assert words in refused(*arms)
 
 
 @pytest.mark.parametrize("framework", ["dying", "absent", "refusing"])
@@ -505,7 +525,7 @@ def test_a_framework_that_cannot_be_imported(here, tmp_path, framework):
     assert out == "" and list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_measures_nothing(here, tmp_path):
+def test_a_dry_run_measures_nothing(here, planning, tmp_path):
     out, _ = here(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:2", "--dry-run")
     assert (
         "A: nothing set\nB: threads:2\nVerdicts with 1 thread where an arm sets none\n"
@@ -515,14 +535,14 @@ def test_a_dry_run_measures_nothing(here, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_budget_that_is_too_small(here, tmp_path):
+def test_a_budget_that_is_too_small(here, planning, tmp_path):
     some = ("relu", "add", "--framework", "fake", "--b", "threads:1")
     _, err = here(tmp_path, "ab", *some, "--budget", "5", "--quiet", code=2)
     assert "and --budget allows 5.0 s" in err and err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_operators_without_a_case_in_common_with_their_options(here, tmp_path):
+def test_operators_without_a_case_in_common_with_their_options(here, planning, tmp_path):
     _, err = here(tmp_path, "ab", "placeholder", *QUICK, "--b", "threads:1", "--quiet", code=2)
     assert "none of the operators has a benchmark, e.g. placeholder: it does nothing" in err
 

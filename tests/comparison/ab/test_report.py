@@ -167,19 +167,10 @@ def test_a_page_and_json_have_the_coarse_look(with_coarse):
     assert [row["verdict"] for row in rows] == ["regressed", "no clear change"]
 
 
-def test_without_a_coarse_look_nothing_is_written_of_it(report):
-    assert "all threads" not in judged(report)
-
-
 def test_the_largest_change_is_first(report):
     text = judged(report)
     assert text.index("1.100") < text.index("Ambiguous") < text.index("1.200")
     assert text.index("1.100 ") < text.index(" 1.000  1.000 to 1.500")
-
-
-def test_a_page_has_bars_between_cells(report):
-    page = judged(report, "md")
-    assert "### Slower" in page and "| `broadcast_add` |" in " ".join(page.split())
 
 
 def test_the_interval_is_named_for_its_level():
@@ -230,11 +221,6 @@ def test_no_percentage_is_above_100(report):
 def suite_of(report):
     (suite,) = ET.fromstring(judged(report, "junit"))
     return suite
-
-
-def test_every_format_is_one_that_a_comparison_has(report):
-    assert list(formats_of(REPORT)) == list(formats_of(REPORT))
-    assert all(judged(report, name).endswith("\n") for name in formats_of(REPORT))
 
 
 def test_csv_has_every_figure_and_empty_cells_for_what_is_missing(report):

@@ -279,13 +279,6 @@ def test_help_loads_nothing_that_compares():
     assert "--fail-on" in done.stdout
 
 
-def test_the_command_line_says_what_is_wrong_in_one_line(files):
-    words = [sys.executable, "-m", "opperf", "compare", files[0], "none.jsonl"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr == "opperf: none.jsonl cannot be read: No such file or directory\n"
-
-
 def test_a_crash_on_one_side_is_missing(run, record, saved, outcome):
     base = saved(run(record()), "base.jsonl")
     new = saved(run(record(status=Status.CRASHED, reason="signal 11")), "new.jsonl")

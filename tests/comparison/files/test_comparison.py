@@ -1,28 +1,14 @@
 """One structure for all reports."""
 
-import msgspec
 import pytest
 
-from opperf.comparison import compared
 from opperf.comparison.compared import (
-    Change,
-    ChangeKind,
     ComparedRow,
-    Comparison,
-    Side,
     count_verdicts,
     geometric_means,
     sort_rows,
 )
-from opperf.comparison.files import judging, reading
 from opperf.statistics.data import Verdict
-
-STRUCTS = [
-    kind
-    for module in (compared, reading, judging)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-]
 
 
 def test_geometric_means_by_category(run, record, asked):
@@ -40,11 +26,6 @@ def test_geometric_means_by_category(run, record, asked):
         ("all", "memory", 3),
     ]
     assert [m.ratio for m in found.groups] == pytest.approx([2.0, 8.0, 32 ** (1 / 3)])
-
-
-@pytest.mark.parametrize("kind", STRUCTS)
-def test_what_was_said_cannot_be_changed(kind):
-    assert kind.__struct_config__.frozen
 
 
 def row(operator="relu", ratio=1.0, verdict=Verdict.SAME, category="unary", **changed):
@@ -103,22 +84,3 @@ def test_verdicts_are_counted_in_their_order():
 @pytest.mark.parametrize(("new", "is_worse"), [(1.5, True), (1.0, False), (0.5, False)])
 def test_a_time_is_worse_if_it_is_larger(new, is_worse):
     assert row(new=new).is_worse is is_worse
-
-
-def test_rows_and_changes_are_told_apart():
-    changes = [Change(kind, "", kind.value, "") for kind in (*ChangeKind, ChangeKind.BROKEN)]
-    found = Comparison(
-        "compare",
-        (Side("a"), Side("b")),
-        0.02,
-        rows=(row("x"), row("y", metric="forward"), row("z")),
-        changes=tuple(changes),
-    )
-    assert [one.operator for one in found.rows_of("memory")] == ["x", "z"]
-    assert found.changes_of(ChangeKind.BROKEN) == (changes[0], changes[-1])
-    assert found.changes_of(ChangeKind.FIXED) == (changes[3],)
-
-
-def test_a_side_of_which_nothing_is_known_is_a_run_without_cases():
-    assert (Side("a").cases, Side("a").averages) == (0, False)
-    assert Comparison("compare", (Side("a"), Side("b")), 0.02).unmeasured == 0

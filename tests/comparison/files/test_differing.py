@@ -5,8 +5,7 @@ import json
 import msgspec
 import pytest
 
-from opperf.comparison.files.differing import contents_caveat, differences
-from opperf.comparison.files.joining import Pair
+from opperf.comparison.files.joining import Pair, contents_caveat, differences
 from opperf.comparison.files.reading import entry_of
 from tests.writing import compared
 

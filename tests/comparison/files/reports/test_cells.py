@@ -8,7 +8,6 @@ from opperf.comparison.compared import Change, ChangeKind, interval_text, ratio_
 from opperf.comparison.files.telling import (
     SHOWN_QUIET,
     SHOWN_ROWS,
-    reasons,
     select_rows,
     summary_text,
     telling_of,
@@ -17,7 +16,6 @@ from opperf.comparison.sections import change_text, operators_text, sections_of
 from opperf.machine.environment import Difference
 from opperf.reports.formats import REPORT, formats_of
 from opperf.reports.markdown import plain
-from opperf.results.text import wrap
 from opperf.results.units import MARK_LEGEND, choose_unit, format_figure
 from opperf.statistics.data import Verdict
 from tests.writing import compared
@@ -151,17 +149,6 @@ def test_a_summary_counts_verdicts_and_directions(comparison, row):
     assert summary_text(found, "total") == "1 case in common: 1 ambiguous"
 
 
-def test_reasons_are_those_of_rows_without_an_answer(row):
-    def rows(*notes):
-        return [row(str(n), Verdict.AMBIGUOUS, note=note) for n, note in enumerate(notes)]
-
-    found = [row("x", note="no reason"), *rows("a", "b", "b")]
-    assert reasons(found) == ["2 ambiguous: b", "1 ambiguous: a"]
-    assert reasons(rows("a", "b", "c", "d"))[3:] == ["1 ambiguous for other reasons"]
-    assert len(reasons(rows("a", "b", "c"))) == 3
-    assert reasons([row()]) == []
-
-
 def test_remarks_are_the_note_and_the_caveat(row):
     assert row(note="a", caveat="b").remarks == "a; b"
     assert (row(note="a").remarks, row(caveat="b").remarks, row().remarks) == ("a", "b", "")
@@ -227,13 +214,3 @@ def test_what_a_reader_has_to_know_comes_last(comparison):
 
     said = closing(comparison(notes=("A.", "B."), unmeasured=1))
     assert said == ["A.", "B.", "1 case measured in neither run."]
-
-
-def test_a_paragraph_is_wrapped_between_words():
-    text = "well-known operators _contrib_interleaved_matmul and more"
-    assert wrap(text, 20).splitlines() == [
-        "well-known operators",
-        "  _contrib_interleaved_matmul",
-        "  and more",
-    ]
-    assert wrap("one well-known name", 8).splitlines() == ["one", "  well-known", "  name"]

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from opperf.comparison.compared import Change, ChangeKind
-from opperf.machine.environment import Difference
 from opperf.reports.markdown import code, in_cell, plain
 from opperf.statistics.data import Verdict
 from tests.web_pages import read_markdown
@@ -111,13 +110,6 @@ def test_changes_without_reasons_are_on_one_line(comparison, row):
     assert "- gelu (0)\n- gelu (1)\n- new: failed: no\n" in compared(
         comparison(row(), changes=some), "md"
     )
-
-
-def test_more_differences_than_are_shown_are_counted(comparison, row):
-    some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(27))
-    told = compared(comparison(row(), differences=some), "md")
-    assert "`features.24`" in told and "features.25" not in told
-    assert "\n\nand 2 more; --format json has all\n\n" in told
 
 
 @pytest.mark.parametrize(

@@ -58,12 +58,6 @@ def lines(text):
     return [re.sub(r"  +", "  ", line) for line in text.splitlines()]
 
 
-def test_text_ends_with_one_line_end(everything, comparison, row):
-    for found in (everything, comparison(row())):
-        text = compared(found, "text")
-        assert text.endswith("\n") and not text.endswith("\n\n")
-
-
 def test_what_there_is_none_of_is_not_told(comparison, row):
     told = lines(compared(comparison(row(category="")), "text"))
     assert told[:5] == [
@@ -210,21 +204,6 @@ def test_changes_without_reasons_are_on_one_line(comparison, row):
     some = (*changes, Change(ChangeKind.APPEARED, "", "new", "", reason="failed: no"))
     told = compared(comparison(row(), changes=some), "text")
     assert "cases:\n  gelu (0)\n  gelu (1)\n  new: failed: no\n" in told
-
-
-def test_more_differences_than_are_shown_are_counted(comparison, row):
-    def told(number):
-        some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(number))
-        return compared(comparison(row(), differences=some), "text")
-
-    assert "features.24" in told(25) and "more; --format" not in told(25)
-    assert "features.25" not in told(27) and "\nand 2 more; --format json has all\n" in told(27)
-
-
-def test_names_that_look_like_numbers_stay_as_they_are(comparison, row):
-    differences = (Difference("versions.a", "1.10", "1e3"),)
-    assert "1.10" in compared(comparison(row(), differences=differences), "text")
-    assert "1e3" in compared(comparison(row(), differences=differences), "text")
 
 
 def test_the_tolerances_of_a_metric_are_told_with_their_operators(comparison, row):
