@@ -11,7 +11,7 @@ import pytest
 import opperf
 from opperf import nd_operations
 from opperf.api import selections as programs
-from opperf.comparison.files.differing import DEPENDENT
+from opperf.comparison.files.joining import DEPENDENT
 from opperf.frameworks import load
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget, TensorSpec

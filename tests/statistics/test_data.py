@@ -1,33 +1,10 @@
 """The thresholds and the results of a comparison."""
 
-import dataclasses
 import math
 
-import msgspec
 import pytest
 
-from opperf.statistics import data
-from opperf.statistics.blocks import Effects
 from opperf.statistics.data import CaseVerdict, Thresholds, Verdict
-from opperf.statistics.paired_t import Estimate
-
-STRUCTS = [
-    kind
-    for kind in vars(data).values()
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-]
-
-
-@pytest.mark.parametrize("kind", STRUCTS)
-def test_what_was_said_cannot_be_changed(kind):
-    assert kind.__struct_config__.frozen
-
-
-@pytest.mark.parametrize("kind", [Effects, Estimate])
-def test_arrays_cannot_be_exchanged(kind):
-    one = kind(*([0.0] for _ in dataclasses.fields(kind)))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(one, dataclasses.fields(kind)[0].name, [1.0])
 
 
 def test_the_rules_are_those_of_the_guide():
@@ -67,7 +44,3 @@ def test_a_ratio_is_the_effect_without_the_logarithm():
     assert CaseVerdict("x", Verdict.SAME, effect=math.log(1.5)).ratio == pytest.approx(1.5)
     assert CaseVerdict("x", Verdict.SAME, effect=0.0).ratio == 1.0
     assert CaseVerdict("x", Verdict.AMBIGUOUS).ratio is None
-
-
-def test_without_blocks_there_are_none():
-    assert CaseVerdict("x", Verdict.SUSPECT).n_blocks == 0

@@ -119,20 +119,6 @@ def test_the_functions_of_different_calls_are_those_of_their_profiles(run, recor
     assert found.explain == f"opperf explain {dumps[0]} {dumps[1]}"
 
 
-def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):
-    noted = record(memory=2e6, notes=[("memory", "not_pristine", "measured where others had run")])
-    (row,) = asked(run(record(memory=1e6)), run(noted), metrics=("memory",)).rows
-    assert row.verdict.value == "suspect"
-    assert "workspace" in row.note and row.caveat.startswith("new: measured where")
-
-
-def test_what_is_odd_about_a_figure_is_told(run, record, asked):
-    one = record(notes=[("forward", "imprecise", "the machine was busy")])
-    both, fixed = asked(run(one), run(one)), asked(run(one), run(record()))
-    assert [row.caveat for row in both.rows] == ["both: the machine was busy", "", ""]
-    assert fixed.rows[0].caveat == "base: the machine was busy"
-
-
 def test_the_threshold_is_of_times_and_tolerances_are_of_what_does_not_scatter(run, record, asked):
     base, new = run(record(factor=1.0, memory=1e6)), run(record(factor=1.1, memory=1.05e6))
     strict, loose, small = (
@@ -174,16 +160,6 @@ def test_averages_give_ratios_and_suspicions(run, record, asked, extensions):
     assert "no spread" in found.notes[0]
     _, _, ids = found.confirm.split(" --a ")[0].partition(" --id ")
     assert base.records[0].id.startswith(ids), "times only: relu"
-
-
-def test_instructions_have_a_verdict(run, record, asked):
-    def counted(number):
-        one = record(memory=number)
-        summary = msgspec.structs.replace(one.summaries["memory"], unit="instructions")
-        return run(msgspec.structs.replace(one, summaries={"instructions": summary}))
-
-    (row,) = asked(counted(1e6), counted(1.1e6), metrics=("instructions",)).rows
-    assert (row.verdict.value, row.unit) == ("regressed", "instructions")
 
 
 def test_what_was_measured_and_is_not_is_broken(run, record, asked):
@@ -410,10 +386,6 @@ def test_what_cases_are_joined_by(measured, entry, averages, ignore_settings, ne
         else:
             with pytest.raises(RunFileError, match="no case in common"):
                 compare(base, other, question)
-
-
-def test_settings_are_looked_at_unless_asked_otherwise():
-    assert not Question().ignore_settings
 
 
 FORWARD = {"forward": 1.0}
