@@ -148,6 +148,11 @@ OF_SESSIONS = frozenset(
 SESSION_FINDING = "ambiguous"
 
 
+def metric_names() -> Words:
+    """Returns the names of all metrics."""
+    return tuple(metrics_by_name())
+
+
 def metric_help() -> str:
     """Returns the help of the option that names metrics."""
     known = metrics_by_name().values()
@@ -185,7 +190,7 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         tuple[str, ...],
         Option(
             metric_help,
-            gather=words_among(lambda: tuple(metrics_by_name()), OWN_NAMES),
+            gather=words_among(metric_names, OWN_NAMES),
             metavar="METRICS",
             spellings="--metric",
         ),
