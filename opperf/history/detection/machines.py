@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opperf.history.detection.levels import NORMAL_95
 from opperf.history.detection.series import (
     Floats,
     Ints,
@@ -28,9 +29,6 @@ from opperf.history.detection.series import (
 
 LEAST_SERIES = 10
 """Series of a run whose median is subtracted: its own error is then below .4 of a point's."""
-
-NORMAL_HALF_WIDTH = 1.96
-"""Standard errors in the half-width of a 95 % confidence interval."""
 
 
 @dataclass(eq=False)
@@ -55,7 +53,7 @@ def make_strands(series: Sequence[Series]) -> list[Strand]:
         one = series[index]
         if one.metric.is_steady or not one.values.size:
             continue
-        known = one.half_widths / one.values / NORMAL_HALF_WIDTH
+        known = one.half_widths / one.values / NORMAL_95
         errors = known[np.isfinite(known)]
         by_name[one.environment].append(
             _Points(index, one.key, one.positions, np.log(one.values), one.times, one.runs, errors)

@@ -52,7 +52,7 @@ def test_a_step_has_the_options_of_its_kind(tmp_path, kind):
 def test_a_limit_is_that_of_a_call_and_of_the_step(tmp_path):
     request = step(tmp_path, "times", Ask(1, loss=5.0), "--timeout", "900", "--quiet")
     assert request.selection.settings.timeout_s == 900 and 0 < request.deadline.left_s <= 900
-    assert request.loss == 5.0 and type(request.make_progress(9, Work("x"))) is Progress
+    assert request.loss == 5.0 and type(request.watch(9, None, Work("x"))) is Progress
 
 
 def test_what_single_calls_decided_is_a_figure_without_blocks():
