@@ -5,6 +5,7 @@ import io
 import json
 import xml.etree.ElementTree as ET
 
+import jsonschema
 import pytest
 
 from opperf.comparison import nodes
@@ -18,6 +19,7 @@ from tests.comparison.files.reports.conftest import compared_files
 from tests.comparison.test_nodes import run_of
 from tests.suites.results.making import of_rates
 from tests.writing import told
+from tools import document_columns
 
 COMMANDS = ("compare", "ab", "nodes", "suite compare")
 
@@ -62,6 +64,8 @@ def test_every_format_has_every_row_of_every_command(compared, command, name):
         assert [one["verdict"] for one in content["rows"]] == [
             row.verdict.value for row in found.rows
         ]
+        for row in content["rows"]:
+            jsonschema.validate(row, json.loads(document_columns.SCHEMA.read_text()))
     elif name == "csv":
         header, *rows = csv.reader(io.StringIO(text))
         assert header[:4] == ["a", "b", "id", "operator"] and header[-1] == "difference"
@@ -91,3 +95,8 @@ def test_several_arms_are_the_comparisons_of_each_with_the_first(compared, name)
             and "B against A" in text
             or (name == "csv")
         )
+
+
+def test_the_docs_have_the_columns_that_are_declared():
+    for path, text in document_columns.documents().items():
+        assert path.read_text() == text, "run tools/document_columns.py"
