@@ -124,11 +124,6 @@ class Extent(NamedTuple):
         return self.begin < other.end and other.begin < self.end
 
 
-def are_views(inputs: Sequence[Extent], outputs: Iterable[Extent]) -> bool:
-    """Whether each output shares memory with an input."""
-    return all(any(map(output.shares_memory_with, inputs)) for output in outputs)
-
-
 def count_moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: bool) -> int:
     """Returns the bytes of the inputs, and of the outputs that share no memory with them; a tensor
     that occurs several times counts once. Zero if all outputs are views of inputs."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf.frameworks.base import are_views, count_moved_bytes
+from opperf.frameworks.base import count_moved_bytes
 from opperf.instruments.peaks import MemoryMeter
 from opperf.instruments.prepared import PreparedCase, compiles
 from opperf.instruments.profilers.summary import summarise
@@ -172,7 +172,11 @@ class Visit:
         outputs = self.framework.extents(results)
         in_place = writes_in_place(self.case)
         self.moved_bytes = count_moved_bytes(inputs, outputs, in_place)
-        self.returns_views = bool(outputs) and not in_place and are_views(inputs, outputs)
+        self.returns_views = (
+            bool(outputs)
+            and not in_place
+            and all(any(map(output.shares_memory_with, inputs)) for output in outputs)
+        )
 
     def note(self, metric: str, code: NoteCode, message: str) -> None:
         """Adds a note on a metric, or on the whole record where that is empty."""

@@ -148,14 +148,18 @@ def integer_from(least: int) -> Read:
     return read
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 def number_from(least: float) -> Read:
     """Returns a parser of finite numbers of at least `least`."""
 
     def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
+        value = _number(text)
         if not least <= value < float("inf"):
             raise ValueError(f"{text!r} is not a number of at least {least:g}")
         return value
@@ -167,10 +171,7 @@ def number_between(low: float, high: float = float("inf")) -> Read:
     """Returns a parser of numbers between `low` and `high`, both excluded."""
 
     def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
+        value = _number(text)
         if not low < value < high:
             limit = "" if high == float("inf") else f" and less than {high:g}"
             raise ValueError(f"{text!r} is not a number greater than {low:g}{limit}")

@@ -131,6 +131,7 @@ class _Counter:
         """Number of open contexts of `expected`."""
         self.from_cache = 0
         self.compiling_ns = 0
+        """Of all threads of the process."""
 
     def listen(self, event: str, duration_secs: float, **_: Any) -> None:
         if event == private.COMPILED:
@@ -144,11 +145,6 @@ class _Counter:
 COUNTER = _Counter()
 jax.monitoring.register_event_duration_secs_listener(COUNTER.listen)
 jax.monitoring.register_event_listener(COUNTER.listen_to_cache)
-
-
-def compiling_ns() -> int:
-    """Returns the nanoseconds that this process has compiled for, in all of its threads."""
-    return COUNTER.compiling_ns
 
 
 @contextmanager

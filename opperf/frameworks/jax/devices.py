@@ -84,15 +84,6 @@ def jax_device(name: str) -> Any:
     return _of_kind(kind)[index]
 
 
-DEFAULT = "jax_default_device"
-"""JAX's option of the device of this context."""
-
-
-def default_device() -> Any:
-    """Returns JAX's object of the device that runs what has no arrays."""
-    return getattr(jax.config, DEFAULT) or jax.devices()[0]
-
-
 def free_memory(device: str) -> int:
     """Returns the number of bytes that can still be allocated on a device."""
     stats = jax_device(device).memory_stats() or {}

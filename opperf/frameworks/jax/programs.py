@@ -19,7 +19,7 @@ import numpy as np
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import Flops
-from opperf.frameworks.jax import devices, memory, private
+from opperf.frameworks.jax import memory, private
 from opperf.frameworks.jax.compiling import COUNTER, expected
 
 PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
@@ -56,7 +56,9 @@ def settled(results: Any) -> Any:
         elif not isinstance(leaf, PLAIN):
             has_objects = True
     if has_objects or not are_arrays:
-        _last_program(devices.default_device())().block_until_ready()
+        # The device of this context runs what has no arrays.
+        device = jax.config.jax_default_device or jax.devices()[0]  # type: ignore[attr-defined]
+        _last_program(device)().block_until_ready()
     return results
 
 

@@ -32,7 +32,7 @@ from opperf.frameworks.calls import (
     site_at,
 )
 from opperf.frameworks.jax import primitives, private, steps, thunks
-from opperf.frameworks.jax.compiling import compiling_ns
+from opperf.frameworks.jax.compiling import COUNTER
 from opperf.frameworks.timing import CompiledRuns, program_name
 from opperf.model import Argument, Case, Fill, TensorSpec
 
@@ -101,14 +101,14 @@ class JAXRecorder(Recorder):
             self._kernels.has_run = True
             if not self._recording:
                 return run(*args, jaxpr=jaxpr, **parameters)
-            begun, compiling = time.perf_counter_ns(), compiling_ns()
+            begun, compiling = time.perf_counter_ns(), COUNTER.compiling_ns
             made = run(*args, jaxpr=jaxpr, **parameters)
             if self.calls.timed:
                 jax.block_until_ready(made[0])
             elapsed = time.perf_counter_ns() - begun
             # Other threads may compile, too.
             name = str(parameters.get("name", ""))
-            self._add(jaxpr, name, max(0, elapsed - (compiling_ns() - compiling)))
+            self._add(jaxpr, name, max(0, elapsed - (COUNTER.compiling_ns - compiling)))
             return made
 
         def restore() -> None:

@@ -374,11 +374,6 @@ MAKERS: dict[str, Maker] = {
 """Makers of the calls of operators that their function in MXNet cannot call."""
 
 
-def is_direct(operator: Operator) -> bool:
-    """Whether an operator has to be called by this module."""
-    return operator.name in MAKERS
-
-
 def has_graphs(operator: Operator) -> bool:
     """Whether an operator is made of graphs; inferring shapes without them may end the process."""
     return MAKERS.get(operator.name) in (make_fused, make_cached, make_control_flow)

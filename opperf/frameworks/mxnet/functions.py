@@ -73,7 +73,7 @@ def operator_function(name: str) -> Callable[..., Any]:
         )
     if user_operators.type_of(operator):
         return Function(operator, user_operators.make)
-    if direct.is_direct(operator):
+    if operator.name in direct.MAKERS:
         return direct.function(operator)
     for candidate in operator.names:
         for prefix, module in MODULES:
@@ -135,7 +135,7 @@ def function_of(target: Target) -> Callable[..., Any]:
         found.initialize()
     operator = operator_behind(found)
     # Some of the functions that MXNet generates cannot call their operator.
-    return direct.function(operator) if operator and direct.is_direct(operator) else found
+    return direct.function(operator) if operator and operator.name in direct.MAKERS else found
 
 
 NUMPY_TENSORS = frozenset({"x", "x1", "x2", "a", "b", "v", "m", "arr", "ary", "array", "y"})

@@ -341,7 +341,8 @@ class PyTorch(Framework):
         self, case: Case, arguments: CallArguments, call: Callable[[], Any]
     ) -> Callable[[], object] | None:
         if isinstance(case.target, TraceTarget):
-            return replay.pause_of(case.target)
+            before_ns = round(case.target.delay_ms * replay.NS_PER_MS)
+            return partial(replay.pause, before_ns) if before_ns > 0 else None
         return restoring.restore(case.target, arguments)
 
     def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:

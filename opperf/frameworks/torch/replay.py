@@ -59,12 +59,6 @@ def pause(ns: int) -> None:
         pass
 
 
-def pause_of(target: TraceTarget) -> Callable[[], object] | None:
-    """Returns what waits before an iteration; None for nothing."""
-    ns = round(target.delay_ms * NS_PER_MS)
-    return (lambda: pause(ns)) if ns > 0 else None
-
-
 class Replay:
     """A sequence that is ready to be replayed."""
 
