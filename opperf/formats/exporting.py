@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from opperf.errors import RunFileError, UsageError
 from opperf.formats.documents import TIME
-from opperf.formats.figures import no_figure
+from opperf.formats.figures import no_figure, quartiles
 from opperf.formats.model import WHOLE, Entry, Point, SeriesFacts, SeriesKey, Submission
 from opperf.machine.environment import comparability
 from opperf.model import MetricKind, Record, Run, Status, identity_of
@@ -221,7 +220,7 @@ def _point(found: Measurement) -> Point:
     if not found.is_finite:
         return no_figure(found.median)
     kept = tuple(map(float, found.samples)) if all(map(math.isfinite, found.samples)) else ()
-    q25, q75 = np.quantile(kept, (0.25, 0.75)).tolist() if len(kept) > 1 else (math.nan, math.nan)
+    q25, _, q75 = quartiles(kept) if len(kept) > 1 else (math.nan,) * 3
     low, high = found.interval or (math.nan, math.nan)
     return Point(
         n=found.summary.n, median=found.median, low=low, high=high, q25=q25, q75=q75, samples=kept

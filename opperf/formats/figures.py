@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import quantiles
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from opperf.errors import RunFileError
 from opperf.formats.documents import Known, kind_of, known_unit, label, wrong
@@ -150,6 +151,10 @@ def scaled(point: Point, size: float) -> Point:
     return msgspec.structs.replace(point, **values, n=count, samples=samples)
 
 
+quartiles = partial(quantiles, n=4, method="inclusive")
+"""Returns the quartiles of samples, two at least, as NumPy has them, which takes longer for few."""
+
+
 def point_of_samples(samples: Sequence[float | None]) -> Point:
     """Returns the point of some samples: median, its interval, and quartiles; NaN if one is null or
     not finite."""
@@ -158,7 +163,7 @@ def point_of_samples(samples: Sequence[float | None]) -> Point:
         return Point()
     if len(kept) < 2:
         return Point(n=len(kept), median=kept[0] if kept else math.nan)
-    q25, median, q75 = np.quantile(kept, (0.25, 0.5, 0.75)).tolist()
+    q25, median, q75 = quartiles(kept)
     low, high = median_interval(sorted(kept))
     return Point(n=len(kept), median=median, low=low, high=high, q25=q25, q75=q75, samples=kept)
 

@@ -47,7 +47,6 @@ class Form(NamedTuple):
 
 
 def _form(module: ModuleType) -> Form:
-    """Returns the form of a module, which has all of these names that apply to it."""
     path, text, value = (
         getattr(module, f"recognise_{what}", None) for what in ("path", "text", "value")
     )
@@ -120,7 +119,6 @@ def _recognise(path: Path) -> Form:
 
 
 def _first_value(text: bytes, path: Path) -> Any:
-    """Returns the value of a file, or of its first line if each is one."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) == 1:
         return parse(text, path)

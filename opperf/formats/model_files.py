@@ -25,19 +25,13 @@ MOST_WARNINGS = 3
 XLA, RUNNER = "records of PyTorch/XLA", "rows of PyTorch's runner"
 
 
+@pause_garbage_collection()
 def read_records(
     paths: Sequence[Path], warnings: list[str], timestamp: float | None = None
 ) -> list[ModelRecord]:
     """Returns the records of files, in their order. Those without a time have `timestamp`, or that
     at which their file was last changed. Adds lines that are cut off, and the like, to `warnings`.
     Raises `RunFileError` for a file that is none of these, and for two forms."""
-    with pause_garbage_collection():
-        return _read_all(paths, warnings, timestamp)
-
-
-def _read_all(
-    paths: Sequence[Path], warnings: list[str], timestamp: float | None
-) -> list[ModelRecord]:
     records: list[ModelRecord] = []
     forms: dict[str, Path] = {}
     for path in paths:
@@ -67,11 +61,9 @@ def read_file(path: Path, form: str, warnings: list[str]) -> list[ModelRecord]:
             warnings += doubts
             return [*models_of(run, path)]
         with readable(path):
-            for line in read_lines(path, reading.lines_of(path)):
-                if line.record is not None:
-                    found.append(line.record)
-                if line.warning:
-                    doubts.append(line.warning)
+            for record, doubt in read_lines(path, reading.lines_of(path)):
+                found += [record] if record is not None else []
+                doubts += [doubt] if doubt else []
         if doubts and not found:
             raise RunFileError(
                 f"{path} has no record: neither JSON lines of PyTorch/XLA's benchmarks nor a table "

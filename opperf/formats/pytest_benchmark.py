@@ -21,6 +21,7 @@ from opperf.formats.figures import (
     figure,
     number_of,
     point_of_samples,
+    quartiles,
 )
 from opperf.formats.model import Entry, Point, Submission
 from opperf.metrics import exported_metrics
@@ -274,13 +275,10 @@ def _bench(entry: Entry, others: Mapping[str, float], export: Export) -> dict[st
 
 
 def _stats(data: list[float], iterations: int) -> dict[str, Any]:
-    """Returns the statistics of samples in seconds."""
     ordered = sorted(data)
     total, mean = sum(data), statistics.fmean(data)
     stddev = statistics.stdev(data) if len(data) > 1 else 0.0
-    q1, median, q3 = (
-        statistics.quantiles(data, n=4, method="inclusive") if len(data) > 1 else data * 3
-    )
+    q1, median, q3 = quartiles(data) if len(data) > 1 else data * 3
     low, high = q1 - FENCE * (q3 - q1), q3 + FENCE * (q3 - q1)
     beyond = sum(not low <= value <= high for value in data)
     far = sum(abs(value - mean) > stddev for value in data)

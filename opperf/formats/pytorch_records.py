@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,6 @@ def read(path: Path, given: Given) -> Intake:
 
 
 def _read_records(path: Path) -> dict[str, Record]:
-    """Returns the records by their places in the file."""
     text = read_bytes(path)
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and all(line.lstrip()[:1] == b"{" for line in lines):
@@ -225,18 +224,11 @@ def _benchmark(record: Record) -> Benchmark:
     return Benchmark(
         f"{of.name}: {model.name}" if model else of.name,
         known,
-        shown=_listed(known.items()),
         category=label((model.type or "") if model else ""),
     )
 
 
-def _listed(items: Iterable[tuple[str, Any]]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in items)
-
-
 def _unit(metric: Metric) -> str:
-    """Returns the unit of a metric, which the form has no place for: one beside it, or in its
-    name."""
     said = (metric.extra_info or {}).get("unit")
     if isinstance(said, str):
         return said

@@ -172,14 +172,12 @@ def _number(text: str, key: str, place: str) -> float | None:
 
 
 def _verified(word: str) -> tuple[str | None, str | None]:
-    """Returns the code of verification, and an error."""
     if not word:
         return None, None
     return VERIFIED.get(word), None if word in VERIFIED else word
 
 
 def _command(row: Mapping[str, str], named: Named) -> str | None:
-    """Returns what repeats a row, if the table's name says it."""
     if not named.suite:
         return None
     script = SCRIPTS.get(named.suite, named.suite)

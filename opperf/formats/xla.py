@@ -56,7 +56,6 @@ the last."""
 
 
 def _struct(name: str, fields: Mapping[str, tuple[type, ...]], **objects: type) -> type:
-    """Returns the type of an object that has no other keys."""
     keys = {key: reduce(or_, kinds) | None for key, kinds in fields.items()}
     return msgspec.defstruct(
         name,
@@ -96,17 +95,9 @@ START = b'{"model"'
 """How a record begins; after a crash the next one follows a part of the last on its line."""
 
 
-class Line(msgspec.Struct):
-    """A line of a file: its record, or why it has none."""
-
-    number: int
-    record: ModelRecord | None
-    warning: str = ""
-
-
-def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
-    """Yields the records of JSON lines; of a line that is cut off, a warning. Raises
-    `RunFileError` for an object that is no record."""
+def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[tuple[ModelRecord | None, str]]:
+    """Yields the records of JSON lines, each with a warning; of a line that is cut off, the warning
+    alone. Raises `RunFileError` for an object that is no record."""
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text:
@@ -114,14 +105,14 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[Line]:
         place = f"{path}:{number}"
         record = _usual_record(text, place)
         if record is not None:
-            yield Line(number, record)
+            yield record, ""
             continue
         try:
             value, warning = _decode(text)
         except EqualKeysError as error:
             raise RunFileError(f"{place}: {error}") from error
         record = None if value is None else record_of(value, place)
-        yield Line(number, record, f"{place}: {warning}" if warning else "")
+        yield record, f"{place}: {warning}" if warning else ""
 
 
 def _usual_record(text: bytes, place: str) -> ModelRecord | None:
@@ -132,38 +123,21 @@ def _usual_record(text: bytes, place: str) -> ModelRecord | None:
         line = LINE.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    model, experiment, metrics, at = line.model, line.experiment, line.metrics, line.timestamp
-    if model.model_name is None or (at is not None and not in_range(at)):
+    values = {
+        key: value
+        for owner, fields in ((line.model, MODEL), (line, TOP), (line.experiment, EXPERIMENT))
+        for key in fields
+        if (value := getattr(owner, key)) is not None
+    }
+    at, metrics = line.timestamp, line.metrics
+    if line.model.model_name is None or (at is not None and not in_range(at)):
         return None
     if any(key in metrics for key in VERIFICATION) or _impossible_time(metrics):
         return None
-    return ModelRecord(
-        model.suite_name or "",
-        model.model_name,
-        metrics,
-        experiment.accelerator or "",
-        experiment.accelerator_model or "",
-        experiment.xla,
-        experiment.xla_flags,
-        experiment.dynamo,
-        experiment.torch_xla2,
-        experiment.test,
-        experiment.enable_functionalization,
-        experiment.batch_size,
-        line.repeat,
-        line.iterations_per_run,
-        line.outputs_file if experiment.outputs_file is None else experiment.outputs_file,
-        at,
-        line.verification_code,
-        line.verification_mean_rel_error,
-        line.verification_max_rel_error,
-        line.command,
-        place=place,
-    )
+    return ModelRecord(**{"suite_name": "", **values}, place=place)
 
 
 def _decode(text: bytes) -> tuple[Any, str]:
-    """Returns the value of a line, or None; and what is wrong with it."""
     value = _value(text)
     if value is not None:
         return value, ""

@@ -42,6 +42,7 @@ TORCHVISION = PackageSuite("torch", "opperf.models.torch.torchvision_models", "t
 TIMM = PackageSuite("torch", "opperf.models.torch.timm_models", "timm torchvision")
 TRANSFORMERS = PackageSuite("torch", "opperf.models.torch.transformers_models", "transformers")
 TORCHBENCH = PackageSuite("torch", "opperf.models.torch.torchbench_models", "pyyaml")
+DUMMY = PackageSuite("torch", "opperf.models.torch.dummy", "")
 GLUON = PackageSuite("mxnet", "opperf.models.mxnet.model_zoo", "mxnet")
 
 
@@ -202,30 +203,3 @@ class Filter:
 
 def _finds(pattern: BoundedPattern | None, name: str) -> bool:
     return pattern is not None and pattern.search(name) is not None
-
-
-DUMMY_MODEL = "dummy"
-
-
-class Dummy:
-    """The suite of this model."""
-
-    frameworks = ("torch",)
-    requirement = ""
-
-    def models(self, framework: str, folder: str) -> Sequence[SuiteModel]:
-        """Returns the model."""
-        why = "dense layers of 32, 512, 512 and 32 with ReLU, softmax (PyTorch/XLA's benchmarks)"
-        return [SuiteModel(DUMMY_MODEL, tags=("dense",), why=why)]
-
-    def build(self, framework: str, name: str, options: Options) -> Model:
-        """Returns the model, on the CPU and in float32. Raises `UsageError`."""
-        if name != DUMMY_MODEL:
-            raise unknown("model", name, [DUMMY_MODEL], "suite dummy")
-        if options.size != "default":
-            raise unknown("size", options.size, ["default"], "suite dummy")
-        built: Model = importlib.import_module("opperf.models.torch.dummy").build(options)
-        return built
-
-
-DUMMY = Dummy()

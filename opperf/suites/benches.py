@@ -179,7 +179,6 @@ def _either(words: tuple[str, ...]) -> str:
 
 
 def _check_kind(entries: Mapping[str, Node], workload: str) -> None:
-    """Raises `UsageError` for arguments of what is no script, and settings of a script."""
     if workload == DEFINITION:
         if "settings" in entries:
             raise UsageError(
@@ -196,7 +195,6 @@ def _check_kind(entries: Mapping[str, Node], workload: str) -> None:
 
 
 def _definition(node: Node) -> Definition:
-    """Returns the definition of a path, or of a repository, which is not fetched."""
     url = node.entries().get("git")
     if url is not None:
         return Definition(
@@ -206,7 +204,6 @@ def _definition(node: Node) -> Definition:
 
 
 def _path(node: Node) -> str:
-    """Returns a path of a file as one from the root."""
     if not isinstance(node.content, str) or not node.content:
         raise wrong(node, "a path")
     path = os.path.expanduser(node.content)  # noqa: PTH111, as `~unknown` is no error
@@ -215,7 +212,6 @@ def _path(node: Node) -> str:
 
 
 def _content(key: str, node: Node, replace: Callable[[str, Location], str]) -> tuple[str, ...]:
-    """Returns operators, models, or paths of files."""
     listed = node.listed()
     if not listed:
         raise wrong(node, f"a value or several of {key}")
@@ -233,7 +229,6 @@ def _model(node: Node) -> str:
 
 
 def _missing(key: str, node: Node) -> str:
-    """Returns which file of a bench is not there; empty if all are."""
     if key not in FILES:
         return ""
     listed = node.listed()

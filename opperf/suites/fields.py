@@ -188,7 +188,6 @@ def words_of(node: Node | None, replace: Replace) -> tuple[str, ...]:
 
 
 def _option(key: str, value: Node) -> Iterator[str]:
-    """Yields the words of an option."""
     yield key
     if value.content is True:
         return

@@ -86,7 +86,6 @@ class Inheritance:
 
 
 def _over(first: Node, second: Node) -> Node:
-    """Returns the second entry over the first, with the tags of both."""
     merged = merge(first, second)
     above, own = first.entries().get(TAGS), second.entries().get(TAGS)
     if above is None or own is None or own.content is DELETED or above.content is DELETED:
@@ -133,7 +132,8 @@ def read_overrides(
     unknown name, and for what is no assignment."""
     names = [*entries, *origins.values(), SYSTEM]
     for text in texts:
-        path, equals, value = _split(text)
+        path, equals, value = text.partition("=")
+        path = path.strip()
         if not equals or not path:
             raise UsageError(
                 f"{OPTION} {text}: write NAME.KEY=VALUE, such as '*.voir.options.stop=10'"
@@ -156,12 +156,6 @@ def _value(text: str, name: str) -> Node:
         raise UsageError(f"{name}: {text!r} is no value in YAML; quote it") from error
 
 
-def _split(text: str) -> tuple[str, str, str]:
-    """Returns the path, the equals sign and the value: the first equals sign ends the path."""
-    path, equals, value = text.partition("=")
-    return path.strip(), equals, value
-
-
 def _named(text: str, path: str, names: Sequence[str]) -> tuple[str, str]:
     """Returns the name or glob that a path begins with, and the rest."""
     words = path.split(".")
@@ -176,7 +170,7 @@ def _named(text: str, path: str, names: Sequence[str]) -> tuple[str, str]:
     raise UsageError(f"{OPTION} {text}: there is no {words[0]}{hint}; * is for all benches")
 
 
-def of_environment(variables: Mapping[str, str], entries: Mapping[str, Node]) -> Iterator[Override]:
+def of_environment(variables: Mapping[str, str], inheritance: Inheritance) -> Iterator[Override]:
     """Yields what the environment sets: `MILABENCH_RESNET50_ARGV_LR` for a key that `resnet50` has,
     in which other characters than letters and digits are `_`."""
     options = {_as_variable(path) for path in SPELLINGS}
@@ -187,8 +181,8 @@ def of_environment(variables: Mapping[str, str], entries: Mapping[str, Node]) ->
     }
     if not given:
         return
-    for name, entry in entries.items():
-        for path in _paths(entry):
+    for name in inheritance.names():
+        for path in _paths(inheritance.settled(name).node):
             text = given.get(_as_variable(f"{name}.{path}"))
             if text is not None:
                 variable = PREFIX + _as_variable(f"{name}.{path}")
@@ -201,7 +195,6 @@ def _as_variable(path: str) -> str:
 
 
 def _paths(node: Node, path: str = "") -> Iterator[str]:
-    """Yields the paths of the values below an entry that are no mappings."""
     for key, value in node.entries().items():
         whole = f"{path}.{key}" if path else key
         if isinstance(value.content, dict):

@@ -124,7 +124,6 @@ def _options(job: Job) -> list[str]:
 
 
 def _merge(job: Job) -> str:
-    """Returns the command that joins the parts that there are."""
     parts = f"{shlex.quote(str(job.folder))}/part-*-of-{job.parts}.jsonl"
     return f"opperf merge {parts} -o {shlex.quote(str(job.result))} --overwrite"
 

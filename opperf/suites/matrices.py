@@ -85,7 +85,6 @@ class Point:
         return Node(self._format(node), node.at)
 
     def _format(self, node: Node) -> str:
-        """Returns a text with values for the keys of the matrix; other braces stay."""
         text: str = node.content
         size = len(text)
 

@@ -272,7 +272,6 @@ class _Reading:
 
     @staticmethod
     def _merged(value: Node) -> list[dict[str, Node]]:
-        """Returns the mappings that a key merges."""
         found = value.elements() or [value]
         for element in found:
             if not isinstance(element.content, dict):

@@ -12,7 +12,7 @@ import msgspec
 from opperf.errors import UsageError, suggest
 from opperf.suites import SUFFIXES
 from opperf.suites.bench import Bench
-from opperf.suites.benches import KEYS, WORKLOADS, Made, has_nothing, make_bench
+from opperf.suites.benches import KEYS, WORKLOADS, has_nothing, make_bench
 from opperf.suites.inheriting import (
     EVERY,
     Inheritance,
@@ -119,15 +119,17 @@ def resolve(
         read_system(system, variables, of_system, base, machine),
         capabilities=read_capabilities(capabilities),
     )
-    own = [*_of_environment(variables, expanded), *given]
+    inheritance = Inheritance(expanded.entries, expanded.origins)
+    own = [*of_environment(variables, inheritance), *given]
     resolution = _Resolution(expanded, own, variables)
     sizer = Sizer(found)
     empty = [name for name in resolution.bench_names() if has_nothing(resolution.entry(name).node)]
-    made = [
-        _make(name, resolution, expanded, sizer)
-        for name in resolution.bench_names()
-        if name not in empty
-    ]
+    made = []
+    for name in resolution.bench_names():
+        if name not in empty:
+            entry = resolution.resolved(name)
+            point, matrix = expanded.points.get(name, Point()), expanded.origins.get(name, "")
+            made.append(make_bench(name, entry.node, sizer, entry.templates, point, matrix))
     benches = choose([each.bench for each in made], select, exclude)
     check_capabilities(found, benches)
     selected = {bench.name for bench in benches}
@@ -176,14 +178,6 @@ def _with_underscores(node: Node) -> Node:
     return Node(entries, node.at)
 
 
-def _of_environment(variables: Mapping[str, str], expanded: Expanded) -> Iterator[Override]:
-    inheritance = Inheritance(expanded.entries, expanded.origins)
-    prefixed = any(name.startswith("MILABENCH_") for name in variables)
-    if prefixed:
-        settled = {name: inheritance.settled(name).node for name in inheritance.names()}
-        yield from of_environment(variables, settled)
-
-
 class _Resolution:
     """Entries with all that they inherit, what is set for them, and no references."""
 
@@ -227,14 +221,6 @@ class _Resolution:
         return found._replace(node=self._references.resolve(name, found.node))
 
 
-def _make(name: str, resolution: _Resolution, expanded: Expanded, sizer: Sizer) -> Made:
-    found = resolution.resolved(name)
-    point = expanded.points.get(name, Point())
-    return make_bench(
-        name, found.node, sizer, found.templates, point, expanded.origins.get(name, "")
-    )
-
-
 def _notes(benches: Sequence[Bench], empty: Sequence[str], unsized: Sequence[str]) -> Iterator[str]:
     if empty:
         yield f"not enabled, and nothing to run: {', '.join(empty)}"
@@ -254,12 +240,9 @@ def words_for(bench: Bench) -> set[str]:
     part of its definition."""
     words = {bench.name, bench.group, bench.env.name, bench.matrix, *bench.tags}
     if bench.workload == "script":
-        words.update(_last(PurePath(path)) for path in bench.content)
+        paths = map(PurePath, bench.content)
+        words.update(path.parent.name if path.suffix else path.name for path in paths)
     return words - {""}
-
-
-def _last(path: PurePath) -> str:
-    return path.parent.name if path.suffix else path.name
 
 
 def choose(

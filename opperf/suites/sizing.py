@@ -137,7 +137,6 @@ class Sizer:
         return found
 
     def _of_table(self, bench: str) -> int | None:
-        """Returns the size by the table; None where it has none."""
         row = self._table.get(bench)
         if row is None:
             return None
@@ -150,7 +149,6 @@ class Sizer:
         return self._rounded(fitting, self._options["sizer.multiple"] or MULTIPLE)
 
     def _fastest(self, row: Sizes) -> int | None:
-        """Returns the size with the best performance of those that fit."""
         fitting = [
             made
             for made in row.observations
@@ -192,7 +190,6 @@ class Sizer:
 
 
 def _on_line(observations: tuple[Observation, ...], memory_bytes: float) -> int:
-    """Returns the size at which the line through the observations reaches a memory."""
     # Takes 60 ms, and few suites are sized.
     import numpy as np
 

@@ -25,11 +25,11 @@ def test_usual_records_are_read_fast_and_the_same():
         value(backend="eager", outputs_file="f", xla_flags=["--a"]),
         value(at=0.5),
     ):
-        (read,) = read_lines("f", [json.dumps(line).encode()])
-        assert read.record == record_of(line, "f:1")
+        ((read, _),) = read_lines("f", [json.dumps(line).encode()])
+        assert read == record_of(line, "f:1")
         # Of an unknown key, which it keeps, the values that it knows are the same.
-        (other,) = read_lines("f", [json.dumps({**line, "new": 1}).encode()])
-        assert replace(other.record, others={}) == read.record
+        ((other, _),) = read_lines("f", [json.dumps({**line, "new": 1}).encode()])
+        assert replace(other, others={}) == read
 
 
 def test_older_records_have_other_keys_and_lack_some():

@@ -215,7 +215,7 @@ def test_the_dummy_of_pytorch_xla():
     assert not torch.equal(model.call[0].weight, other.call[0].weight)
     torch.manual_seed(1337)
     assert torch.equal(torch.nn.Linear(32, 512).weight, model.call[0].weight)
-    with pytest.raises(UsageError, match="unknown model 'dumy'; did you mean dummy"):
+    with pytest.raises(UsageError, match="suite dummy has no model 'dumy'; did you mean dummy"):
         suite.build("torch", "dumy", Options())
     with pytest.raises(UsageError, match="a batch of -1"):
         suite.build("torch", "dummy", Options(batch_size=-1))

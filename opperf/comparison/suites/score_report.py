@@ -218,7 +218,6 @@ def _totals(scores: Scores) -> list[str]:
 
 
 def _mean_text(scores: Scores) -> str:
-    """Returns the total of a run without a baseline: the mean of rates, if they are of one unit."""
     counted = sum(row.performance is not None and row.facts.weight > 0 for row in scores.rows)
     mean = scores.mean
     if not counted:

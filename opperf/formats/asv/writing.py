@@ -124,7 +124,6 @@ def _benches(export: Export) -> dict[tuple[str, str], Bench]:
 
 
 def _bench_name(name: str, metric: str, run: Submission) -> str:
-    """Returns the name of a benchmark; asv's own have one metric each."""
     return name if run.source == SOURCE else f"{name}.{metric}"
 
 

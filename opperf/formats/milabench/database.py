@@ -190,14 +190,11 @@ def _pack(database: sqlite3.Connection, row: PackRow, path: Path) -> Pack:
 
 
 def _numbers(rows: Iterable[sqlite3.Row], path: Path, at: str) -> list[float]:
-    """Returns the values that are finite. Raises `RunFileError` for one that is no number."""
     values = as_form([value for (value,) in rows], list[float | None], path, at)
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
 def _failure(row: PackRow, codes: Iterable[float]) -> str:
-    """Returns why a process failed: by its state, which early databases do not have, and by its
-    exit code."""
     if row.status and row.status not in SUCCEEDED:
         return f"its status is {row.status}"
     code = next((code for code in codes if code), 0.0)

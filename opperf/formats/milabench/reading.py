@@ -136,7 +136,6 @@ def _files(path: Path) -> tuple[list[_File], list[str]]:
 
 
 def _attempts(files: Iterable[_File]) -> Iterable[Sequence[_File]]:
-    """Returns the processes of each execution of a bench."""
     by_repeat: dict[int, list[_File]] = {}
     for file in files:
         by_repeat.setdefault(file.repeat, []).append(file)
@@ -232,7 +231,6 @@ def _case(files: Sequence[_File]) -> Case:
 
 
 def _words(argv: Any) -> tuple[str, ...]:
-    """Returns the words of a bench's arguments."""
     if isinstance(argv, list):
         return tuple(map(str, argv))
     words: list[str] = []
@@ -271,7 +269,6 @@ def _result(file: _File, name: str, rank: int) -> ProcessResult:
 
 
 def _status(seen: Observed) -> tuple[Status, str]:
-    """Returns how a process ended, and why if not well."""
     said = f": {seen.errors[-1]}" if seen.errors else ""
     if seen.timeout:
         return Status.TIMEOUT, f"timeout: {seen.timeout}"
@@ -342,7 +339,6 @@ def _entries(run: Run, seen: Mapping[str, Observed], machine: Machine) -> Iterat
 
 
 def _failure(record: Record, planned: int) -> str:
-    """Returns why an execution of a bench failed; empty if it did not."""
     target = record.case.target
     if record.status is not Status.OK:
         word, reason = record.status.value, record.reason

@@ -253,7 +253,6 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 def _tracebacks(pipes: Mapping[str, list[str]]) -> Iterable[str]:
-    """Returns the last line of each traceback that was printed: what was raised."""
     inside = False
     for line in "".join(pipes.get("stderr", ())).splitlines():
         if line.startswith(TRACEBACK):

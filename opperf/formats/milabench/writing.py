@@ -58,7 +58,6 @@ def files_of(run: Run, streams: Path | None) -> dict[str, bytes]:
 
 
 def _printed(lines: Sequence[Event]) -> Iterator[tuple[str, bytes]]:
-    """Yields what a process printed, by its pipe."""
     for pipe in ("stdout", "stderr"):
         texts = [
             str(event.data) for event in lines if event.event == events.LINE and event.pipe == pipe
@@ -116,7 +115,6 @@ def _completed(
 
 
 def _meta(environment: Environment | None) -> Event:
-    """Returns the event that says what it was measured with."""
     if environment is None:
         return Event(events.META, {}, "data")
     return Event(
@@ -144,7 +142,6 @@ def _recorded(
     environment: Environment | None,
     run: Run,
 ) -> Iterator[Event]:
-    """Yields the events that a record has."""
     target = record.case.target
     assert isinstance(target, ScriptTarget)
     command = [target.script, *target.argv]

@@ -14,7 +14,6 @@ import msgspec
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_integer
 from opperf.errors import UsageError, unknown
 from opperf.formats.param.schema import (
-    AnyArgument,
     BoolArgument,
     DeviceArgument,
     Distribution,
@@ -28,6 +27,7 @@ from opperf.formats.param.schema import (
     Spec,
     StrArgument,
     TensorArgument,
+    Typed,
     read_argument,
 )
 from opperf.model import Argument, Device, DType, Fill, MemoryFormat, Number, TensorSpec
@@ -98,7 +98,6 @@ def _tensor(argument: TensorArgument, place: str) -> TensorSpec:
 
 
 def _fill(argument: TensorArgument, dtype: str, place: str) -> Fill:
-    """Returns how a tensor is filled; the usual fill if the argument does not say."""
     if argument.distribution is None and argument.domain is None:
         return Fill("boolean") if dtype == "bool" else Fill()
     usual: Distribution = "integers" if is_integer(dtype) else "uniform"
@@ -110,7 +109,6 @@ def _fill(argument: TensorArgument, dtype: str, place: str) -> Fill:
 
 
 def _number(argument: IntArgument | FloatArgument, place: str) -> Any:
-    """Returns a number: given, or drawn by its place. Raises `UsageError`."""
     if (argument.value is msgspec.UNSET) == (argument.value_range is msgspec.UNSET):
         raise UsageError(f"{place}: expected either `value` or `value_range`")
     if argument.value is not msgspec.UNSET:
@@ -136,28 +134,24 @@ def _list(argument: ListArgument, place: str) -> Any:
     )
 
 
-VALUES: tuple[tuple[type[Any], Callable[[Any, str], Argument]], ...] = (
-    (TensorArgument, _tensor),
-    (IntArgument, _number),
-    (FloatArgument, _number),
-    (BoolArgument, lambda argument, place: bool(argument.value)),
-    (StrArgument, lambda argument, place: str(argument.value)),
-    (NoneArgument, lambda argument, place: None),
-    (
-        DeviceArgument,
-        lambda argument, place: Device(device_named(argument.value, f"{place}.value")),
-    ),
-    (DtypeArgument, lambda argument, place: DType(dtype_named(argument.value, f"{place}.value"))),
-    (MemoryFormatArgument, lambda argument, place: MemoryFormat(argument.value)),
-    (ListArgument, _list),
-)
+VALUES: dict[type[Typed], Callable[[Any, str], Argument]] = {
+    TensorArgument: _tensor,
+    IntArgument: _number,
+    FloatArgument: _number,
+    BoolArgument: lambda argument, place: bool(argument.value),
+    StrArgument: lambda argument, place: str(argument.value),
+    NoneArgument: lambda argument, place: None,
+    DeviceArgument: lambda argument, place: Device(device_named(argument.value, f"{place}.value")),
+    DtypeArgument: lambda argument, place: DType(dtype_named(argument.value, f"{place}.value")),
+    MemoryFormatArgument: lambda argument, place: MemoryFormat(argument.value),
+    ListArgument: _list,
+}
 """Functions that make the value of an argument, by its type."""
 
 
-def value_of(argument: AnyArgument, place: str) -> Argument:
+def value_of(argument: Typed, place: str) -> Argument:
     """Returns the value of an argument. Raises `UsageError` with the key path."""
-    make = next(make for kind, make in VALUES if isinstance(argument, kind))
-    made = make(argument, place)
+    made = VALUES[type(argument)](argument, place)
     if nesting(made) > DEEPEST:
         raise UsageError(f"{place}: lists nested more than {DEEPEST} deep")
     return made

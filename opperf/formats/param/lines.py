@@ -122,8 +122,6 @@ def _metric(record: model.Record) -> dict[str, dict[str, list[float]]]:
 
 
 def _profiled(record: model.Record, name: model.Pass) -> dict[str, list[float]]:
-    """Returns a pass's samples of metrics by programs that the case was profiled under, in their
-    own units."""
     return {
         f"measure.{metric.forward or metric.name}": record.samples[metric.name]
         for metric in WRAPPED
@@ -209,7 +207,6 @@ def _case_line(line: JsonObject, place: str) -> CaseLine | UsageError:
 
 
 def _times(metric: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the times of a line's passes, in ms, with their key path."""
     for name, found in (metric if isinstance(metric, dict) else {}).items():
         for key, listed in (found if isinstance(found, dict) else {}).items():
             if key.endswith(".time") and isinstance(listed, list):

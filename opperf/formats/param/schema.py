@@ -10,9 +10,10 @@ A SPEC is `{"args"?: [ARGUMENT], "kwargs"?: {NAME: ARGUMENT}}`, and an ARGUMENT 
 from __future__ import annotations
 
 import difflib
-from typing import Any, Literal, TypeVar, Union, get_args
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from opperf.errors import UsageError, suggest
 
@@ -22,19 +23,17 @@ Raw = dict[str, Any]
 """An object of JSON."""
 
 
-class Form(msgspec.Struct, frozen=True):
-    """Base of the types of a configuration. PARAM ignores a key that is unknown, and so does this;
-    one that is a known key misspelt is an error."""
+# PARAM ignores unknown keys, and so do these; a known key misspelt is an error.
 
 
-class Config(Form, frozen=True):
+class Config(Struct, frozen=True):
     """Ways to build an operator, and the inputs that each build is called with."""
 
     input: list[Raw]
     build: list[Raw] | None = None
 
 
-class Entry(Form, frozen=True):
+class Entry(Struct, frozen=True):
     """Builds and inputs of one operator."""
 
     config: list[Config]
@@ -44,7 +43,7 @@ class Entry(Form, frozen=True):
     input_data_generator: str | None = None
 
 
-class Spec(Form, frozen=True):
+class Spec(Struct, frozen=True):
     """The arguments of one call or build."""
 
     args: list[Raw] = []
@@ -55,7 +54,7 @@ class Spec(Form, frozen=True):
     """How often a traced program made the call, as tools write it."""
 
 
-class Typed(Form, frozen=True, tag_field="type"):
+class Typed(Struct, frozen=True):
     """Base of the types of arguments."""
 
     name: str = ""
@@ -88,7 +87,7 @@ Distribution = Literal[
 MemoryFormat = Literal["contiguous", "channels_last", "channels_last_3d"]
 
 
-class TensorArgument(Typed, frozen=True, tag="tensor", kw_only=True):
+class TensorArgument(Typed, frozen=True, kw_only=True):
     """A tensor; `strides`, `memory_format`, `distribution` and `domain` are opperf's own."""
 
     dtype: str
@@ -104,7 +103,7 @@ class TensorArgument(Typed, frozen=True, tag="tensor", kw_only=True):
     """The two numbers of the distribution: least and limit, or mean and standard deviation."""
 
 
-class IntArgument(Typed, frozen=True, tag="int", kw_only=True):
+class IntArgument(Typed, frozen=True, kw_only=True):
     """An integer: given, or drawn from a range with both ends. PARAM passes any number on as it
     is."""
 
@@ -112,85 +111,66 @@ class IntArgument(Typed, frozen=True, tag="int", kw_only=True):
     value_range: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
 
 
-class LongArgument(IntArgument, frozen=True, tag="long", kw_only=True):
-    """As `int`."""
-
-
-class FloatArgument(Typed, frozen=True, tag="float", kw_only=True):
+class FloatArgument(Typed, frozen=True, kw_only=True):
     """A real number: given, or drawn from a range."""
 
     value: float | bool | msgspec.UnsetType | None = msgspec.UNSET
     value_range: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
 
 
-class DoubleArgument(FloatArgument, frozen=True, tag="double", kw_only=True):
-    """As `float`."""
-
-
-class BoolArgument(Typed, frozen=True, tag="bool", kw_only=True):
+class BoolArgument(Typed, frozen=True, kw_only=True):
     """True or false."""
 
     value: bool | int
 
 
-class StrArgument(Typed, frozen=True, tag="str", kw_only=True):
+class StrArgument(Typed, frozen=True, kw_only=True):
     """A text."""
 
     value: str = ""
 
 
-class NoneArgument(Typed, frozen=True, tag="none", kw_only=True):
+class NoneArgument(Typed, frozen=True, kw_only=True):
     """Python's None."""
 
     value: Any = None
 
 
-class DeviceArgument(Typed, frozen=True, tag="device", kw_only=True):
+class DeviceArgument(Typed, frozen=True, kw_only=True):
     """A device as an argument, by PyTorch's name: `cuda:1`."""
 
     value: str
 
 
-class DtypeArgument(Typed, frozen=True, tag="dtype", kw_only=True):
+class DtypeArgument(Typed, frozen=True, kw_only=True):
     """A dtype as an argument; opperf's own."""
 
     value: str
 
 
-class MemoryFormatArgument(Typed, frozen=True, tag="memory_format", kw_only=True):
+class MemoryFormatArgument(Typed, frozen=True, kw_only=True):
     """An order of axes in memory as an argument; opperf's own."""
 
     value: Literal["contiguous", "preserve", "channels_last", "channels_last_3d"]
 
 
-class ListArgument(Typed, frozen=True, tag="genericlist", kw_only=True):
+class ListArgument(Typed, frozen=True, kw_only=True):
     """A list of arguments, each with its own type."""
 
     value: list[Raw]
 
 
-class TupleArgument(ListArgument, frozen=True, tag="tuple", kw_only=True):
-    """A tuple of arguments, each with its own type."""
-
-
-AnyArgument = Union[
-    TensorArgument,
-    IntArgument,
-    LongArgument,
-    FloatArgument,
-    DoubleArgument,
-    BoolArgument,
-    StrArgument,
-    NoneArgument,
-    DeviceArgument,
-    DtypeArgument,
-    MemoryFormatArgument,
-    ListArgument,
-    TupleArgument,
-]
-
-TYPES: dict[str, type[Any]] = {
-    str(kind.__struct_config__.tag): kind for kind in get_args(AnyArgument)
+TYPES: dict[str, type[Typed]] = {
+    "tensor": TensorArgument,
+    **dict.fromkeys(("int", "long"), IntArgument),
+    **dict.fromkeys(("float", "double"), FloatArgument),
+    "bool": BoolArgument,
+    "str": StrArgument,
+    "none": NoneArgument,
+    "device": DeviceArgument,
+    "dtype": DtypeArgument,
+    "memory_format": MemoryFormatArgument,
+    **dict.fromkeys(("genericlist", "tuple"), ListArgument),
 }
 """Types of arguments by name."""
 
@@ -242,7 +222,6 @@ def type_of(argument: Raw, place: str) -> str:
     )
 
 
-def read_argument(argument: Raw, place: str) -> AnyArgument:
+def read_argument(argument: Raw, place: str) -> Typed:
     """Returns a typed argument. Raises `UsageError` with the key path."""
-    made: AnyArgument = convert(argument, TYPES[type_of(argument, place)], place)
-    return made
+    return convert(argument, TYPES[type_of(argument, place)], place)

@@ -19,7 +19,6 @@ CLASSES = 1000
 
 
 def _names(pattern: str, words: str) -> list[str]:
-    """Returns the pattern with each of the words in it."""
     return [pattern.format(word) for word in words.split()]
 
 

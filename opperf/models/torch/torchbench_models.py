@@ -153,7 +153,6 @@ def _metadata(path: Path) -> Metadata:
 
 
 def _read_yaml(file: Path, kind: type[Lists]) -> Lists:
-    """Returns the content of a file; the defaults without the file. Raises `UsageError`."""
     yaml = import_package("yaml")
     if not file.is_file():
         return kind()
@@ -253,15 +252,12 @@ def _as_torchbench_runs(root: Path, name: str) -> Iterator[None]:
 
 
 def _forget() -> None:
-    """Forgets the package of another checkout."""
     for module in [*sys.modules]:
         if module.partition(".")[0] == PACKAGE:
             del sys.modules[module]
 
 
 def _made(path: Path, options: Options, device: str, runner: RunnerLists) -> tuple[Any, Any, Any]:
-    """Returns the object of TorchBench's class `Model`, its module and its inputs. Raises
-    `UnsupportedError`."""
     benchmark = _benchmark(path)
     batch_size = _batch_size(path.name, benchmark, options, runner)
     try:
@@ -274,7 +270,6 @@ def _made(path: Path, options: Options, device: str, runner: RunnerLists) -> tup
 
 
 def _benchmark(path: Path) -> Any:
-    """Returns TorchBench's class `Model`. Raises `UnsupportedError` and `UsageError`."""
     try:
         module = importlib.import_module(f"{PACKAGE}.models.{path.name}")
     except ImportError as error:

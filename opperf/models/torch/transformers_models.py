@@ -69,7 +69,6 @@ def _masked(request: Request) -> Inputs:
 
 
 def _all_of(request: Request) -> Tensor:
-    """Returns the mask of sequences without padding."""
     return torch.ones(request.shape, dtype=torch.int64)
 
 

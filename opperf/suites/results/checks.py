@@ -92,7 +92,6 @@ def timeout(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
 
 
 def _is_timeout(round_text: str) -> bool:
-    """Whether a note on a round, `round 2 timeout: ...`, is of one that took too long."""
     return round_text.partition(":")[0].endswith(Status.TIMEOUT.value)
 
 

@@ -200,27 +200,21 @@ PYTHON = "python"
 """The setting that is the environment, of which a comparison may be."""
 
 
-class Fact(NamedTuple):
-    """A fact of a program that both sides must share."""
-
-    title: str
-    read: Callable[[ScriptTarget], Any]
-
-
-FACTS = (
-    Fact("script", lambda target: PurePath(target.script).name),
-    Fact("arguments", lambda target: target.argv),
-    Fact("plan", lambda target: _plan_text(target)),
-    Fact("observations", lambda target: (target.stop, target.skip)),
-    Fact("observed parts", lambda target: target.observe),
-)
-
-
 def _plan_text(target: ScriptTarget) -> str:
     """Returns a plan, without a number of processes that depends on the machine."""
     number = f" n={target.processes}" if target.method == "njobs" else ""
     nodes = f" on {target.nodes} nodes" if target.nodes > 1 else ""
     return f"{target.method}{number}{nodes}"
+
+
+FACTS: Mapping[str, Callable[[ScriptTarget], Any]] = {
+    "script": lambda target: PurePath(target.script).name,
+    "arguments": lambda target: target.argv,
+    "plan": _plan_text,
+    "observations": lambda target: (target.stop, target.skip),
+    "observed parts": lambda target: target.observe,
+}
+"""Facts of a program that both sides must share."""
 
 
 def why_not_comparable(base: BenchResults, new: BenchResults) -> str:
@@ -252,13 +246,12 @@ def _cases(bench: BenchResults) -> list[Case]:
 
 
 def _differing(base: Sequence[Case], new: Sequence[Case]) -> str:
-    """Returns the facts by which the first cases differ."""
     one, other = base[0], new[0]
     if isinstance(one.target, ScriptTarget) and isinstance(other.target, ScriptTarget):
-        for fact in FACTS:
-            values = (fact.read(one.target), fact.read(other.target))
+        for title, read in FACTS.items():
+            values = (read(one.target), read(other.target))
             if values[0] != values[1]:
-                return f"other {fact.title}: {_changed(*values)}"
+                return f"other {title}: {_changed(*values)}"
     settings = [identity_of(case.settings) for case in (one, other)]
     names = [
         name for name in settings[0] if name != PYTHON and settings[0][name] != settings[1][name]

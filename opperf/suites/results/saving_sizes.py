@@ -72,8 +72,6 @@ def save_sizes(path: Path, run: SuiteRun) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Returns the content of a table, with lists of observations; an empty one if it is not
-    there."""
     if not path.exists():
         return {VERSION: LISTED}
     read_table(str(path))
@@ -88,12 +86,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _began(run: SuiteRun) -> int:
-    """Returns when a run was begun, in seconds since 1970."""
     return int(datetime.fromisoformat(run.runs[0].header.started).timestamp())
 
 
 def _observation(bench: BenchResults, row: Row, began: int) -> dict[str, Any] | None:
-    """Returns what a bench's batch took; None of one that failed, or ran without a GPU."""
     rates = [process.result.rate for process in bench.processes if process.result.rate]
     if row.fail or not row.gpus or row.peak_bytes is None or not rates:
         return None

@@ -213,7 +213,6 @@ def _why_nothing(bench: BenchResults) -> str:
 
 
 def _peak(attempt: Attempt, gpu_count: int) -> float | None:
-    """Returns the most memory that any sample has, in bytes."""
     sampled = [
         sample.used_mb * STREAM_MB
         for process in attempt.processes
@@ -247,7 +246,6 @@ def _energy(attempt: Attempt) -> float | None:
 
 
 def _integral(samples: Sequence[tuple[float, float]]) -> float:
-    """Returns the energy of powers at moments, by the trapezoidal rule."""
     return math.fsum(
         (later - time) * (power + next_power) / 2
         for (time, power), (later, next_power) in zip(samples, samples[1:], strict=False)
