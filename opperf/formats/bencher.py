@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.formats.documents import TIME, as_form, is_rate, parse, read_bytes
-from opperf.formats.exporting import Export, Written, export_of
+from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import (
     Benchmark,
     ForeignFile,
@@ -23,7 +23,7 @@ from opperf.formats.figures import (
 from opperf.formats.model import Entry, Point
 from opperf.instruments.times import BACKWARD, FORWARD
 from opperf.metrics import metrics_by_name
-from opperf.model import Run, Struct
+from opperf.model import Struct
 
 UNITS = {"latency": TIME, "build-time": "s", "file-size": "bytes"}
 """Of measures that every project of Bencher has; those of others are set in Bencher itself."""
@@ -103,8 +103,3 @@ def write(export: Export) -> Written:
         name = str(export.names[entry.key.case])
         found.setdefault(name, {})[measure] = {"value": point.median, **known}
     return Written(found, export.left_out_of_latest())
-
-
-def write_run(run: Run) -> Written:
-    """Returns the medians of a run. Raises `RunFileError` without one."""
-    return write(export_of(run))

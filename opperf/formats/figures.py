@@ -188,12 +188,6 @@ def check_times(entries: Iterable[Entry], path: Path) -> None:
             raise wrong(path, at, f"{figure} is no time, which is above zero")
 
 
-UNKNOWN_MACHINE = (
-    "{}: it does not say on which machine it was measured, and figures of several would be joined; "
-    "name the machine with --machine"
-)
-
-
 class ForeignFile(NamedTuple):
     """A file or folder of another tool, and what is said of it."""
 
@@ -247,7 +241,10 @@ class ForeignFile(NamedTuple):
                 f"has a later one, as {name}: only the last counts"
             )
         if not all({"machine", "cpu", "gpus"} & set(known) for known in environments.values()):
-            self.warnings.append(UNKNOWN_MACHINE.format(self.path))
+            self.warnings.append(
+                f"{self.path}: it does not say on which machine it was measured, and figures of "
+                "several would be joined; name the machine with --machine"
+            )
         return Submission(
             id=digest({"source": self.tool, "identity": identity})[:ID_LENGTH],
             commit=commit,

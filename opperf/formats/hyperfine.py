@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.formats.documents import as_form, known_unit, parse, read_bytes
-from opperf.formats.exporting import Export, Written, export_of
+from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import (
     Benchmark,
     ForeignFile,
@@ -21,7 +21,7 @@ from opperf.formats.figures import (
     point_of_samples,
 )
 from opperf.formats.model import Entry, Point
-from opperf.model import Run, Struct
+from opperf.model import Struct
 
 
 class Result(Struct, frozen=True):
@@ -78,11 +78,6 @@ def write(export: Export) -> Written:
     """Returns the times of the latest run that have samples, each as a command."""
     kept, warnings = export.sampled_times()
     return Written({"results": [_result(entry, export) for entry in kept]}, warnings)
-
-
-def write_run(run: Run) -> Written:
-    """Returns the times of a run. Raises `RunFileError` without a figure."""
-    return write(export_of(run))
 
 
 def _result(entry: Entry, export: Export) -> dict[str, Any]:

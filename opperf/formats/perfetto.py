@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.formats.documents import TIME, as_form, parse, read_bytes
-from opperf.formats.exporting import Export, Written, export_of
+from opperf.formats.exporting import Export, Written
 from opperf.formats.figures import (
     Benchmark,
     ForeignFile,
@@ -23,7 +23,7 @@ from opperf.formats.figures import (
     number_of,
 )
 from opperf.formats.model import Entry, Point
-from opperf.model import Run, Struct
+from opperf.model import Struct
 
 CASE, SAMPLE = "opperf case", "opperf sample"
 """Categories of slices."""
@@ -106,7 +106,8 @@ def write(export: Export) -> Written:
     ends = dict.fromkeys((environment for environment, _ in by_case), 0.0)
     tracks = {environment: {"pid": number, "tid": 0} for number, environment in enumerate(ends, 1)}
     for environment, track in tracks.items():
-        named = {"name": f"{run.environments[environment].get('hostname', '')} {environment}"}
+        host = run.environments.get(environment, {}).get("hostname", "")
+        named = {"name": f"{host} {environment}".strip()}
         events.append({"ph": "M", "name": "process_name", **track, "args": named})
     for (environment, id), entries in by_case.items():
         name, record, begin = str(export.names[id]), export.records.get(id), ends[environment]
@@ -125,8 +126,3 @@ def write(export: Export) -> Written:
         }
         events.append({**common, "name": name, "cat": CASE, **place})
     return Written({"traceEvents": events}, export.left_out_of_latest())
-
-
-def write_run(run: Run) -> Written:
-    """Returns the events of a run. Raises `RunFileError` without a figure."""
-    return write(export_of(run))

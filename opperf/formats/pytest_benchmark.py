@@ -11,7 +11,7 @@ from typing import Any
 
 from opperf.errors import RunFileError
 from opperf.formats.documents import TIME, known_unit, read_form, read_seconds, read_sha
-from opperf.formats.exporting import Export, Written, export_of, iso_time
+from opperf.formats.exporting import Export, Written, iso_time
 from opperf.formats.figures import (
     Benchmark,
     ForeignFile,
@@ -25,7 +25,7 @@ from opperf.formats.figures import (
 )
 from opperf.formats.model import Entry, Point, Submission
 from opperf.metrics import exported_metrics
-from opperf.model import Run, Settings, Struct, display_arguments
+from opperf.model import Settings, Struct, display_arguments
 from opperf.repository import Commit
 from opperf.results.details import display_details
 
@@ -173,11 +173,6 @@ FENCE = 1.5
 
 UNIT_WORDS = {"B": "bytes"}
 """Units that the format's users spell out."""
-
-
-def write_run(run: Run) -> Written:
-    """Returns the times of a run. Raises `RunFileError` without a figure."""
-    return write(export_of(run))
 
 
 LOST = (

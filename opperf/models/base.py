@@ -100,8 +100,7 @@ def find_suite(name: str) -> Suite:
         raise unknown("suite", name, places)
     module, _, attribute = places[name].partition(":")
     found: Any = getattr(importlib.import_module(module), attribute)
-    made: Suite = found() if isinstance(found, type) else found
-    return made
+    return found() if isinstance(found, type) else found
 
 
 def models_of(name: str, framework: str, folder: str = "") -> tuple[SuiteModel, ...]:

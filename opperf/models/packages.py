@@ -28,14 +28,12 @@ class PackageSuite:
 
     def models(self, framework: str, folder: str) -> Sequence[SuiteModel]:
         """Returns the models. Raises `ImportError` and `UsageError`."""
-        found: Sequence[SuiteModel] = importlib.import_module(self._module).models(folder)
-        return found
+        return importlib.import_module(self._module).models(folder)
 
     def build(self, framework: str, name: str, options: Options) -> Model:
         """Returns a model with its inputs, on the CPU and in float32. Raises `ImportError`,
         `UsageError` and `UnsupportedError`."""
-        built: Model = importlib.import_module(self._module).build(name, options)
-        return built
+        return importlib.import_module(self._module).build(name, options)
 
 
 TORCHVISION = PackageSuite("torch", "opperf.models.torch.torchvision_models", "torchvision")

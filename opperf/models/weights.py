@@ -71,8 +71,7 @@ def draw(array: Array, name: str, seed: int) -> np.ndarray[Any, Any]:
     import numpy as np
 
     rng = np.random.default_rng([seed, *name.encode()])
-    drawn: np.ndarray[Any, Any] = DISTRIBUTIONS[array.distribution](rng, array)
-    return drawn
+    return DISTRIBUTIONS[array.distribution](rng, array)
 
 
 Weights: TypeAlias = dict[str, Array]

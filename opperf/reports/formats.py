@@ -98,6 +98,18 @@ def json_of(content: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
+def _exported(module: str) -> Callable[[Run], tuple[Any, list[str]]]:
+    """Returns the writer of a run by that of exports in a module of formats."""
+
+    def write(run: Run) -> tuple[Any, list[str]]:
+        from opperf.formats.exporting import export_of
+
+        content, missing = import_module(f"opperf.formats.{module}").write(export_of(run))
+        return content, missing
+
+    return write
+
+
 def function_of(named: Function) -> Callable[..., Any]:
     """Returns a function, or that of a name `module:function`."""
     if isinstance(named, str):
@@ -176,18 +188,20 @@ BUILT_IN = (
         by_extension=False,
     ),
     *(
-        Format(name, ".json", text, values=f"opperf.formats.{module}:write_run", by_extension=False)
+        Format(name, ".json", text, values=_exported(module), by_extension=False)
         for name, module, text in (
             ("pytest-benchmark", "pytest_benchmark", "JSON like that of pytest-benchmark"),
             ("bencher", "bencher", "Bencher's metric format"),
             ("hyperfine", "hyperfine", "JSON like that of hyperfine --export-json"),
             ("perfetto", "perfetto", "trace events, for ui.perfetto.dev"),
-            (
-                "github-action-benchmark",
-                "github_action",
-                "customSmallerIsBetter of github-action-benchmark",
-            ),
         )
+    ),
+    Format(
+        "github-action-benchmark",
+        ".json",
+        "customSmallerIsBetter of github-action-benchmark",
+        values="opperf.formats.github_action:write_run",
+        by_extension=False,
     ),
     Format(
         "html-fragment",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from opperf.errors import UsageError, suggest
 from opperf.suites.bench import Location
@@ -127,7 +126,8 @@ class References:
             hint = suggest(first, self._names())
             raise UsageError(f"{at}: ${{{text}}}: there is no {first}{hint}")
         for key in walked:
-            node = _step(node, key)
+            # It is known to be there.
+            node = node.content[int(key) if isinstance(node.content, list) else key]
         keys = base or (first,)
         while words:
             elements = {str(index): value for index, value in enumerate(node.elements())}
@@ -148,8 +148,3 @@ class References:
         if not comma:
             raise UsageError(f"{at}: the environment has no variable {name}")
         return Node(default.strip("'\""), at)
-
-
-def _step(node: Node, key: str) -> Any:
-    """Returns a value that is known to be there."""
-    return node.content[int(key)] if isinstance(node.content, list) else node.content[key]

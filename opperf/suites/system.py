@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from opperf.errors import UsageError, suggest, unknown
 from opperf.folders import cache_folder
 from opperf.model import Struct
@@ -100,14 +102,10 @@ class System(Struct, frozen=True):
 
     def names(self) -> dict[str, Any]:
         """Returns what expressions of `requires_capabilities` know."""
-        nodes = [
-            {"name": node.name, "ip": node.ip, "user": node.user, "main": node.main}
-            for node in self.nodes
-        ]
         return {
             **self.others,
             "arch": self.arch,
-            "nodes": nodes,
+            "nodes": list(map(msgspec.structs.asdict, self.nodes)),
             "gpu": {"count": self.gpu_count, "capacity": self.gpu_capacity},
             "cpu": {"count": self.cpu_count},
         }
@@ -159,14 +157,7 @@ def read_system(
     if base is not None:
         values["base"] = str(base)
     nodes = tuple(_nodes(content["nodes"])) if "nodes" in content else ()
-    own = {
-        "nodes",
-        "options",
-        "sshkey",
-        "arch",
-        "gpu",
-        *(path.partition(".")[0] for path in OPTIONS),
-    }
+    own = {"nodes", "options", *(path.partition(".")[0] for path in OPTIONS)}
     return System(
         arch=values["arch"],
         cpu_count=max(

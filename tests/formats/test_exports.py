@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator
 
 from opperf.commands.run_files import export
-from opperf.formats import bencher, github_action, hyperfine, perfetto, pytest_benchmark
+from opperf.formats import perfetto
 from opperf.model import Record, Run, Status, Summary
+from opperf.reports.formats import RUN, format_named
 from opperf.reports.writing import write
 
 MakeRecord = Callable[..., Record]
@@ -27,13 +28,7 @@ NUMBER = {"type": "number"}
 COUNT = {"type": "integer", "minimum": 0}
 TEXT = {"type": "string"}
 
-TOOLS = {
-    "pytest-benchmark": pytest_benchmark.write_run,
-    "bencher": bencher.write_run,
-    "github-action-benchmark": github_action.write_run,
-    "hyperfine": hyperfine.write_run,
-    "perfetto": perfetto.write_run,
-}
+TOOLS = (*("pytest-benchmark", "bencher", "github-action-benchmark", "hyperfine", "perfetto"),)
 
 
 def schema_object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -391,7 +386,8 @@ def test_a_name_does_not_depend_on_cases_with_other_settings(
 
 
 def exported_names(run: Run, tool: str, records: Sequence[Record]) -> list[str]:
-    content, _ = TOOLS[tool](msgspec.structs.replace(run, records=tuple(records)))
+    changed = msgspec.structs.replace(run, records=tuple(records))
+    content = json.loads(format_named(tool, RUN).write_run(changed)[0])
     if tool == "bencher":
         return list(content)
     if tool == "hyperfine":

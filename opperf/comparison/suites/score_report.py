@@ -89,8 +89,8 @@ FIELDS: tuple[Field[Row], ...] = (
     Field("ngpu", "GPUs", NUMBER, lambda row: row.gpus),
     *MEASURED,
     Field("attempts", None, NUMBER, lambda row: row.performance.attempts if row.performance else 0),
-    Field("sem", "sem", PERCENT, lambda row: row.sem),
-    Field("std", "std", PERCENT, lambda row: row.std),
+    Field("sem", "sem", PERCENT, lambda row: row.performance and row.performance.error),
+    Field("std", "std", PERCENT, lambda row: row.performance and row.performance.spread),
     PEAK,
     Field(
         "score",

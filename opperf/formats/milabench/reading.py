@@ -79,6 +79,11 @@ class _File(NamedTuple):
     def bench(self) -> str:
         return str(self.observed.config.get("name") or self.stream.name)
 
+    def number(self, option: str) -> int:
+        """Returns an option of voir; 0 without it."""
+        options = mapping(mapping(self.observed.config.get("voir")).get("options"))
+        return int(read_number(options.get(option)) or 0)
+
     @property
     def repeat(self) -> int:
         found = (REPEAT.fullmatch(tag) for tag in self.observed.tags[1:])
@@ -144,7 +149,6 @@ def _attempts(files: Iterable[_File]) -> Iterable[Sequence[_File]]:
 
 def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> BenchFacts:
     config = files[0].observed.config
-    options = mapping(mapping(config.get("voir")).get("options"))
     usage = mapping(mapping(config.get("validation")).get("usage"))
     return BenchFacts(
         name=name,
@@ -153,7 +157,7 @@ def _facts(name: str, files: Sequence[_File], records: Sequence[Record]) -> Benc
         enabled=bool(config.get("enabled", True)),
         weight=read_number(config.get("weight")) or 0.0 if "weight" in config else 1.0,
         cases=tuple(dict.fromkeys(record.id for record in records)),
-        expected=int(read_number(options.get("stop")) or 0),
+        expected=files[0].number("stop"),
         processes=_planned(files),
         gpus=len({device for file in files for device in _gpus_of(file)}),
         gpu_load=_threshold(usage, "gpu_load_threshold"),
@@ -211,10 +215,7 @@ def _record(files: Sequence[_File]) -> Record:
 def _case(files: Sequence[_File]) -> Case:
     first = files[0]
     config = first.observed.config
-    plan, options = (
-        mapping(config.get("plan")),
-        mapping(mapping(config.get("voir")).get("options")),
-    )
+    plan = mapping(config.get("plan"))
     target = ScriptTarget(
         name=first.bench,
         script=str(config.get("script") or f"{config.get('definition') or first.bench}/main.py"),
@@ -222,8 +223,8 @@ def _case(files: Sequence[_File]) -> Case:
         method=str(plan.get("method") or "per_gpu"),
         processes=_planned(files),
         nodes=int(read_number(config.get("num_machines")) or 1),
-        stop=int(read_number(options.get("stop")) or 0),
-        skip=int(read_number(options.get("skip")) or 0),
+        stop=first.number("stop"),
+        skip=first.number("skip"),
         # Of streams of opperf.
         observe=_words(config.get("observe")),
     )
@@ -245,11 +246,9 @@ def _words(argv: Any) -> tuple[str, ...]:
 
 def _result(file: _File, name: str, rank: int) -> ProcessResult:
     seen = file.observed
-    options = mapping(mapping(seen.config.get("voir")).get("options"))
-    warmup = warmup_of(seen.rates, int(read_number(options.get("skip")) or 0))
+    warmup = warmup_of(seen.rates, file.number("skip"))
     # A program that is not stopped at once makes more than were wanted.
-    wanted = int(read_number(options.get("stop")) or 0)
-    rates = seen.rates[warmup:][: wanted or None]
+    rates = seen.rates[warmup:][: file.number("stop") or None]
     status, reason = _status(seen)
     device = seen.config.get("device")
     tagged = (DEVICE.fullmatch(tag) for tag in seen.tags[1:])

@@ -30,8 +30,7 @@ class Perceptron(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         for layer in self.layers[:-1]:
             x = functional.relu(layer(x))
-        last: Tensor = self.layers[-1](x)
-        return last
+        return self.layers[-1](x)
 
 
 class DLRM(nn.Module):
@@ -55,8 +54,7 @@ class DLRM(nn.Module):
         vectors = torch.stack([dense, *bags], dim=1)
         products = torch.bmm(vectors, vectors.transpose(1, 2))
         interactions = products[:, self.pairs[0], self.pairs[1]]
-        clicks: Tensor = self.top(torch.cat([dense, interactions], dim=1))
-        return clicks
+        return self.top(torch.cat([dense, interactions], dim=1))
 
 
 def mlp(extents: Extents) -> nn.Module:
@@ -106,8 +104,7 @@ class ResNet18(nn.Module):
         x = functional.relu(self.stem_norm(self.stem(images)))
         x = functional.max_pool2d(x, 3, stride=2, padding=1)
         x = self.blocks(x)
-        classes: Tensor = self.head(x.mean(dim=(2, 3)))
-        return classes
+        return self.head(x.mean(dim=(2, 3)))
 
 
 class TwoConvolutions(nn.Module):
@@ -134,8 +131,7 @@ class Up(nn.Module):
         self.merge = TwoConvolutions(2 * outputs, outputs)
 
     def forward(self, x: Tensor, skipped: Tensor) -> Tensor:
-        merged: Tensor = self.merge(torch.cat([skipped, self.upsample(x)], dim=1))
-        return merged
+        return self.merge(torch.cat([skipped, self.upsample(x)], dim=1))
 
 
 class UNet(nn.Module):
@@ -157,8 +153,7 @@ class UNet(nn.Module):
             x = down(functional.max_pool2d(x, 2))
         for up in self.up:
             x = up(x, skipped.pop())
-        pixels: Tensor = self.head(x)
-        return pixels
+        return self.head(x)
 
 
 class Attention(nn.Module):
@@ -177,8 +172,7 @@ class Attention(nn.Module):
             for part in self.qkv(x).split(width, dim=2)
         )
         y = functional.scaled_dot_product_attention(query, key, value, is_causal=self.is_causal)
-        mixed: Tensor = self.output(y.transpose(1, 2).reshape(batch, length, width))
-        return mixed
+        return self.output(y.transpose(1, 2).reshape(batch, length, width))
 
 
 class Block(nn.Module):
@@ -195,8 +189,7 @@ class Block(nn.Module):
 
     def transformed(self, x: Tensor) -> Tensor:
         """Returns the outputs of the dense layers."""
-        made: Tensor = self.contract(functional.gelu(self.expand(x)))
-        return made
+        return self.contract(functional.gelu(self.expand(x)))
 
 
 class EncoderBlock(Block):
@@ -204,8 +197,7 @@ class EncoderBlock(Block):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.norm1(x + self.attention(x))
-        normed: Tensor = self.norm2(x + self.transformed(x))
-        return normed
+        return self.norm2(x + self.transformed(x))
 
 
 class DecoderBlock(Block):
@@ -227,8 +219,7 @@ class Embedded(nn.Module):
     def embedded(self, tokens: Tensor) -> Tensor:
         """Returns the vectors of tokens at their positions."""
         positions = torch.arange(tokens.shape[1], device=tokens.device)
-        vectors: Tensor = self.tokens(tokens) + self.positions(positions)
-        return vectors
+        return self.tokens(tokens) + self.positions(positions)
 
 
 class Encoder(Embedded):
@@ -243,8 +234,7 @@ class Encoder(Embedded):
 
     def forward(self, tokens: Tensor) -> Tensor:
         x = self.blocks(self.norm(self.embedded(tokens)))
-        classes: Tensor = self.head(x[:, 0])
-        return classes
+        return self.head(x[:, 0])
 
 
 class GPT(Embedded):
@@ -273,5 +263,4 @@ class LSTMLanguageModel(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         outputs, _ = self.lstm(self.tokens(tokens))
-        logits: Tensor = self.head(outputs)
-        return logits
+        return self.head(outputs)

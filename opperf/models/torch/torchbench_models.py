@@ -92,7 +92,7 @@ def _paths(root: Path) -> list[Path]:
 
 
 def _listed(path: Path) -> SuiteModel:
-    exclusions = _metadata(path).not_implemented or []
+    exclusions = _read_yaml(path / METADATA, Metadata).not_implemented or []
     excluded = {entry["test"] for entry in exclusions if [*entry] == ["test"]}
     task = _task(path / "__init__.py")
     return SuiteModel(
@@ -118,6 +118,9 @@ def _task(file: Path) -> str:
                 if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "task":
                     return ast.unparse(line.value)
     return ""
+
+
+METADATA = "metadata.yaml"
 
 
 class Metadata(msgspec.Struct, frozen=True):
@@ -148,10 +151,6 @@ class RunnerLists(msgspec.Struct, frozen=True):
 Lists = TypeVar("Lists", Metadata, RunnerLists)
 
 
-def _metadata(path: Path) -> Metadata:
-    return _read_yaml(path / "metadata.yaml", Metadata)
-
-
 def _read_yaml(file: Path, kind: type[Lists]) -> Lists:
     yaml = import_package("yaml")
     if not file.is_file():
@@ -179,7 +178,9 @@ def build(name: str, options: Options) -> Model:
     check_size(SUITE, name, options.size, ["default"])
     device = torch_device(options.device).type
     runner = _runners_lists(root)
-    _check_exclusions(name, options.phase, device, _metadata(paths[name]), runner)
+    _check_exclusions(
+        name, options.phase, device, _read_yaml(paths[name] / METADATA, Metadata), runner
+    )
     with _as_torchbench_runs(root, name):
         made, module, inputs = _made(paths[name], options, device, runner)
     if name in INPUTS:
@@ -296,8 +297,7 @@ def _batch_size(name: str, benchmark: Any, options: Options, runner: RunnerLists
     if options.batch_size is not None:
         return options.batch_size
     sizes = (runner.batch_size or {}).get(RUNNER_TESTS[options.phase]) or {}
-    size: int | None = sizes.get(name)
-    return size
+    return sizes.get(name)
 
 
 def mean_loss(outputs: Any) -> Tensor:

@@ -47,15 +47,6 @@ class Row(NamedTuple):
     why: str
     """Why it has no performance, or no ratio; empty if it has what was asked for."""
 
-    @property
-    def sem(self) -> float | None:
-        """Standard error of the performance, as a share."""
-        return self.performance.error if self.performance else None
-
-    @property
-    def std(self) -> float | None:
-        return self.performance.spread if self.performance else None
-
 
 class Group(NamedTuple):
     """The benches of one value of a key."""
@@ -109,9 +100,9 @@ def scores_of(
     for number, (bench, performance) in enumerate(zip(run.benches, own, strict=True)):
         if baseline is None or performance is None:
             continue
-        pair, why = _pair(others.get(bench.facts.name), bench, performance)
-        if pair is None:
-            refused[number] = why
+        pair = _pair(others.get(bench.facts.name), bench, performance)
+        if isinstance(pair, str):
+            refused[number] = pair
         else:
             pairs[number] = pair
     found, assumed = estimates(list(pairs.values()), scatter)
@@ -138,20 +129,18 @@ def scores_of(
     return Scores(run, baseline, rows, total, tuple(groups), price, scatter)
 
 
-def _pair(
-    other: BenchResults | None, bench: BenchResults, performance: Performance
-) -> tuple[Pair | None, str]:
-    """Returns a bench with that of the baseline; None, and why, where they cannot be compared."""
+def _pair(other: BenchResults | None, bench: BenchResults, performance: Performance) -> Pair | str:
+    """Returns a bench with that of the baseline, or why they cannot be compared."""
     if other is None:
-        return None, "not in the baseline"
+        return "not in the baseline"
     why = why_not_comparable(other, bench)
     if why:
-        return None, f"not comparable with the baseline: {why}"
+        return f"not comparable with the baseline: {why}"
     base = performance_of(other)
     if base is None:
-        return None, "the baseline has no figure of it"
+        return "the baseline has no figure of it"
     pair = Pair(base, performance)
-    return (pair, "") if common_cases(pair) else (None, "no case that worked on both machines")
+    return pair if common_cases(pair) else "no case that worked on both machines"
 
 
 def _row(

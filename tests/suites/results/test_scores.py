@@ -45,7 +45,7 @@ def test_the_performance_is_that_of_all_processes_together(tmp_path):
 def test_the_warm_up_is_not_scored(tmp_path):
     slow_then_fast = [1.0] * 5 + [100.0] * 40
     found = scores_of(load([folder_of(tmp_path / "runs", a=stream_lines(slow_then_fast))])).rows[0]
-    assert found.performance.value == pytest.approx(100.0) and found.std == 0.0
+    assert found.performance.value == pytest.approx(100.0) and found.performance.spread == 0.0
 
 
 def test_the_peak_of_memory_is_the_maximum(tmp_path):
@@ -209,7 +209,8 @@ def test_a_single_observation_has_no_interval_and_is_not_exact(tmp_path):
     other = first_calls(tmp_path, {"mlp": 4.4, "transformer": 1.1}, "other.jsonl")
     (found,) = scores_of(run, other).rows
     assert found.performance.value == pytest.approx(0.5)
-    assert (found.performance.half_width, found.sem, found.std) == (None, None, None)
+    own = found.performance
+    assert own.half_width is own.error is own.spread is None
     report = report_of(scores_of(run))
     text = write_text(report)
     table = str(report.sections[1].table)
@@ -225,7 +226,7 @@ def test_the_scatter_of_attempts_is_the_error_of_single_observations(tmp_path):
     records = [record_of(script_case(repeat=n), [rate]) for n, rate in enumerate((10.0, 11.0))]
     run = suite(tmp_path, [facts_of(*records)], records)
     (found,) = scores_of(run, run).rows
-    assert found.sem == pytest.approx(math.log(1.1) / 2) and not found.ratio.assumed
+    assert found.performance.error == pytest.approx(math.log(1.1) / 2) and not found.ratio.assumed
 
 
 def test_a_case_of_a_single_observation_has_an_assumed_error_beside_repeated_ones(tmp_path):
@@ -237,7 +238,7 @@ def test_a_case_of_a_single_observation_has_an_assumed_error_beside_repeated_one
         run = suite(tmp_path, [facts_of(*records)], records, f"{number}.jsonl")
         (found,) = scores_of(run, run).rows
         ratios.append(found.ratio)
-        assert (found.sem is None) == (number == 1)
+        assert (found.performance.error is None) == (number == 1)
     assert [one.assumed for one in ratios] == [False, True]
     assert ratios[1].half_width > ratios[0].half_width
 
