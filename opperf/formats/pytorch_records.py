@@ -209,7 +209,6 @@ def _with_bounds(point: Point, extra: Mapping[str, Any]) -> Point:
 
 
 def _benchmark(record: Record) -> Benchmark:
-    """Returns what a record is of: all that it says but for the values, the run and the machine."""
     model = record.model
     of = record.benchmark
     parameters = {

@@ -116,7 +116,6 @@ def read_lines(path: Path, lines: Iterable[bytes]) -> Iterator[tuple[ModelRecord
 
 
 def _usual_record(text: bytes, place: str) -> ModelRecord | None:
-    """Returns the record of a line that has known keys and values alone; None of any other."""
     if not are_distinct(text):
         return None
     try:

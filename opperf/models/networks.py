@@ -71,7 +71,6 @@ def _choices(extents: Extents, below: str, *axes: str) -> Array:
 
 
 def _sizes(names: str, *rows: tuple[int, ...]) -> dict[str, Extents]:
-    """Returns a row of extents, with these names, for each of `SIZES`."""
     return {
         size: dict(zip(names.split(), row, strict=True))
         for size, row in zip(SIZES, rows, strict=True)

@@ -8,7 +8,7 @@ those of a trained one do, so that a network without them has other outputs."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opperf.model import Struct
@@ -41,10 +41,6 @@ class Array(Struct, frozen=True):
         return math.prod(self.shape)
 
 
-def _normal(rng: np.random.Generator, array: Array) -> Any:
-    return rng.standard_normal(array.shape, "float32") * array.width + array.center
-
-
 def _uniform(rng: np.random.Generator, array: Array) -> Any:
     # In place: the table of an embedding is hundreds of megabytes.
     drawn = rng.random(array.shape, "float32")
@@ -53,15 +49,12 @@ def _uniform(rng: np.random.Generator, array: Array) -> Any:
     return drawn
 
 
-def _integers(rng: np.random.Generator, array: Array) -> Any:
-    return rng.integers(0, int(array.width), array.shape, "int32")
-
-
-def _bits(rng: np.random.Generator, array: Array) -> Any:
-    return rng.integers(0, 2, array.shape).astype("float32")
-
-
-DISTRIBUTIONS = {"normal": _normal, "uniform": _uniform, "integers": _integers, "bits": _bits}
+DISTRIBUTIONS: Mapping[str, Callable[[np.random.Generator, Array], Any]] = {
+    "normal": lambda rng, one: rng.standard_normal(one.shape, "float32") * one.width + one.center,
+    "uniform": _uniform,
+    "integers": lambda rng, one: rng.integers(0, int(one.width), one.shape, "int32"),
+    "bits": lambda rng, one: rng.integers(0, 2, one.shape).astype("float32"),
+}
 """Functions that draw an array, float32 or int32. Integers are from 0 to below the width, bits are
 0.0 or 1.0."""
 

@@ -167,15 +167,13 @@ def folder_of(at: Location) -> Path:
 def _workload(name: str, node: Node, entries: Mapping[str, Node]) -> str:
     found = [key for key in WORKLOADS if key in entries and entries[key].content is not None]
     if not found:
-        raise UsageError(f"{node.at}: {name} has nothing to run; give it {_either(WORKLOADS)}")
+        *words, last = WORKLOADS
+        either = f"{', '.join(words)} or {last}"
+        raise UsageError(f"{node.at}: {name} has nothing to run; give it {either}")
     if len(found) > 1:
         places = " and ".join(f"{key} ({entries[key].at})" for key in found)
         raise UsageError(f"{node.at}: {name} has {places}; a bench has one of them")
     return found[0]
-
-
-def _either(words: tuple[str, ...]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def _check_kind(entries: Mapping[str, Node], workload: str) -> None:

@@ -80,7 +80,6 @@ def with_requirements(spec: EnvironmentSpec, asked: EnvironmentSpec) -> Environm
 
 
 def _package(requirement: str) -> str:
-    """Returns the name of a requirement's package; of a file of requirements itself."""
     # Takes 20 ms, and few commands have an environment.
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name

@@ -157,7 +157,6 @@ def _value(text: str, name: str) -> Node:
 
 
 def _named(text: str, path: str, names: Sequence[str]) -> tuple[str, str]:
-    """Returns the name or glob that a path begins with, and the rest."""
     words = path.split(".")
     # A name may have dots: the longest that there is.
     for end in range(len(words) - 1, 0, -1):
@@ -212,7 +211,6 @@ def apply(node: Node, overrides: Iterable[Override], *names: str) -> Node:
 
 
 def _nested(node: Node, path: str, value: Node) -> Node:
-    """Returns mappings around a value for a path. Its keys have dots where those of `node` have."""
     words = path.split(".")
     entries = node.entries()
     for end in range(len(words), 0, -1):

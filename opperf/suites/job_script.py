@@ -187,12 +187,13 @@ USUAL_PORT = 8000
 """Of a server that may have any, so that the command can be pasted."""
 
 OPTIONS = {
+    **{name: declared.option for name, declared in DECLARED.items()},
     "framework": "--framework",
     "size": "--size",
     "max_configs": "--max-configs",
     "batch_size": "--batch-size",
 }
-"""Options of `opperf run` and `opperf experiment` for keys of `settings` that are no setting."""
+"""Options of `opperf run` and `opperf experiment` for keys of `settings`."""
 
 
 def commands_of(bench: Bench, system: System, environment: EnvironmentSpec) -> list[str]:
@@ -236,7 +237,7 @@ def _opperf(bench: Bench, environment: EnvironmentSpec) -> Iterator[str]:
             word
             for key, value in own.items()
             if value
-            for word in (OPTIONS.get(key) or _option(key), value)
+            for word in (OPTIONS.get(key) or f"--{key.replace('_', '-')}", value)
         ]
         if bench.max_duration_s is not None:
             options += ["--timeout", f"{bench.max_duration_s:g}"]
@@ -251,10 +252,6 @@ def _near(word: str) -> str:
     """Returns a path below this folder relative to it, and any other word as it is."""
     path = Path(word)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else word
-
-
-def _option(key: str) -> str:
-    return DECLARED[key].option if key in DECLARED else f"--{key.replace('_', '-')}"
 
 
 SSH_PORT = 22

@@ -186,7 +186,6 @@ def combinations(
 
 
 def _values(node: Node) -> list[Any]:
-    """Returns the values of a key: a value that is no list is the only one."""
     plain = node.plain()
     values = plain if isinstance(plain, list) else [plain]
     if not values:
@@ -215,7 +214,6 @@ def _axes(
 
 
 def _zipped(node: Node, values: Collection[str]) -> Iterator[tuple[str, ...]]:
-    """Yields the keys that vary together: `[a, b]`, or several such lists."""
     groups = node.elements()
     if not groups:
         raise UsageError(f"{node.at}: zip is a list of keys, and this is {kind_of(node)}")

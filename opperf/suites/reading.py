@@ -124,7 +124,6 @@ def merge(first: Node, second: Node) -> Node:
 
 
 def _appended(node: Node) -> list[Node] | None:
-    """Returns the elements of `{append: [...]}`, None of another value."""
     entries = node.entries()
     if set(entries) != {APPEND} or not isinstance(entries[APPEND].content, list):
         return None

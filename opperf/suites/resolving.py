@@ -155,8 +155,6 @@ def is_template(name: str) -> bool:
 
 
 def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
-    """Returns the entries, of which each is a mapping, with the keys of benches as opperf writes
-    them. Raises `UsageError` for another."""
     for name, node in root.items():
         if name == SYSTEM:
             raise UsageError(f"{node.at}: a system is no bench; give its file by --system")
@@ -168,7 +166,6 @@ def _checked(root: Mapping[str, Node]) -> dict[str, Node]:
 
 
 def _with_underscores(node: Node) -> Node:
-    """Returns an entry whose keys are written `install_group` where they are `install-group`."""
     entries = {}
     for key, value in node.entries().items():
         known = key.replace("-", "_")

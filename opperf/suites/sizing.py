@@ -157,7 +157,6 @@ class Sizer:
         return max(fitting, key=lambda made: made.performance).size if fitting else None
 
     def _rounded(self, size: int, multiple: int) -> int:
-        """Returns the multiple, or the power of `sizer.power`, that is not above a size."""
         base = self._options["sizer.power"] or 0
         if base > 1 and size > 0:
             # Of 8 to the base 2, the logarithm may be 2.9999.

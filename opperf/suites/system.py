@@ -181,7 +181,6 @@ def option_named(path: str, at: str) -> str:
 
 
 def _read(file: Path, variables: Mapping[str, str]) -> dict[str, Node]:
-    """Returns what a file has below `system`, or as a whole without that key."""
     root = parse(read_text(str(file)), str(file))
     if not isinstance(root.content, dict):
         raise UsageError(f"{file}: a system is a mapping, and this is {kind_of(root)}")

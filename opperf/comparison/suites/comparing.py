@@ -147,8 +147,6 @@ def _join(base: BenchResults | None, new: BenchResults | None) -> Pair | Change 
 
 
 def _failing_cases(base: BenchResults, new: BenchResults) -> Iterator[Change]:
-    """Yields the cases of a bench that failed in B, in all attempts or in some, and in none of
-    A."""
     for id, attempts in new.attempts.items():
         ours = base.attempts.get(id, ())
         failed = [attempt for attempt in attempts if not attempt.worked]

@@ -158,7 +158,6 @@ def _header(run: Submission, environment: str, machine: Mapping[str, str]) -> di
 def _by_bench(
     run: Submission, environment: str, benches: Mapping[tuple[str, str], Bench]
 ) -> dict[Bench, list[tuple[str, Point]]]:
-    """Returns, by benchmark, the cases of a run with their points."""
     here = [entry for entry in run.entries if entry.key.environment == environment]
     points = {(entry.key.case, entry.key.metric): entry.point for entry in here}
     measured = {entry.key.case for entry in run.figures}

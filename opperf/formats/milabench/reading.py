@@ -172,7 +172,6 @@ def _threshold(usage: Mapping[str, Any], name: str) -> float:
 
 
 def _gpus_of(file: _File) -> Sequence[str]:
-    """Returns the GPUs that a process was given; if that is not said, those that were sampled."""
     config = file.observed.config
     if config.get("device") is not None:
         return [str(config["device"])]
@@ -348,8 +347,6 @@ def _failure(record: Record, planned: int) -> str:
 
 
 def _rate(attempts: Sequence[Record], seen: Mapping[str, Observed]) -> Point:
-    """Returns the items that all processes handle in a second: of several, whose observations do
-    not belong together, the sum of their medians."""
     if all(len(record.processes) == 1 for record in attempts):
         return point_of_samples(
             [

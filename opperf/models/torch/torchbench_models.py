@@ -199,7 +199,6 @@ def _runners_lists(root: Path) -> RunnerLists:
 
 
 def _flat(listed: Any) -> set[str]:
-    """Returns the names in lists of lists, which YAML's references make."""
     if isinstance(listed, list):
         return set().union(*map(_flat, listed))
     return {str(listed)} if listed is not None else set()
@@ -208,7 +207,6 @@ def _flat(listed: Any) -> set[str]:
 def _check_exclusions(
     name: str, phase: str, device: str, metadata: Metadata, runner: RunnerLists
 ) -> None:
-    """Raises `UnsupportedError` for a model that TorchBench or PyTorch's runner does not run."""
     asked = {"test": TESTS[phase], "device": device}
     for exclusion in metadata.not_implemented or []:
         if all(key in asked and asked[key] == value for key, value in exclusion.items()):
@@ -287,8 +285,6 @@ def _benchmark(path: Path) -> Any:
 
 
 def _batch_size(name: str, benchmark: Any, options: Options, runner: RunnerLists) -> int | None:
-    """Returns the batch size: that of the options, else that of PyTorch's runner; None for the
-    model's own. Raises `UnsupportedError` where it cannot be another."""
     is_fixed = not getattr(benchmark, "ALLOW_CUSTOMIZE_BSIZE", True)
     if is_fixed or name in _flat(runner.dont_change_batch_size):
         if options.batch_size is not None:

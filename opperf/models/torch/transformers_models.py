@@ -82,10 +82,6 @@ def _causal(request: Request) -> Inputs:
     return _with_labels(request, {"input_ids": tokens}, lambda: tokens)
 
 
-def _seq2seq(request: Request) -> Inputs:
-    return {"input_ids": request.tokens(), **_decoded(request)}
-
-
 def _decoded(request: Request) -> Inputs:
     """Returns the decoder's tokens, which the model makes of the labels itself."""
     return {"labels" if request.trains else "decoder_input_ids": request.tokens()}
@@ -145,7 +141,7 @@ INPUTS: Mapping[str, Callable[[Request], Inputs]] = {
     "images": _images,
     "masked": _masked,
     "pixels": _pixels,
-    "seq2seq": _seq2seq,
+    "seq2seq": lambda request: {"input_ids": request.tokens(), **_decoded(request)},
     "sound": _sound,
     "spectrogram": _spectrogram,
     "text-image": _text_and_images,

@@ -87,8 +87,6 @@ def _of_times(record: Record) -> Sample | None:
 
 
 def _error(figures: Sequence[Summary | Measurement], total: float) -> float | None:
-    """Returns the standard error of the sum of medians, as a share of it; None where one of them
-    has no interval."""
     known = [found.half_width for found in figures if found.half_width is not None]
     return math.hypot(*known) / NORMAL_95 / total if len(known) == len(figures) else None
 
@@ -201,7 +199,6 @@ PYTHON = "python"
 
 
 def _plan_text(target: ScriptTarget) -> str:
-    """Returns a plan, without a number of processes that depends on the machine."""
     number = f" n={target.processes}" if target.method == "njobs" else ""
     nodes = f" on {target.nodes} nodes" if target.nodes > 1 else ""
     return f"{target.method}{number}{nodes}"

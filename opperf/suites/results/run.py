@@ -61,11 +61,8 @@ def _differing(first: Run, other: Run) -> Iterator[Sequence[str]]:
         if differences:
             yield min(differences, key=len)
         else:
-            yield _of_machine(environments[0], environment)
-
-
-def _of_machine(one: Environment, other: Environment) -> list[str]:
-    return [fact for fact in incomparable_facts(one, other) if fact in MACHINE]
+            differing = incomparable_facts(environments[0], environment)
+            yield [fact for fact in differing if fact in MACHINE]
 
 
 @dataclass(frozen=True)
@@ -314,7 +311,6 @@ def _joined(first: BenchFacts, other: BenchFacts) -> BenchFacts:
 
 
 def _attempts(record: Record, read: _Read, planned: int) -> Iterator[Attempt]:
-    """Yields the attempts of a record: one for each round, whose processes follow each other."""
     target = record.case.target
     # A record of opperf says itself whether all of its processes worked; a folder has what it has.
     counts = read.is_milabench and isinstance(target, ScriptTarget) and target.method == "njobs"

@@ -51,10 +51,11 @@ def save_sizes(path: Path, run: SuiteRun) -> str:
         for bench, row in zip(run.benches, scores_of(run).rows, strict=True)
         if batch_size_of(bench.facts)
     }
+    began = int(datetime.fromisoformat(run.runs[0].header.started).timestamp())
     observations = {
         name: found
         for name, both in sized.items()
-        if (found := _observation(*both, _began(run))) is not None
+        if (found := _observation(*both, began)) is not None
     }
     for name, observation in observations.items():
         row = table.setdefault(name, {})
@@ -83,10 +84,6 @@ def _read(path: Path) -> dict[str, Any]:
                 {"batch_size": int(size), "memory": memory} for size, memory in model.items()
             ]
     return {**table, VERSION: LISTED}
-
-
-def _began(run: SuiteRun) -> int:
-    return int(datetime.fromisoformat(run.runs[0].header.started).timestamp())
 
 
 def _observation(bench: BenchResults, row: Row, began: int) -> dict[str, Any] | None:
