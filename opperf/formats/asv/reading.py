@@ -66,7 +66,6 @@ class Declared(Struct, frozen=True):
     params: list[list[str]] = []
     type: str = ""
     unit: str = ""
-    pretty_name: str | None = None
 
 
 class MachineFile(Struct, frozen=True):
@@ -135,7 +134,7 @@ class OldRow(Struct, frozen=True):
 
 def recognise_path(path: Path) -> bool:
     """Whether a folder is of asv's results, or of one machine's."""
-    return path.is_dir() and bool(list(_machine_files(path)))
+    return path.is_dir() and bool(_machine_files(path))
 
 
 def recognise_value(value: Any) -> bool:
@@ -143,17 +142,15 @@ def recognise_value(value: Any) -> bool:
     return isinstance(value, dict) and {"commit_hash", "results", "params"} <= set(value)
 
 
-def _machine_files(path: Path) -> Iterator[Path]:
-    yield from (
-        file for file in (path / MACHINE, *sorted(path.glob(f"*/{MACHINE}"))) if file.is_file()
-    )
+def _machine_files(path: Path) -> list[Path]:
+    return [file for file in (path / MACHINE, *path.glob(f"*/{MACHINE}")) if file.is_file()]
 
 
 def read(path: Path, given: Given) -> Intake:
     """Returns the runs of a folder of results, of that of one machine, or of one file. Raises
     `RunFileError`."""
     if path.is_dir():
-        folders = [file.parent for file in _machine_files(path)]
+        folders = [file.parent for file in sorted(_machine_files(path))]
         files = [
             file
             for folder in folders

@@ -136,7 +136,6 @@ class Observed(NamedTuple):
     config: Mapping[str, Any]
     meta: Mapping[str, Any] | None
     """None if the program never said what it runs on."""
-    command: tuple[str, ...]
     started: float | None
     ended: float | None
     """Seconds since 1970; None if it never began, or never ended."""
@@ -188,7 +187,6 @@ def observe(stream: Iterable[Event]) -> Observed:
     return Observed(
         config=_first(by_event, CONFIG),
         meta=_first(by_event, META) if META in by_event else None,
-        command=tuple(map(str, _list(begin.get("command")))),
         started=read_number(begin.get("time")),
         ended=read_number(end.get("time")),
         exit_code=code if isinstance(code, int) else None,

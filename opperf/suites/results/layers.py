@@ -67,7 +67,7 @@ def milabench_version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     for name, process in processes_of(bench):
         seen = process.observed
         if seen is None or seen.meta is None:
-            yield Found("failure", "no event meta", name)
+            yield Found("failure", name)
         elif not (
             isinstance(seen.meta.get("milabench"), dict) and seen.meta["milabench"].get("tag")
         ):
@@ -78,34 +78,27 @@ class Layer(NamedTuple):
     """A layer."""
 
     name: str
-    description: str
     check: Callable[[BenchResults, SuiteRun], Iterable[Found]]
     by_default: bool = True
 
 
-OWN = (
-    Layer("started", "a bench that was to run and never started", checks.started),
-    Layer("timeout", "what took longer than it may", checks.timeout),
-    Layer("error", "processes that ended badly, by the error", checks.error),
-    Layer("ensure_rate", "fewer observations than were expected", checks.ensure_rate),
-    Layer("loss", "a loss that is no number (failure), or that grows (warning)", checks.loss),
-    Layer("usage", "a GPU whose mean load (failure) or memory (warning) is low", checks.usage),
-    Layer("samples", "load, memory or other use without some nodes (warning)", checks.samples),
-    Layer("planning", "other processes that observed than were planned", checks.planning),
-    Layer("version", "no versions of what was measured (warning)", checks.version),
-    Layer("throttle", "a GPU that lowered its clocks (warning)", checks.throttle),
-    Layer("drift", "a rate that drifts within the run (warning)", checks.drift),
-    Layer("environment", "parts of a run in different environments (warning)", checks.environment),
+OWN = tuple(
+    Layer(check.__name__, check)
+    for check in (
+        *(checks.started, checks.timeout, checks.error, checks.ensure_rate, checks.loss),
+        *(checks.usage, checks.samples, checks.planning, checks.version, checks.throttle),
+        *(checks.drift, checks.environment),
+    )
 )
-"""Layers of opperf."""
+"""Layers of opperf, by the names of their functions."""
 
 MILABENCH = (
-    Layer("error", "codes other than 0, unless stopped early", milabench_error),
-    Layer("ensure_rate", "no rate; a sum of rates below 30 (warning)", milabench_ensure_rate),
-    Layer("loss", "a NaN; a growing loss (warning)", milabench_loss, by_default=False),
-    Layer("usage", "mean load and memory of GPUs", checks.usage, by_default=False),
-    Layer("planning", "processes that sent a loss", milabench_planning, by_default=False),
-    Layer("version", "no event meta", milabench_version),
+    Layer("error", milabench_error),
+    Layer("ensure_rate", milabench_ensure_rate),
+    Layer("loss", milabench_loss, by_default=False),
+    Layer("usage", checks.usage, by_default=False),
+    Layer("planning", milabench_planning, by_default=False),
+    Layer("version", milabench_version),
 )
 """Layers of milabench, as it decides."""
 

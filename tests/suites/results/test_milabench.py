@@ -157,7 +157,7 @@ def test_stored_streams_are_written_as_they_came(tmp_path):
     (bench,) = load([tmp_path / "again"]).benches
     seen = bench.processes[0].observed
     assert seen.rates == (3.0, 4.0) and math.isnan(seen.losses[0])
-    assert seen.config["extra"] == "kept" and msgspec.json.encode(seen.command)
+    assert seen.config["extra"] == "kept"
 
 
 def test_a_run_without_programs_has_no_such_layout(run_without_programs):
