@@ -37,11 +37,11 @@ class Row:
     """The network, and where it was published."""
     sizes: Mapping[str, Size]
     """By the names in `SIZES`."""
-    common: Mapping[str, Any] = field(default_factory=dict)
+    common: Mapping[str, Any]
     """Fields of all sizes."""
-    length: int = 0
+    length: int
     """Tokens of a sequence, or samples of a sound."""
-    pixels: int = 0
+    pixels: int
     """Rows, and columns, of an image."""
 
 
@@ -109,8 +109,8 @@ def _row(
     default: Size,
     large: Size,
     common: Mapping[str, Any] = MappingProxyType({}),
-    length: int = 0,
-    pixels: int = 0,
+    length: int = 128,
+    pixels: int = 224,
 ) -> Row:
     """Returns a row; the words are the begin of both classes, the end of the model's, and the kind
     of inputs."""
@@ -126,7 +126,6 @@ TABLE: Mapping[str, Row] = {
         Size("albert-base-v2, 2 of 12 layers", 4, _encoder(768, 2, 12)),
         Size("albert-base-v2", 4, BASE),
         Size("albert-large-v2", 8, LARGE),
-        length=128,
     ),
     "bart": _row(
         "Bart ForConditionalGeneration seq2seq",
@@ -135,7 +134,6 @@ TABLE: Mapping[str, Row] = {
         Size("bart-base", 4, _seq2seq(768, 6, 12)),
         Size("bart-large", 8, _seq2seq(1024, 12, 16)),
         NO_CACHE,
-        length=128,
     ),
     "bert": _row(
         "Bert ForMaskedLM masked",
@@ -143,7 +141,6 @@ TABLE: Mapping[str, Row] = {
         Size("google/bert_uncased_L-4_H-256_A-4", 4, _encoder(256, 4, 4)),
         Size("bert-base-uncased", 4, BASE),
         Size("bert-large-uncased", 8, LARGE),
-        length=128,
     ),
     "clip": _row(
         "CLIP Model text-image",
@@ -167,7 +164,6 @@ TABLE: Mapping[str, Row] = {
             },
         ),
         length=77,
-        pixels=224,
     ),
     "convnext": _row(
         "ConvNext ForImageClassification images",
@@ -180,7 +176,6 @@ TABLE: Mapping[str, Row] = {
             {"depths": [3, 3, 27, 3], "hidden_sizes": [128, 256, 512, 1024]},
         ),
         CLASSES,
-        pixels=224,
     ),
     "deberta-v3": _row(
         "DebertaV2 ForMaskedLM masked",
@@ -189,7 +184,6 @@ TABLE: Mapping[str, Row] = {
         Size("deberta-v3-base", 4, BASE),
         Size("deberta-v3-large", 8, LARGE),
         DEBERTA,
-        length=128,
     ),
     "electra": _row(
         "Electra ForPreTraining tokens",
@@ -197,7 +191,6 @@ TABLE: Mapping[str, Row] = {
         Size("electra-small-discriminator", 4),
         Size("electra-base-discriminator", 4, {"embedding_size": 768, **BASE}),
         Size("electra-large-discriminator", 8, {"embedding_size": 1024, **LARGE}),
-        length=128,
     ),
     "gpt2": _row(
         "GPT2 LMHeadModel causal",
@@ -206,7 +199,6 @@ TABLE: Mapping[str, Row] = {
         Size("gpt2", 4),
         Size("gpt2-medium", 8, {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
         NO_CACHE,
-        length=128,
     ),
     "granite-moe": _row(
         "GraniteMoe ForCausalLM causal",
@@ -215,7 +207,6 @@ TABLE: Mapping[str, Row] = {
         Size("granite-3.0-1b-a400m, 4 of 24 layers", 2, _decoder(1024, 512, 4, 16, 8)),
         Size("granite-3.0-1b-a400m", 4, _decoder(1024, 512, 24, 16, 8)),
         {**NO_CACHE, **GRANITE},
-        length=128,
     ),
     "llama": _row(
         "Llama ForCausalLM causal",
@@ -224,7 +215,6 @@ TABLE: Mapping[str, Row] = {
         Size("Llama-2-7b, 2 of 32 layers", 1, {**LLAMA_2, **_decoder(4096, 11008, 2, 32)}),
         Size("Llama-3-8B, 4 of 32 layers", 2, {**LLAMA_3, **_decoder(4096, 14336, 4, 32, 8)}),
         NO_CACHE,
-        length=128,
     ),
     "opt": _row(
         "OPT ForCausalLM causal",
@@ -244,7 +234,6 @@ TABLE: Mapping[str, Row] = {
             },
         ),
         NO_CACHE,
-        length=128,
     ),
     "pythia": _row(
         "GPTNeoX ForCausalLM causal",
@@ -253,7 +242,6 @@ TABLE: Mapping[str, Row] = {
         Size("pythia-160m", 4, BASE),
         Size("pythia-410m", 8, LARGE),
         {**NO_CACHE, "vocab_size": 50304},
-        length=128,
     ),
     "qwen2": _row(
         "Qwen2 ForCausalLM causal",
@@ -262,7 +250,6 @@ TABLE: Mapping[str, Row] = {
         Size("Qwen2-0.5B", 1, _decoder(896, 4864, 24, 14, 2)),
         Size("Qwen2-1.5B", 2, _decoder(1536, 8960, 28, 12, 2)),
         {**NO_CACHE, **QWEN_2},
-        length=128,
     ),
     "segformer": _row(
         "Segformer ForSemanticSegmentation pixels",
@@ -292,7 +279,6 @@ TABLE: Mapping[str, Row] = {
             {"embed_dim": 128, "depths": [2, 2, 18, 2], "num_heads": [4, 8, 16, 32]},
         ),
         CLASSES,
-        pixels=224,
     ),
     "t5": _row(
         "T5 ForConditionalGeneration seq2seq",
@@ -301,7 +287,6 @@ TABLE: Mapping[str, Row] = {
         Size("t5-small", 4, _t5(512, 2048, 6, 8)),
         Size("t5-base", 8, _t5(768, 3072, 12, 12)),
         {**NO_CACHE, "pad_token_id": 0, "decoder_start_token_id": 0},
-        length=128,
     ),
     "vit": _row(
         "ViT ForImageClassification images",
@@ -310,7 +295,6 @@ TABLE: Mapping[str, Row] = {
         Size("vit-base-patch16-224", 8, BASE),
         Size("vit-large-patch16-224", 8, LARGE),
         CLASSES,
-        pixels=224,
     ),
     "wav2vec2": _row(
         "Wav2Vec2 ForCTC sound",
@@ -329,7 +313,6 @@ TABLE: Mapping[str, Row] = {
         Size("whisper-base", 2, _seq2seq(512, 6, 8)),
         Size("whisper-small", 4, _seq2seq(768, 12, 12)),
         NO_CACHE,
-        length=128,
     ),
 }
 """Rows by name, sorted."""
