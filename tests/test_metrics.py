@@ -16,6 +16,7 @@ from opperf.comparison.files.judging import Question, compare
 from opperf.comparison.files.reading import read
 from opperf.errors import UsageError
 from opperf.formats import bencher, github_action
+from opperf.formats.exporting import export_of
 from opperf.instruments.instrument import GROUP
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.program_metrics import PROGRAM_METRICS, STEPS
@@ -241,7 +242,7 @@ def test_it_has_columns_in_csv(toy):
 
 
 def test_it_is_exported_where_the_tool_has_a_place_for_it(toy):
-    (measures,) = bencher.write_run(run(record()))[0].values()
+    (measures,) = bencher.write(export_of(run(record())))[0].values()
     assert set(measures) == {"latency", "bandwidth"}
     # Of this tool's figures the smaller one is the better one.
     entries, warnings = github_action.write_run(run(record()))

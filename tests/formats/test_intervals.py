@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from opperf.formats import bencher, github_action
+from opperf.formats.exporting import export_of
 from opperf.model import Record, Run
 
 MakeRecord = Callable[..., Record]
@@ -52,7 +53,7 @@ def test_an_interval_takes_two_samples_and_finite_ends(
     run = measured(**changed)
     ((entry,), _) = github_action.write_run(run)
     assert ("range" in entry) is has_one
-    (measures,) = bencher.write_run(run)[0].values()
+    (measures,) = bencher.write(export_of(run))[0].values()
     assert set(measures["latency"]) == (
         {"value", "lower_value", "upper_value"} if has_one else {"value"}
     )

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from opperf.formats.pytest_benchmark import write_run
+from opperf.formats.exporting import export_of
+from opperf.formats.pytest_benchmark import write
 from opperf.model import Record, Run, Settings
 
 MakeRecord = Callable[..., Record]
@@ -28,7 +29,7 @@ def benchmark_of(run: Run, make_record: MakeRecord) -> Benchmark:
         record = msgspec.structs.replace(
             record, case=case, samples={"forward": [second * 1e9 for second in seconds]}
         )
-        content, _ = write_run(msgspec.structs.replace(run, records=(record,)))
+        content, _ = write(export_of(msgspec.structs.replace(run, records=(record,))))
         (benchmark,) = content["benchmarks"]
         return benchmark
 
@@ -119,9 +120,8 @@ def test_the_machine_is_the_environments(run: Run, make_record: MakeRecord) -> N
     environment = msgspec.structs.replace(run.environment, platform="Linux-6.1.0-x86_64")
     environments = {environment.id: environment}
     record = msgspec.structs.replace(make_record(), samples={"forward": [1.0]})
-    content, _ = write_run(
-        msgspec.structs.replace(run, environments=environments, records=(record,))
-    )
+    changed = msgspec.structs.replace(run, environments=environments, records=(record,))
+    content, _ = write(export_of(changed))
     machine = content["machine_info"]
     assert (machine["system"], machine["release"]) == ("Linux", "6.1.0-x86_64")
     assert machine["cpu"] == {"brand_raw": "A | B", "count": 2}
@@ -132,9 +132,9 @@ def test_passes_without_samples_are_counted(run: Run, make_record: MakeRecord) -
     record = make_record()
     samples = {"forward": [1.0, 2.0], "backward": [1.0, math.nan]}
     sampled = msgspec.structs.replace(record, samples=samples)
-    content, warnings = write_run(msgspec.structs.replace(run, records=(sampled,)))
+    content, warnings = write(export_of(msgspec.structs.replace(run, records=(sampled,))))
     assert [benchmark["group"] for benchmark in content["benchmarks"]] == ["relu.forward"]
     assert warnings == ["excluded: 1 time without samples"]
     sampled = msgspec.structs.replace(record, samples={**samples, "backward": [1.0]})
-    content, warnings = write_run(msgspec.structs.replace(run, records=(sampled,)))
+    content, warnings = write(export_of(msgspec.structs.replace(run, records=(sampled,))))
     assert len(content["benchmarks"]) == 2 and warnings == []

@@ -5,6 +5,7 @@ import io
 import json
 
 from opperf.formats import bencher
+from opperf.formats.exporting import export_of
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Case, Header, OperatorTarget, Record, Run, Settings, Status
 from opperf.reports.run_page import markdown_text
@@ -101,6 +102,6 @@ def test_of_several_rounds_a_wrong_one_counts():
 
 
 def test_no_tool_tracks_the_time_of_a_wrong_result():
-    found, warnings = bencher.write_run(run(*ROWS))
+    found, warnings = bencher.write(export_of(run(*ROWS)))
     assert len(found) == 2 and not any(name.startswith("exp") for name in found)
     assert warnings == ["excluded: 1 case without a figure (1 wrong)"]
