@@ -343,12 +343,16 @@ def test_a_version_that_no_store_has_is_damage(name, version):
         Store(name)
 
 
-def test_a_store_of_a_newer_version_is_left(name):
+@pytest.mark.parametrize(
+    "version, message",
+    [("9999", "a newer opperf .*upgrade opperf"), ("0001", "an older opperf .*to a new store")],
+)
+def test_a_store_of_another_version_is_left(name, version, message):
     with Store(name) as store:
         add_runs(store, "p", [submission(1, entry())])
         with store.writing() as connection:
-            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StoreError, match="newer opperf .*upgrade opperf, nothing was changed"):
+            connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{version}'")
+    with pytest.raises(StoreError, match=f"{message}, nothing was changed"):
         Store(name)
 
 

@@ -35,10 +35,7 @@ CONNECT_S = 10
 LOCK = 0x6F707065
 """Number of PostgreSQL's advisory lock under which tables are made: `oppe`."""
 
-VERSIONS = "alembic_version"
-"""Table of the version of the tables, by the name that tools for migrations know."""
-
-VERSION = "0001"
+VERSION = "0002"
 """That of the tables of `schema`."""
 
 
@@ -216,23 +213,26 @@ def make_tables(engine: Any, store: str, must_exist: bool) -> None:
 
 
 def _check_version(store: str, version: str | None) -> None:
-    """Raises `StoreError` for the version of a newer opperf's tables, and for none of any."""
-    if version is None:
+    """Raises `StoreError` for the version of another opperf's tables, and for none of any."""
+    if version in (None, VERSION):
         return
     if not re.fullmatch("[0-9]{4}", version) or version == "0000":
         raise StoreError(
             f"{display(store)} is damaged: {one_line(repr(version), 40)} is no version of its "
             "tables; restore it from a copy"
         )
-    if version > VERSION:
-        raise StoreError(
-            f"{display(store)} is of a newer opperf (version {version} of its tables, this one "
-            f"knows {VERSION}); upgrade opperf, nothing was changed"
-        )
+    is_newer = version > VERSION
+    raise StoreError(
+        f"{display(store)} is of {'a newer' if is_newer else 'an older'} opperf (version {version} "
+        f"of its tables, this one knows {VERSION}); "
+        f"{'upgrade opperf' if is_newer else 'add its runs to a new store'}, nothing was changed"
+    )
 
 
 def _version(connection: Any) -> str | None:
     """Returns the version of the tables; None without tables."""
+    from opperf.history.store.schema import VERSIONS
+
     if not load_extra("sqlalchemy").inspect(connection).has_table(VERSIONS):
         return None
     found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSIONS}").scalar()

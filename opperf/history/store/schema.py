@@ -32,7 +32,6 @@ from opperf.formats.figures import number_or_null
 from opperf.formats.model import SeriesFacts, SeriesKey
 from opperf.history.events import Event, StateOf
 from opperf.history.model import DamagedError, Project, StoredEnvironment, StoredFailure, StoredRun
-from opperf.history.store.opening import VERSIONS
 from opperf.history.verdicts import SessionVerdict
 from opperf.model import Struct
 from opperf.repository import Commit
@@ -160,6 +159,9 @@ def _of(name: str, table: str, is_key: bool = False, is_owned: bool = True) -> C
 def _environment() -> Column[Any]:
     return Column("environment", Text, ForeignKey("environments.key"), nullable=False)
 
+
+VERSIONS = "alembic_version"
+"""Table of the version of the tables, by the name that tools for migrations know."""
 
 version = Table(VERSIONS, METADATA, Column("version_num", String(32), primary_key=True))
 
