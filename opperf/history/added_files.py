@@ -83,15 +83,8 @@ class Destination(NamedTuple):
     """Ids of the cases that it has series of."""
 
 
-def read_judged(
-    path: Path, project: Destination, named: tuple[str, str], find: Callable[[str], Commit]
-) -> tuple[JudgedSession, list[str]]:
-    """Returns the verdicts of a session, and what is doubtful about the file, a line each. `named`
-    are the revisions of A and B, empty where the session says them; `find` returns the commit of a
-    revision. Raises `RunFileError` for a session without verdicts, and `UsageError` for one that is
-    not of two commits of the project."""
-    run, warnings = read_visits(path)
-    session = session_of(path, run)
+def _check_session(path: Path, session: Session) -> None:
+    """Raises `RunFileError` for a session without verdicts of two commits."""
     if len(session.arms) > 2:
         raise RunFileError(
             f"{path}: the session compares {len(session.arms)} arms, and a verdict is of two "
@@ -102,8 +95,19 @@ def read_judged(
             f"{path}: the session is unfinished, and its verdicts may change; finish it with "
             f"opperf ab --resume {path}"
         )
-    first, second = session.arms[:2]
-    environments = [_environment(path, run, session, arm) for arm in (first, second)]
+
+
+def read_judged(
+    path: Path, project: Destination, named: tuple[str, str], find: Callable[[str], Commit]
+) -> tuple[JudgedSession, list[str]]:
+    """Returns the verdicts of a session, and what is doubtful about the file, a line each. `named`
+    are the revisions of A and B, empty where the session says them; `find` returns the commit of a
+    revision. Raises `RunFileError` for a session without verdicts, and `UsageError` for one that is
+    not of two commits of the project."""
+    run, warnings = read_visits(path)
+    session = session_of(path, run)
+    _check_session(path, session)
+    environments = [_environment(path, run, session, arm) for arm in session.arms]
     a, b = (
         find(name or _revision(path, environment, project))
         for environment, name in zip(environments, named, strict=True)

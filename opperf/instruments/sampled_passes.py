@@ -226,6 +226,12 @@ class SampledPasses:
             self._visit.synchronize()
         return self._visit.latest_s
 
+    def _note_late_writes(self, metric: str) -> None:
+        """Notes what the last call of a pass has changed, and no call before it."""
+        names = self._fresh.unrestored() if metric in PASSES else []
+        if names:
+            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
+
     def _time(
         self,
         metric: str,
@@ -269,10 +275,7 @@ class SampledPasses:
         if done.last and observe is not None:
             observe(*done.last)
         done = done._replace(last=())
-        names = self._fresh.unrestored() if metric in PASSES else []
-        if names:
-            # It has changed what no call before it has.
-            self._visit.note(metric, NoteCode.WRITTEN, LATE.format(", ".join(names[:MOST_NAMES])))
+        self._note_late_writes(metric)
         if settings.warmup is not None:
             self._visit.warmup[metric] = warm_ns
         walls = [phase.walls for phase in done.phases]

@@ -90,12 +90,7 @@ class Made(NamedTuple):
 
 
 def make_bench(
-    name: str,
-    node: Node,
-    sizer: Sizer,
-    templates: tuple[str, ...],
-    point: Point,
-    matrix: str,
+    name: str, node: Node, sizer: Sizer, templates: tuple[str, ...], point: Point, matrix: str
 ) -> Made:
     """Returns the bench of an entry on a system. Raises `UsageError`, with the place, for what it
     cannot be."""
@@ -109,8 +104,8 @@ def make_bench(
     dirs = {part: text(element) for part, element in inner(entries, "dirs").items()}
     check_keys(inner(entries, "dirs"), FOLDERS)
     own = bench_values(system, name, code, install_group, group, dirs)
-    values = {**machine_values(system), **own, **address_values(entries)}
-    placeholders = Placeholders(values, system, partial(sizer.size, name))
+    known = {**machine_values(system), **own, **address_values(entries)}
+    placeholders = Placeholders(known, system, partial(sizer.size, name))
     replace = placeholders.replace
     # First: without it, words that have its address are wrong.
     server = read_server(entries, replace)
