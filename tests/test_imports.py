@@ -38,7 +38,7 @@ def test_no_framework_and_no_numpy_without_need():
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
         "import opperf.frameworks; opperf.frameworks.default_framework()",
-        "from opperf.commands.machine import frameworks; "
+        "from opperf.commands.registry import frameworks; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "frameworks.main(['--json'], standalone_mode=False)",
         "import opperf.commands.running, opperf.worker.client, opperf.execution.run_header",

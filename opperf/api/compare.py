@@ -102,13 +102,11 @@ def compare(
         Run files, kept runs as '@last' and '@-2', JSON with averages, or what `opperf.run` and
         `opperf.read` return.
     metrics, operators : list of str
-        Only these metrics, by default the usual ones that the files have; only these operators:
-        names, globs or regular expressions.
+        Only these metrics, by default the usual ones; only operators of these names or patterns.
     threshold : float or str, optional
-        Smallest change of interest, as a share (0.05 or '5%'): by default 2 % of a time. A metric
-        that is the same on every run has a tolerance.
+        Smallest change of a time of interest, as a share: 0.05 or '5%'; by default 2 %.
     tolerances : list of str
-        Tolerances of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
+        Of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
     config : str or path, optional
         File of thresholds and tolerances, as `opperf.toml`; no file by default.
     fail_on : list of str, optional
@@ -141,8 +139,7 @@ def compare(
     file = ProjectFile() if config is None else read_project_file(Path(config))
     sides = measured_of(base), measured_of(new)
     found = judge_files(*sides, request.question(file))
-    warnings = doubts(*sides)
-    return FileComparison(found.comparisons, found.code, found.reason, found.report, warnings)
+    return FileComparison(found.comparisons, found.code, found.reason, found.report, doubts(*sides))
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

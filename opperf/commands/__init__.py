@@ -48,9 +48,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "plot": ("run_files:plot", "Draw run files: bars, or lines against a swept size."),
     "export": ("run_files:export", "Write a run file for another tool, or as Markdown."),
-    "doctor": ("machine:doctor", "Report what makes timings noisy on this machine."),
+    "doctor": ("registry:doctor", "Report what makes timings noisy on this machine."),
     "frameworks": (
-        "machine:frameworks",
+        "registry:frameworks",
         "List frameworks, their devices, dtypes and categories.",
     ),
 }

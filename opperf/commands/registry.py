@@ -1,9 +1,10 @@
-"""The commands on a framework's registry."""
+"""The commands on a framework's registry, the known frameworks and this machine."""
 
 from __future__ import annotations
 
 from opperf.commands.options import command, write
 from opperf.errors import FOUND, INTERRUPTED
+from opperf.requests.machine import DoctorRequest, FrameworksRequest
 from opperf.requests.registry import CoverageRequest, ListRequest, ShowRequest
 from opperf.results.messages import tell
 
@@ -56,3 +57,24 @@ def coverage(request: CoverageRequest) -> int:
         )
         return FOUND
     return 0
+
+
+@command(DoctorRequest)
+def doctor(request: DoctorRequest) -> int:
+    """Report what makes timings noisy on this machine, why, and the command that fixes it."""
+    from opperf.reports.this_machine import report_of_health
+
+    found = request.run(tell)
+    write(report_of_health(found), request)
+    warned = any(finding.level == "warn" for finding in found.findings)
+    return FOUND if warned and request.strict else 0
+
+
+@command(FrameworksRequest)
+def frameworks(request: FrameworksRequest) -> int:
+    """List the frameworks that opperf can measure: installed versions, and the command that
+    installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
+    namespaces and categories."""
+    from opperf.reports.this_machine import report_of_frameworks
+
+    return write(report_of_frameworks(request.run(tell), bool(request.names)), request)

@@ -305,14 +305,8 @@ class ExperimentRequest(MeasuringRequest, frozen=True, kw_only=True):
         frameworks = tuple(dict.fromkeys(request.frameworks)) or (choice.name,)
         sizes = request.sizes or ("default",)
         request = msgspec.structs.replace(request, frameworks=frameworks, sizes=sizes)
-        output = named_output(
-            request.output_file,
-            request.output_format,
-            request.resumption,
-            choice.name,
-            "jsonl",
-            STEM,
-        )
+        named = request.output_file, request.output_format, request.resumption
+        output = named_output(*named, choice.name, "jsonl", STEM)
         models, names = request._models()
         operators, paths = split_sources(names)
         files = open_files(paths, PackageOptions(request.added))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opperf.machine.health.finding import Finding
     from opperf.machine.health.jitter import Health
     from opperf.machine.kernel import Machine
-    from opperf.reports.known_frameworks import FrameworkRow
+    from opperf.reports.this_machine import FrameworkRow
 
 LONGEST_S = 600
 """Limit on the jitter test: what does not occur in ten minutes is too rare to disturb a run."""
@@ -110,7 +110,7 @@ class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):
     names: Annotated[tuple[str, ...], argument("[NAME]...")] = ()
 
     def run(self, say: Say) -> list[FrameworkRow]:
-        from opperf.reports.known_frameworks import describe_framework, known_frameworks
+        from opperf.reports.this_machine import describe_framework, known_frameworks
 
         self.check_outputs()
         if not self.names:

@@ -8,7 +8,7 @@ from array import array
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.machine import doctor
+from opperf.commands.registry import doctor
 from opperf.errors import FOUND
 from opperf.instruments.callgrind import valgrind
 from opperf.machine import kernel
@@ -17,7 +17,7 @@ from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
 from opperf.machine.health.jitter import Health, Jitter, Timer
 from opperf.reports import writing
-from opperf.reports.machine_health import report_of
+from opperf.reports.this_machine import report_of_health
 from opperf.requests import machine as module
 from opperf.requests.machine import instructions_finding
 from opperf.results.messages import tell
@@ -26,7 +26,7 @@ from tests.writing import told
 
 
 def reported(findings):
-    return report_of(Health(findings, jitter.timer(), None))
+    return report_of_health(Health(findings, jitter.timer(), None))
 
 
 def findings_text(findings, width=None):

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.commands.machine import frameworks
+from opperf.commands.registry import frameworks
 from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN, installed
 from opperf.frameworks.installed import Package, SweptVersion
 from opperf.frameworks.mentioned import FrameworkChoice, report_choice
-from opperf.reports import known_frameworks as module
+from opperf.reports import this_machine as module
 from opperf.reports import writing
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
@@ -79,7 +79,7 @@ def test_the_same_for_a_machine(listed):
 
 def test_one_whose_module_cannot_be_imported(monkeypatch):
     monkeypatch.setitem(BUILT_IN, "gone", "not_there_at_all:framework")
-    report = module.report_of([module.describe_framework("gone")], False)
+    report = module.report_of_frameworks([module.describe_framework("gone")], False)
     said = "gone cannot be imported: No module named 'not_there_at_all'"
     assert re.split(" {2,}", told(report).splitlines()[2]) == ["gone", "not installed", said]
 
@@ -88,7 +88,7 @@ def test_one_whose_module_cannot_be_imported(monkeypatch):
 def test_the_table_breaks_between_words(width):
     offers = "forward, backward, memory; native and python profilers; cpu, gpu"
     row = module.FrameworkRow("mine", True, "2.13.0+cpu", offers, "")
-    text = told(module.report_of([row], False), width=width).partition("\n\n")[0]
+    text = told(module.report_of_frameworks([row], False), width=width).partition("\n\n")[0]
     assert max(map(len, text.splitlines())) <= width
     words = text.split()
     assert all(word in words for word in (*offers.split(), "2.13.0+cpu"))

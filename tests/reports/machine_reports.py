@@ -9,9 +9,9 @@ from opperf.reports.benches import bench_report
 from opperf.reports.benches import report_of as of_benches
 from opperf.reports.kept_runs import KeptFacts
 from opperf.reports.kept_runs import report_of as of_kept
-from opperf.reports.known_frameworks import FrameworkRow
-from opperf.reports.known_frameworks import report_of as of_frameworks
-from opperf.reports.machine_health import report_of as of_health
+from opperf.reports.this_machine import FrameworkRow
+from opperf.reports.this_machine import report_of_frameworks as of_frameworks
+from opperf.reports.this_machine import report_of_health as of_health
 from opperf.results.kept import KeptRun
 from opperf.results.kept_facts import RunFacts
 from opperf.suites.environments import suite_environments

@@ -95,19 +95,13 @@ def rehearse(
                 is_missing=bool(reasons) and first not in reasons,
             )
         )
-    return Rehearsal(
-        tuple(kept),
-        tuple(excluded),
-        {
-            # A verification's time is the rehearsal's alone: at most, it is too much here.
-            pair.id: max(visits[pair.id].main.wall_s for visits in found.values())
-            + WARMUP_FACTOR * case_time_s
-            for pair in kept
-        },
-        first_s,
-        lacking,
-        slow,
-    )
+    warmup_s = WARMUP_FACTOR * case_time_s
+    visits_s = {
+        # A verification's time is the rehearsal's alone: at most, it is too much here.
+        pair.id: max(visits[pair.id].main.wall_s for visits in found.values()) + warmup_s
+        for pair in kept
+    }
+    return Rehearsal(tuple(kept), tuple(excluded), visits_s, first_s, lacking, slow)
 
 
 def _call_all(

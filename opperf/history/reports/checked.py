@@ -6,98 +6,30 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from opperf.formats.figures import number_or_null
 from opperf.history.checking import Checked, Noted
 from opperf.history.detection.findings import SeriesNote
-from opperf.history.events import Event, Kind, State
+from opperf.history.events import Event, Kind
 from opperf.history.model import Project
 from opperf.history.reports.showing import (
     LATEST,
     VERDICTS,
+    CheckedEvent,
     alike,
-    change_text,
     commit_field,
     percent,
-    stop_text,
     untitled,
 )
 from opperf.history.stopped import Stop
 from opperf.history.timelines import History, Timeline
-from opperf.history.verdicts import Evidence, SessionVerdict
+from opperf.history.verdicts import Evidence
 from opperf.plurals import pluralize
 from opperf.reports.fields import LABEL, NAME, NUMBER, TEXT, WORD, Field, objects_of, table_of
 from opperf.reports.fields import rows_of as written_rows
-from opperf.reports.model import Cell, Report, Section, Tone
+from opperf.reports.model import Cell, Report, Section
 from opperf.repository import sha_text
-
-
-class CheckedEvent(NamedTuple):
-    """An event with its series."""
-
-    event: Event
-    line: Timeline | None
-    is_new: bool
-    """Whether this check found it."""
-    verdicts: Sequence[SessionVerdict] = ()
-    """Of sessions on it, the latest first."""
-    reason: str = ""
-    """Of a series without figures."""
-    machine: str = ""
-    """Name of the environment."""
-
-    @property
-    def is_loss(self) -> bool:
-        lower_is_better = self.line is None or self.line.facts.lower_is_better
-        return self.event.may_be_code and self.event.is_loss(lower_is_better)
-
-    @property
-    def name(self) -> str:
-        """The operator; of a machine its name, and the number of its series."""
-        if self.line is None:
-            return f"{pluralize(self.event.count, 'series')} of {self.machine}"
-        return self.line.facts.name
-
-    @property
-    def metric(self) -> str:
-        return self.line.key.metric if self.line else ""
-
-    @property
-    def metrics(self) -> str:
-        more = self.event.count - 1 if self.line else 0
-        return f"{self.metric} and {more} more" if more else self.metric
-
-    @property
-    def state(self) -> str:
-        """The state, as people read it."""
-        state = "open" if self.event.state is State.NEW else self.event.state.value
-        return "new" if self.is_new else state
-
-    @property
-    def change(self) -> str:
-        """Its change in a few words; of a series without figures `fails since 0123456789`."""
-        return stop_text(self.event) if self.event.kind is Kind.STOPPED else change_text(self.event)
-
-    @property
-    def tone(self) -> Tone:
-        if not self.event.may_be_code or not self.event.is_open:
-            return ""
-        return "worse" if self.is_loss else "better"
-
-    @property
-    def verdict(self) -> SessionVerdict | None:
-        """The latest one."""
-        return next(iter(self.verdicts), None)
-
-    def fact(self, name: str) -> str:
-        """Returns a fact of its series; empty of a machine."""
-        return str(getattr(self.line.facts, name)) if self.line else ""
-
-    @property
-    def shown_machine(self) -> str:
-        """The machine of a series: that of a machine's event is in its name."""
-        return self.machine if self.line else ""
 
 
 def _number(name: str, title: str | None = None, shown: Any = None) -> Field[CheckedEvent]:

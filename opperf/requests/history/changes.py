@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opperf.history.events import Event as Change
     from opperf.history.events import State, Update
     from opperf.history.model import Project, StoredRun
-    from opperf.history.reports.checked import CheckedEvent
+    from opperf.history.reports.showing import CheckedEvent
     from opperf.history.store.opening import Store
     from opperf.reports.model import Report
 

@@ -1,16 +1,73 @@
-"""The known frameworks, as `opperf frameworks` lists them."""
+"""The reports on this machine: its health, as `opperf doctor` finds it, and known frameworks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import SweptVersion, is_installed, package_version
+from opperf.machine.health.finding import Finding, Level
+from opperf.machine.health.jitter import Health
+from opperf.plurals import pluralize
 from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, rows_of, table_of
-from opperf.reports.model import Fact, Report, Section
+from opperf.reports.model import ColumnKind, Fact, Report, Section, Test, Tone
+
+TONES: dict[Level, Tone] = {"ok": "", "warn": "worse", "unknown": "open"}
+
+RESULTS: dict[Level, Literal["failure", "skipped", "system-out"]] = {
+    "ok": "system-out",
+    "warn": "failure",
+    "unknown": "skipped",
+}
+"""Results of findings as tests."""
+
+LEVEL = ColumnKind(tone=TONES.__getitem__, is_whole=True)
+
+
+def title(name: str) -> str:
+    """Returns a finding's name in words."""
+    return name.replace("_", " ")
+
+
+FINDINGS: tuple[Field[Finding], ...] = (
+    Field("name", "Finding", LABEL, lambda found: found.name, lambda found: title(found.name)),
+    Field("level", "Level", LEVEL, lambda found: found.level),
+    Field("state", "State", TEXT, lambda found: found.state),
+    Field("explanation", None, TEXT, lambda found: found.explanation),
+    Field("fix", None, TEXT, lambda found: found.fix),
+)
+
+
+def report_of_health(health: Health) -> Report:
+    """Returns all findings, then the reason of each warning and the command that fixes it."""
+    findings = health.findings
+    warnings = [
+        Section(
+            prose=[f"{title(found.name)}: {found.explanation}"],
+            code=[found.fix] if found.fix else (),
+        )
+        for found in findings
+        if found.level == "warn"
+    ]
+    levels = Counter(found.level for found in findings)
+    counts = f"{levels['unknown']} unknown, {levels['ok']} ok"
+    closing = Section(prose=[f"{pluralize(len(warnings), 'warning')}, {counts}"])
+    return Report(
+        "doctor",
+        "",
+        (Section(table=table_of(FINDINGS, findings)), *warnings, closing),
+        health,
+        *rows_of(FINDINGS, findings),
+        tests=[
+            Test("machine", found.name, found.name, RESULTS[found.level], found.state)
+            for found in findings
+        ],
+    )
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -42,7 +99,7 @@ def _version_text(one: FrameworkRow) -> str:
     return (one.version or "unknown") if one.installed else "not installed"
 
 
-FIELDS: tuple[Field[FrameworkRow], ...] = (
+FRAMEWORKS: tuple[Field[FrameworkRow], ...] = (
     Field("framework", "Framework", LABEL, lambda one: one.name),
     Field("version", "Version", LABEL, lambda one: one.version, _version_text, is_optional=True),
     Field("tested", "Tested", LABEL, lambda one: " to ".join(one.tested or ()), is_optional=True),
@@ -50,7 +107,7 @@ FIELDS: tuple[Field[FrameworkRow], ...] = (
     Field("to_do", "To do", TEXT, _to_do, is_optional=True),
 )
 
-VERSION_FIELDS: tuple[Field[SweptVersion], ...] = (
+VERSIONS: tuple[Field[SweptVersion], ...] = (
     Field("version", "Version", WORD, lambda row: row.version),
     Field("python", "Python", WORD, lambda row: row.python),
     Field("operators", "Operators", NUMBER, lambda row: row.operators),
@@ -68,7 +125,7 @@ def known_frameworks() -> list[FrameworkRow]:
     return [describe_framework(name) for name in sorted(available())]
 
 
-def report_of(found: Sequence[FrameworkRow], in_detail: bool) -> Report:
+def report_of_frameworks(found: Sequence[FrameworkRow], in_detail: bool) -> Report:
     """Returns a table of frameworks, or what each of them has."""
     if in_detail:
         sections = [section for row in found for section in _details(row)]
@@ -77,8 +134,8 @@ def report_of(found: Sequence[FrameworkRow], in_detail: bool) -> Report:
             f"Default framework: {default_framework()}",
             "Devices, dtypes, profilers and more of a framework: opperf frameworks NAME",
         )
-        sections = [Section(table=table_of(FIELDS, found)), Section(prose=closing)]
-    return Report("frameworks", "", sections, found, *rows_of(FIELDS, found))
+        sections = [Section(table=table_of(FRAMEWORKS, found)), Section(prose=closing)]
+    return Report("frameworks", "", sections, found, *rows_of(FRAMEWORKS, found))
 
 
 def describe_framework(name: str) -> FrameworkRow:
@@ -116,7 +173,7 @@ def _details(one: FrameworkRow) -> Iterator[Section]:
     if one.tested_versions:
         yield Section(
             "A sweep over all operators with each tested version",
-            table=table_of(VERSION_FIELDS, one.tested_versions),
+            table=table_of(VERSIONS, one.tested_versions),
         )
 
 
