@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import SweptVersion, is_installed, package_version
-from opperf.machine.health.finding import Finding, Level
-from opperf.machine.health.jitter import Health
 from opperf.plurals import pluralize
 from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, rows_of, table_of
 from opperf.reports.model import ColumnKind, Fact, Report, Section, Test, Tone
+
+if TYPE_CHECKING:
+    from opperf.machine.health.finding import Finding, Level
+    from opperf.machine.health.jitter import Health
 
 TONES: dict[Level, Tone] = {"ok": "", "warn": "worse", "unknown": "open"}
 

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from opperf.commands.registry import doctor
 from opperf.errors import FOUND
 from opperf.instruments.callgrind import valgrind
-from opperf.machine import kernel
 from opperf.machine.health import jitter
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
@@ -44,7 +43,7 @@ def doctored(quiet, monkeypatch):
     monkeypatch.setattr(module, "instructions_finding", lambda: installed)
 
     def run(*arguments, **changed):
-        monkeypatch.setattr(kernel, "this_machine", lambda variables: quiet(**changed))
+        monkeypatch.setattr(module, "this_machine", lambda variables: quiet(**changed))
         return CliRunner().invoke(doctor, ["--framework", "numpy", *arguments])
 
     return run

@@ -9,11 +9,12 @@ import pytest
 
 from opperf.commands.registry import frameworks
 from opperf.errors import UsageError
-from opperf.frameworks import BUILT_IN, installed
+from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package, SweptVersion
 from opperf.frameworks.mentioned import FrameworkChoice, report_choice
 from opperf.reports import this_machine as module
 from opperf.reports import writing
+from opperf.requests import machine as requests_machine
 from opperf.sources.choices import choices
 from opperf.worker import client as pool
 from tests.writing import told
@@ -141,7 +142,7 @@ def test_what_an_untested_version_lacks_is_said_where_it_is_asked(
     worker = SimpleNamespace(choices=lambda: found)
     monkeypatch.setattr(pool, "Worker", lambda name: nullcontext(worker))
     row = SweptVersion("ahead", "oldest", "2.0", "3.12.1", 90, 80, 200, 7, 0, "2026-11-28")
-    monkeypatch.setattr(installed, "tested_versions", lambda name: (row,))
+    monkeypatch.setattr(requests_machine, "tested_versions", lambda name: (row,))
     text = listed("ahead").strip()
     warning = " ".join(text.partition("\n\n")[0].splitlines()[2 + bool(missing) :])
     closing = text.splitlines()[-1]
