@@ -7,6 +7,7 @@ environments of a run with every version, from which they are installed again.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -137,13 +138,20 @@ SCHEMA = 1
 """Version of the file; raised when readers of old ones would misread new ones."""
 
 
+class LockedEnvironment(Struct, frozen=True):
+    """An environment of a lock file."""
+
+    requirements: str
+    """Those that were asked for, as `--with` takes them."""
+    packages: tuple[str, ...]
+    """Every package with its version, as `pip freeze` prints them."""
+
+
 class Lock(Struct, frozen=True):
     """The content of a lock file."""
 
     schema: int
-    environments: dict[str, tuple[str, ...]]
-    """Every package with its version, as `pip freeze` prints them, by the requirements that were
-    asked for, as `--with` takes them."""
+    environments: tuple[LockedEnvironment, ...]
 
 
 def lock_path(results: Path) -> Path:
@@ -158,7 +166,7 @@ def lock_text(interpreters: Iterable[Interpreter]) -> bytes:
     locked.pop("", None)
     if not locked:
         return b""
-    lock = Lock(SCHEMA, locked)
+    lock = Lock(SCHEMA, tuple(itertools.starmap(LockedEnvironment, locked.items())))
     return msgspec.json.format(msgspec.json.encode(lock)) + b"\n"
 
 
@@ -193,7 +201,7 @@ def read_lock(path: Path) -> Locked:
         ) from error
     if lock.schema != SCHEMA:
         raise UsageError(f"{path} is of version {lock.schema}; this opperf reads {SCHEMA}")
-    return Locked(path, lock.environments)
+    return Locked(path, {own.requirements: own.packages for own in lock.environments})
 
 
 def _same(requirements: str, spec: EnvironmentSpec) -> bool:

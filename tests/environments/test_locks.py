@@ -59,7 +59,7 @@ def test_without_environments_there_is_nothing_to_write():
         (b"torch==2.12\n", "is no lock file"),
         (b"\xff", "is no lock file"),
         (b'{"environments": []}', "is no lock file"),
-        (b'{"schema": 9, "environments": {}}', "is of version 9; this opperf reads 1"),
+        (b'{"schema": 9, "environments": []}', "is of version 9; this opperf reads 1"),
         (None, "cannot be read: No such file"),
     ],
 )

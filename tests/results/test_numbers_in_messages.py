@@ -26,7 +26,6 @@ NUMBER = re.compile(r"len\(|sum\(|\b(?:count|left|more|n|number|rest|total|usabl
 
 MANY = {
     "comparison/ab/session_file.py": "a word that means one case is not ambiguous",
-    "comparison/ab/forecast.py": "`processes`, which has the singular too",
     "comparison/explaining/choosing.py": "a word that means one case is not ambiguous",
     "comparison/files/reading.py": "one figure has a message of its own",
     "machine/pinning.py": "a single core has its number",
