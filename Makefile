@@ -19,11 +19,12 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # the newest; none with TORCH=. `make run` installs PyTorch only if it is named, as it is large.
 TORCH ?= torch==2.13.0
 
-# A process for each core, up to as many as have the memory for a framework and its workers. A
-# module's tests stay together, for what they share, until a process has nothing left to do. What
-# is skipped is listed, by its reason. Python keeps its compiled files, also where the environment
-# says otherwise: without them each of a thousand processes compiles opperf for half a second.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -rs -n $(shell nproc) --maxprocesses 8 --dist worksteal
+# A process for each core and one more, as tests wait for processes; at most as many as have the
+# memory for a framework and its workers. A module's tests stay together, for what they share, until
+# a process has nothing left to do. What is skipped is listed, by its reason. Python keeps its
+# compiled files, also where the environment says otherwise: without them each of a thousand
+# processes compiles opperf for half a second.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -rs -n $(shell expr $$(nproc) + 1) --maxprocesses 8 --dist worksteal
 
 # Files or folders of tests, for `make test FILES=tests/results`.
 FILES :=

@@ -148,6 +148,14 @@ class BenchFacts(Struct, frozen=True):
     """The bench as its file has it, resolved."""
 
 
+class _Selection(Struct, frozen=True):
+    """What is read of a selection again."""
+
+    fuzz: dict[str, int | None] | None = None
+    shapes: dict[str, tuple[int, ...]] = {}
+    partition: tuple[int, int] | None = None
+
+
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""
 
@@ -167,6 +175,9 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """Of a suite, in the order of its file; empty of any other run."""
     session: dict[str, Any] = {}
     """Plan of a session, which `comparison.ab.session` reads; empty of a run."""
+
+    def __post_init__(self) -> None:
+        msgspec.convert(self.options.get(SELECTION) or {}, _Selection)
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):

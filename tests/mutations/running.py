@@ -130,13 +130,14 @@ def search(
         yield Trial(outcome, f"python -m benchmarks.damage.mutations {again}")
 
 
-def faults_of(group: str, seed: str) -> list[str]:
-    """Returns the reports of the faults of a group's entrances, each of which is damaged twice."""
+def faults_of(group: str, of_bytes: bool, seed: str) -> list[str]:
+    """Returns the reports of the faults of a group's entrances, each of which is damaged in one of
+    the ways that change bytes, or in one that changes what they say."""
     found = [
         one.report
         for entrance in GROUPS[group]
         if not entrance.is_slow
-        for one in search(entrance, seed, _two_kinds(entrance, seed))
+        for one in search(entrance, seed, (_kind(entrance, of_bytes, seed),))
         if one.outcome.fault
     ]
     # Removes the folders: the end of a process of a pool does not.
@@ -144,11 +145,9 @@ def faults_of(group: str, seed: str) -> list[str]:
     return found
 
 
-def _two_kinds(entrance: Entrance, seed: str) -> tuple[str, str]:
-    """Returns a kind of damage to bytes, and one to what they say."""
-    drawn = Random(f"{seed}/{entrance.name}")
-    structure = [kind for kind in entrance.kinds if kind not in BYTES]
-    return drawn.choice(sorted(BYTES.keys() & entrance.kinds)), drawn.choice(structure)
+def _kind(entrance: Entrance, of_bytes: bool, seed: str) -> str:
+    kinds = [kind for kind in entrance.kinds if (kind in BYTES) == of_bytes]
+    return Random(f"{seed}/{entrance.name}").choice(kinds)
 
 
 PREFIX = "opperf-damaged-"

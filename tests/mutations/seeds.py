@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from opperf.environments.specification import Lock
+from opperf.environments.specification import Lock, LockedEnvironment
 from opperf.history.bisection.results import VERSION, State, write_state
 from opperf.history.builds import Recipe
 from opperf.history.events import Event, Kind, Update
@@ -499,7 +499,7 @@ def settings(folder: Path) -> None:
         '[changed]\n"src/*" = ["add"]\n',
     )
     write(folder / "pyproject.toml", '[tool.opperf]\nthreshold = "2%"\n')
-    lock = Lock(1, {"scales==1.0": ("scales==1.0",)})
+    lock = Lock(1, (LockedEnvironment("scales==1.0", ("scales==1.0",)),))
     write(folder / "token", "0123456789abcdef0123456789abcdef\n")
     write(folder / "x.lock.json", msgspec.json.encode(lock))
     commits = tuple(

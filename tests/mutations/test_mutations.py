@@ -16,10 +16,13 @@ the tables of all memory of its process, and what the frameworks of other tests 
 SMALL.set_forkserver_preload([running.__name__])
 
 
+@pytest.mark.parametrize(
+    "of_bytes", [False, pytest.param(True, marks=pytest.mark.sweep)], ids=["content", "bytes"]
+)
 @pytest.mark.parametrize("group", GROUPS)
-def test_damaged_input_is_one_line(group):
+def test_damaged_input_is_one_line(group, of_bytes):
     for needed in ("yaml", "torch", "sqlalchemy", "starlette", "uvicorn"):
         pytest.importorskip(needed)
     with ProcessPoolExecutor(1, SMALL) as process:
-        faults = process.submit(running.faults_of, group, seed="1").result()
+        faults = process.submit(running.faults_of, group, of_bytes, seed="1").result()
     assert not faults, "\n".join(faults)
