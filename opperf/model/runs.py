@@ -149,7 +149,7 @@ class BenchFacts(Struct, frozen=True):
 
 
 class _Selection(Struct, frozen=True):
-    """What is read of a selection again."""
+    """The part of a selection that is read again."""
 
     fuzz: dict[str, int | None] | None = None
     shapes: dict[str, tuple[int, ...]] = {}
