@@ -132,7 +132,7 @@ def test_the_selection_is_read_back_from_the_file(head, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"selection": 3}, {"selection": {"patterns": 3}}, {"selection": {}, "axes": 3}]
+    "options", [{}, {"selection": {"patterns": 3}}, {"selection": {}, "axes": 3}]
 )
 def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
     path = tmp_path / "run.jsonl"

@@ -183,6 +183,10 @@ def test_resume_removes_the_closing_line_and_goes_on(
             "1: not a run file, which `opperf run -f jsonl` writes",
         ),
         (b'{"line":"header","schema":2}\n', "1: the header is damaged"),
+        (
+            b'{"line":"header","schema":2,"started":"","options":{"selection":3}}\n',
+            "1: the header is damaged: Expected `object`, got `int`",
+        ),
         (b'{"line":"header","schema":99}\n', "1: written in version 99"),
         (b"\xff\xfe\n", "1: not an opperf run file"),
     ],

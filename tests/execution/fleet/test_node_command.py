@@ -127,18 +127,18 @@ def test_a_node_that_ends_loses_nothing_that_has_come(cluster, run, at_processes
     # So many blocks that the session is not done before the node's end is known.
     long = list(QUICK)
     long[long.index("--blocks") + 1] = "200"
-    node = cluster.add_node(num_cpus=1, labels={"name": "e", "fate": "y"})
+    node = cluster.add_node(num_cpus=1, labels={"name": "g", "fate": "z"})
     at_processes("k.jsonl", 5, lambda: cluster.remove_node(node, allow_graceful=False))
     code, out, err = run(
         *("relu", *long, "--report", "k.jsonl"),
-        *("--nodes", "name=e", "--nodes", "fate=y"),
+        *("--nodes", "name=g", "--nodes", "fate=z"),
     )
     assert (code, out) == (3, "")
-    assert "node e has ended: " in err and "the measurements are in k.jsonl. Resume with: " in err
+    assert "node g has ended: " in err and "the measurements are in k.jsonl. Resume with: " in err
     # Another one may have that label, but not that name.
-    assert err.rstrip().endswith("--nodes fate=y")
+    assert err.rstrip().endswith("--nodes fate=z")
     session, warnings = read_session(tmp_path / "k.jsonl")
-    assert len(session.processes) >= 5 and session.nodes == ("e",) and not warnings
+    assert len(session.processes) >= 5 and session.nodes == ("g",) and not warnings
     assert not processes_with("--on-node")
     (kept,) = (tmp_path / "data" / "runs").glob("*.jsonl")
     assert kept.read_bytes() == (tmp_path / "k.jsonl").read_bytes()
