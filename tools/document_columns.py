@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from opperf.comparison.compared import Comparison, Side
 from opperf.comparison.sections import columns_of
-from opperf.reports.fields import documentation_of, schema_of
+from opperf.reports.fields import Field
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -21,6 +23,36 @@ PAGE, SCHEMA = DOCS / "reports.md", DOCS / "comparison-row.schema.json"
 
 BEGIN, END = "<!-- columns of comparisons -->\n", "<!-- end of columns -->"
 """Marks around the table in that page."""
+
+
+def schema_of(fields: Iterable[Field[Any]]) -> dict[str, Any]:
+    """Returns the JSON Schema of objects of these fields."""
+    written = {field.key: field for field in fields if field.key}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            key: {"title": " ".join((field.title or key).split()), "type": _types(field)}
+            for key, field in written.items()
+        },
+        "required": list(written),
+        "additionalProperties": False,
+    }
+
+
+def _types(field: Field[Any]) -> list[str]:
+    is_number = field.kind.is_number or field.kind.unit is not None
+    return ["number", "null"] if is_number else ["string", "null"]
+
+
+def documentation_of(fields: Iterable[Field[Any]]) -> str:
+    """Returns a table in Markdown of the keys of these fields, and of their titles in tables."""
+    rows = "".join(
+        f"| `{field.key}` | {' '.join((field.title or '').split())} | {_types(field)[0]} |\n"
+        for field in fields
+        if field.key
+    )
+    return f"| key | title in tables | type |\n| --- | --- | --- |\n{rows}"
 
 
 def documents() -> dict[Path, str]:

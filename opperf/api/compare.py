@@ -104,7 +104,7 @@ def compare(
     metrics, operators : list of str
         Only these metrics, by default the usual ones; only operators of these names or patterns.
     threshold : float or str, optional
-        Smallest change of a time of interest, as a share: 0.05 or '5%'; by default 2 %.
+        Smallest change of interest of every metric: 0.05 or '5%'; by default 2 % of a time.
     tolerances : list of str
         Of metrics that are the same on every run, each as '[OPERATOR:]METRIC=TOLERANCE'.
     config : str or path, optional
@@ -135,9 +135,8 @@ def compare(
             "weight": next(iter(_words("weight", filter(None, (weight,)), [COUNT])), None),
         },
     )
-    # The project's file is one that is named alone.
-    file = ProjectFile() if config is None else read_project_file(Path(config))
     sides = measured_of(base), measured_of(new)
+    file = ProjectFile() if config is None else read_project_file(Path(config))
     found = judge_files(*sides, request.question(file))
     return FileComparison(found.comparisons, found.code, found.reason, found.report, doubts(*sides))
 

@@ -26,10 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "merge": ("run_files:merge", "Join the run files of parts of a run."),
     "record": ("record:record", "Record the calls of operators that a program makes."),
     "report": ("run_files:report", "Rank the operators of run files: what to improve first."),
-    "trace": ("run_files:trace", "Show what is in traces of a program, or write their calls."),
+    "trace": ("record:trace", "Show what is in traces of a program, or write their calls."),
     "compare": ("compare:compare", "Compare two files of results."),
     "explain": (
-        "run_files:explain",
+        "record:explain",
         "Show which functions changed between two counts of instructions.",
     ),
     "nodes": ("run_files:nodes", "Compare the nodes of a cluster: which of them differs."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 
@@ -44,6 +43,7 @@ def ab(request: AbRequest) -> int:
     `opperf compare`. All commands that read run files read FILE too.
     """
     asked: Path | None = click.get_current_context().params["on_node"]
+    from opperf.commands.running import command_line
     from opperf.requests.ab.node import measure_for_manager, run
     from opperf.requests.ab.planning import Planned
     from opperf.requests.ab.resolving import progress_of
@@ -52,7 +52,7 @@ def ab(request: AbRequest) -> int:
     watch = progress_of(request.quiet)
     if asked is not None:
         return measure_for_manager(asked, tell, watch)
-    found = run(request, tell, watch, shlex.join(["opperf", *sys.argv[1:]]))
+    found = run(request, tell, watch, command_line())
     if isinstance(found, Planned):
         for line in found.lines:
             tell(line, sys.stdout)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from opperf.comparison import results
@@ -85,8 +84,6 @@ def cut(rows: Sequence[ComparedRow], most: int) -> tuple[tuple[int, ...] | None,
     return (tuple(range(most)) if left > 0 else None), more_text(left)
 
 
-SHOWN = attrgetter("operator", "inputs")
-
 PLAIN = Telling("", ())
 """Of columns for programs."""
 
@@ -103,7 +100,14 @@ def _naming_columns(
     return [
         Field("id", None, NAME, lambda row: row.id),
         Field("operator", told.case, NAME, lambda row: row.operator),
-        Field("inputs", "Inputs", TEXT, SHOWN, among=cases, is_optional=True),
+        Field(
+            "inputs",
+            "Inputs",
+            TEXT,
+            lambda row: (row.operator, row.inputs),
+            among=cases,
+            is_optional=True,
+        ),
         Field("point", "Sweep", TEXT, lambda row: row.point, is_optional=True),
         Field(
             "settings",

@@ -186,7 +186,7 @@ def find_contended(
     for record in found[:MOST_CONTENDED]:
         alone = msgspec.structs.replace(record.case.settings, threads=1)
         case = without_memory(msgspec.structs.replace(record.case, settings=alone))
-        cases[case.id] = case
+        cases.setdefault(case.id, case)
         ids.setdefault(case.id, []).append(record.id)
     return [(case, ids[case.id]) for case in group_by_process(cases.values())]
 

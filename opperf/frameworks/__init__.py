@@ -43,20 +43,21 @@ def _of_packages(path: tuple[str, ...]) -> dict[str, str]:
 
 
 def module_of(name: str) -> ModuleType:
-    """Returns the module of a framework's entry point, imported. Raises `UsageError`."""
+    """Returns the module of a framework's entry point, imported. Raises `UsageError` for an unknown
+    name, and `FrameworkError` if it cannot be imported."""
     known = available()
     if name not in known:
         raise unknown("framework", name, sorted(known))
-    return importlib.import_module(known[name].partition(":")[0])
+    try:
+        return importlib.import_module(known[name].partition(":")[0])
+    except ImportError as error:
+        raise FrameworkError(f"{name} cannot be imported: {error}") from error
 
 
 def package_of(name: str) -> Package | None:
-    """Returns the declared package of a framework, if any, without importing it. Raises
-    `UsageError` for an unknown name, and `FrameworkError` if its module cannot be imported."""
-    try:
-        return getattr(module_of(name), "PACKAGE", None)
-    except ImportError as error:
-        raise FrameworkError(f"{name} cannot be imported: {error}") from error
+    """Returns the declared package of a framework, if any, without importing it. Raises as
+    `module_of`."""
+    return getattr(module_of(name), "PACKAGE", None)
 
 
 def objects_of(name: str) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from opperf.errors import DeviceError, UnknownOperatorError, UnsupportedError, UsageError, suggest
+from opperf.frameworks import paths
 from opperf.frameworks.base import CPU, Core, MemoryReading, ProcessPart
 from opperf.frameworks.call_capabilities import (
     Arrays,
@@ -59,8 +60,6 @@ class Naming(Core):
 
     def target_of(self, function: Callable[..., Any]) -> Target:
         """Returns the target of a callable that a user passed."""
-        from opperf.frameworks import paths
-
         return CallableTarget(framework=self.name, path=paths.path_of(function))
 
     def callable_target(self, path: str) -> Target:
@@ -86,8 +85,6 @@ class Naming(Core):
             operator = self.resolve(target.name)
             if operator is not None:
                 return operator
-        from opperf.frameworks import paths
-
         declared = paths.signature_of(function or self.function(target))
         parameters = tuple(
             Parameter(name, Kind.OTHER, required=parameter.default is parameter.empty)

@@ -44,7 +44,12 @@ class SessionVerdict(ComparedRow, frozen=True, kw_only=True):
 
     @property
     def is_exact(self) -> bool:
-        return self.low == self.high
+        return self.low is not None and self.low == self.high
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the ratio is: the figures of both sides are not kept."""
+        return ((self.ratio or 1.0) > 1) == self.described.lower_is_better
 
     @property
     def text(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from opperf.frameworks.base import count_moved_bytes
 from opperf.instruments.peaks import MemoryMeter
@@ -90,6 +90,16 @@ class Conditions:
 NS_PER_S = 1e9
 
 
+class Observer(Protocol):
+    """Reads what the last timed call of a pass resulted in, before any other call."""
+
+    def forward(self, outputs: Any) -> None: ...
+
+    def backward(self, gradients: Sequence[Any]) -> None: ...
+
+    def finish(self) -> None: ...
+
+
 class Visit:
     """A visit of a prepared case, which keeps the samples and notes of instruments."""
 
@@ -120,8 +130,8 @@ class Visit:
         self.parts: tuple[Part, ...] = ()
         """Operators of a target that calls several."""
         self.verification: Verification | None = None
-        self.observer: Any = None
-        """The worker's `TimedCalls`, where what timed calls resulted in is kept."""
+        self.observer: Observer | None = None
+        """Set where the results of timed calls are kept."""
 
     @contextmanager
     def busy(self) -> Iterator[None]:

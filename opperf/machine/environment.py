@@ -7,7 +7,7 @@ import platform
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from itertools import filterfalse
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import psutil
@@ -34,11 +34,27 @@ ABSENT = "absent"
 GIB = 2**30
 
 
+class MeasuredFramework(Protocol):
+    """The facts of a framework that an environment has."""
+
+    name: str
+    variables: tuple[str, ...]
+
+    def versions(self) -> dict[str, str]: ...  # noqa: D102
+
+    def features(self) -> dict[str, bool]: ...  # noqa: D102
+
+    def devices(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    def threads(self) -> int | None: ...  # noqa: D102
+
+    def commit(self) -> str: ...  # noqa: D102
+
+
 class Process(NamedTuple):
     """A process that measures, on its machine."""
 
-    framework: Any
-    """A `Framework`."""
+    framework: MeasuredFramework
     machine: Machine
     """With all cores that opperf may use, not only those that the process is pinned to."""
     cpus: str
@@ -204,7 +220,7 @@ def list_cpus(machine: Machine) -> str:
     return "" if machine.cpus >= online else format_cpus(machine.cpus)
 
 
-def environment(framework: Any, allocator: str = "") -> Environment:
+def environment(framework: MeasuredFramework, allocator: str = "") -> Environment:
     """Returns the environment of this process. `allocator` are the settings of its heap."""
     machine = this_machine(framework.variables)
     usable = named_cpus() or machine.cpus

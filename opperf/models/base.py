@@ -100,7 +100,8 @@ def find_suite(name: str) -> Suite:
         raise unknown("suite", name, places)
     module, _, attribute = places[name].partition(":")
     found: Any = getattr(importlib.import_module(module), attribute)
-    return found() if isinstance(found, type) else found
+    made: Suite = found() if isinstance(found, type) else found
+    return made
 
 
 def models_of(name: str, framework: str, folder: str = "") -> tuple[SuiteModel, ...]:

@@ -246,7 +246,8 @@ class Networks:
     def build(self, framework: str, name: str, options: Options) -> Model:
         """Returns a network in a framework, on the CPU and in float32. Raises `UsageError`."""
         made = instance(name, options)
-        return importlib.import_module(f"opperf.models.{framework}.build").build(made)
+        built: Model = importlib.import_module(f"opperf.models.{framework}.build").build(made)
+        return built
 
 
 SUITE = Networks()

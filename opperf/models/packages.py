@@ -28,12 +28,14 @@ class PackageSuite:
 
     def models(self, framework: str, folder: str) -> Sequence[SuiteModel]:
         """Returns the models. Raises `ImportError` and `UsageError`."""
-        return importlib.import_module(self._module).models(folder)
+        found: Sequence[SuiteModel] = importlib.import_module(self._module).models(folder)
+        return found
 
     def build(self, framework: str, name: str, options: Options) -> Model:
         """Returns a model with its inputs, on the CPU and in float32. Raises `ImportError`,
         `UsageError` and `UnsupportedError`."""
-        return importlib.import_module(self._module).build(name, options)
+        built: Model = importlib.import_module(self._module).build(name, options)
+        return built
 
 
 TORCHVISION = PackageSuite("torch", "opperf.models.torch.torchvision_models", "torchvision")

@@ -64,7 +64,8 @@ def draw(array: Array, name: str, seed: int) -> np.ndarray[Any, Any]:
     import numpy as np
 
     rng = np.random.default_rng([seed, *name.encode()])
-    return DISTRIBUTIONS[array.distribution](rng, array)
+    drawn: np.ndarray[Any, Any] = DISTRIBUTIONS[array.distribution](rng, array)
+    return drawn
 
 
 Weights: TypeAlias = dict[str, Array]

@@ -184,33 +184,3 @@ def objects_of(fields: Iterable[Field[Item]], items: Iterable[Item]) -> list[dic
     """Returns the objects as JSON has them."""
     written = [field for field in fields if field.key]
     return [{field.key: field.value(item) for field in written} for item in items]
-
-
-def schema_of(fields: Iterable[Field[Any]]) -> dict[str, Any]:
-    """Returns the JSON Schema of objects of these fields."""
-    written = {field.key: field for field in fields if field.key}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "properties": {
-            key: {"title": " ".join((field.title or key).split()), "type": _types(field)}
-            for key, field in written.items()
-        },
-        "required": list(written),
-        "additionalProperties": False,
-    }
-
-
-def _types(field: Field[Any]) -> list[str]:
-    is_number = field.kind.is_number or field.kind.unit is not None
-    return ["number", "null"] if is_number else ["string", "null"]
-
-
-def documentation_of(fields: Iterable[Field[Any]]) -> str:
-    """Returns a table in Markdown of the keys of these fields, and of their titles in tables."""
-    rows = "".join(
-        f"| `{field.key}` | {' '.join((field.title or '').split())} | {_types(field)[0]} |\n"
-        for field in fields
-        if field.key
-    )
-    return f"| key | title in tables | type |\n| --- | --- | --- |\n{rows}"

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opperf.errors import UsageError, unknown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from opperf.model import Run
     from opperf.reports.model import Report
 
 GROUP = "opperf.formats"
 
-Function = Callable[..., Any] | str | None
-"""A function, or its name `module:function`."""
+RunWriter = Callable[["Run", Sequence[str]], str]
+FolderWriter = Callable[["Run", "Path | None"], "dict[str, bytes]"]
+RunValues = Callable[["Run"], tuple[Any, list[str]]]
+ReportWriter = Callable[["Report", "int | None"], str]
 
 RUN = "run"
 """Files of runs, as `opperf run` and `opperf export` write them."""
@@ -42,22 +46,22 @@ class Format(NamedTuple):
     """With its point: `.md`."""
     description: str = ""
     """For lists of formats, in a few words."""
-    run: Function = None
+    run: RunWriter | str | None = None
     """Returns the text of a run, of figures of these columns, or else of the usual ones."""
-    values: Function = None
+    values: RunValues | str | None = None
     """Returns a run as values of JSON, in the place of `run`, and what the format has no place
     for, a line each."""
-    folder: Function = None
+    folder: FolderWriter | str | None = None
     """Returns the files of a run that is a folder by name, in the place of `run`; its second
     argument is the folder of its programs' streams, if any."""
-    report: Function = None
+    report: ReportWriter | str | None = None
     """Returns the text of a report, for a terminal of some width, or with None for a file."""
-    drawing: Function = None
+    drawing: ReportWriter | str | None = None
     """Returns the flame graph of a report, in the place of `report`."""
     is_of_sessions: bool = False
     has_sections: bool = True
     """Whether it writes all sections of a report, or the rows of figures alone."""
-    environment: Function = None
+    environment: Callable[..., dict[str, Any]] | str | None = None
     """Returns the content of a file beside the output, for what the format has no place."""
     other_extensions: tuple[str, ...] = ()
     has_columns: bool = False
@@ -110,7 +114,7 @@ def _exported(module: str) -> Callable[[Run], tuple[Any, list[str]]]:
     return write
 
 
-def function_of(named: Function) -> Callable[..., Any]:
+def function_of(named: Callable[..., Any] | str | None) -> Callable[..., Any]:
     """Returns a function, or that of a name `module:function`."""
     if isinstance(named, str):
         module, _, name = named.partition(":")

@@ -1,4 +1,4 @@
-"""A report as text for a"""
+"""A report, and its tables, as text for a terminal."""
 
 from __future__ import annotations
 

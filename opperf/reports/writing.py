@@ -230,8 +230,8 @@ class _Export:
 
 def export(run_file: str | os.PathLike[str], to: str) -> _Export:
     """Returns a run file, or a kept run such as '@last', in the format of another benchmark tool:
-    'pytest-benchmark', 'bencher' or 'github-action-benchmark'. Raises `UsageError` for another
-    tool, and `RunFileError` for a file that cannot be exported."""
+    'pytest-benchmark', 'bencher', 'github-action-benchmark', 'hyperfine' or 'perfetto'. Raises
+    `UsageError` for another tool, and `RunFileError` for a file that cannot be exported."""
     tools = {name: format for name, format in formats_of(RUN).items() if format.values is not None}
     if to not in tools:
         raise unknown("tool", to, tools)

@@ -126,26 +126,26 @@ class MeasuringRequest(Request, frozen=True, kw_only=True):
             explicit |= {"python"}
         check_combinations(axes.values())
         resume = resumption.run_file()
-        fields = {
-            "asked": self,
-            "source": source,
-            "framework": dataclasses.replace(choice, elsewhere=bool(interpreters)),
-            "selection": selection,
-            "axes": axes,
-            "interpreters": interpreters,
-            "explicit": explicit,
-            "output": output.path,
-            "output_format": output.format,
-            "is_default_output": output.is_default,
-            "resume": Path(resume) if resume else None,
-            "resuming": resume is not None,
-            "retry": frozenset(map(Status, resumption.retry)),
-            "quiet": resumption.quiet,
-            "executor": self.executor,
-            "cluster": self.cluster.options(self.executor, self.given),
-            "command": command,
-        }
-        return ResolvedRun(**{**fields, **more})
+        run = ResolvedRun(
+            asked=self,
+            source=source,
+            framework=dataclasses.replace(choice, elsewhere=bool(interpreters)),
+            selection=selection,
+            axes=axes,
+            interpreters=interpreters,
+            explicit=explicit,
+            output=output.path,
+            output_format=output.format,
+            is_default_output=output.is_default,
+            resume=Path(resume) if resume else None,
+            resuming=resume is not None,
+            retry=frozenset(map(Status, resumption.retry)),
+            quiet=resumption.quiet,
+            executor=self.executor,
+            cluster=self.cluster.options(self.executor, self.given),
+            command=command,
+        )
+        return dataclasses.replace(run, **more)
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ class TimerArgs:
         object.__setattr__(self, "language", LANGUAGES[word])
         for name in ("stmt", "setup", "global_setup"):
             object.__setattr__(self, name, textwrap.dedent(getattr(self, name) or ""))
-        _threads(self.num_threads, self.place)
+        _threads((self.num_threads,), self.place)
         if self.language == "python":
             parse(self.setup, "setup", self.place)
             parse(self.stmt, "statement", self.place)
@@ -340,7 +340,7 @@ def _read(
 
 
 def _threads(given: int | Sequence[int], place: Place) -> tuple[int, ...]:
-    numbers = tuple(given) if isinstance(given, Sequence) else (given,)
+    numbers = (given,) if isinstance(given, int) else tuple(given)
     if not numbers or not all(isinstance(number, int) and number > 0 for number in numbers):
         raise UsageError(f"{place}: num_threads is {numbers}; give it numbers from 1")
     return numbers

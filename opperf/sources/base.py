@@ -142,7 +142,12 @@ def available() -> dict[str, FileSource]:
     sources = {}
     for name, place in found.items():
         module, _, attribute = place.partition(":")
-        made: FileSource = getattr(importlib.import_module(module), attribute)()
+        made = getattr(importlib.import_module(module), attribute)()
+        if not isinstance(made, FileSource):
+            raise UsageError(
+                f"the kind of file {place}, an entry point of the group {GROUP}, is not a "
+                "FileSource; fix its package, or remove it"
+            )
         sources[name] = made
     return sources
 

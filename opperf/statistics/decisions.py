@@ -55,7 +55,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,11 +186,22 @@ class Decisions:
     @classmethod
     def none(cls, cases: int) -> Decisions:
         """Before the first look."""
-        unknown = ("p_changed", "p_same", "mean", "low", "high", "error", "freedom")
-        fields: dict[str, Any] = {name: np.full(cases, np.nan) for name in unknown}
-        fields |= {name: np.zeros(cases) for name in ("side", "n", "place")}
-        fields |= {name: np.zeros(cases, np.bool_) for name in ("changed", "same", "decided")}
-        return cls(**fields)
+        unknown, zero = partial(np.full, cases, np.nan), partial(np.zeros, cases)
+        return cls(
+            p_changed=unknown(),
+            p_same=unknown(),
+            side=zero(),
+            changed=np.zeros(cases, np.bool_),
+            same=np.zeros(cases, np.bool_),
+            decided=np.zeros(cases, np.bool_),
+            mean=unknown(),
+            low=unknown(),
+            high=unknown(),
+            error=unknown(),
+            freedom=unknown(),
+            n=zero(),
+            place=zero(),
+        )
 
     def _update(self, found: Estimate, thresholds: Thresholds) -> None:
         """Takes the estimates of a look; decided cases only count for the variances in common."""

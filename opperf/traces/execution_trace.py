@@ -274,7 +274,7 @@ def _outputs(trace: Trace, outputs: Values, refs: Sequence[Ref]) -> int:
 
     def make() -> Iterator[Argument]:
         reader = Reader(main_device(refs), {})
-        for own in outputs.each():
+        for own in itertools.islice(outputs.each(), len(outputs.types)):
             try:
                 yield reader.read(*own, "")
             except Unbuildable:

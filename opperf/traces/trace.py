@@ -212,7 +212,8 @@ class Trace:
             path.append(self.nodes[identity])
             identity = path[-1].parent
         # Places of what is below are known only now, so that a deep trace takes one walk.
-        place = self._places.get(identity, TOP)
+        # An operator that is its own ancestor is not below itself.
+        place = TOP if identity in seen else self._places.get(identity, TOP)
         for above in reversed(path):
             place = self._places[above.id] = self._below(place, above)
         return place
@@ -223,15 +224,12 @@ class Trace:
         phase = next(
             (phase for begin, phase in PHASES.items() if node.name.startswith(begin)), FORWARD
         )
-        if self.is_step(node):
+        is_step = self.is_step(node)
+        if is_step:
             place = place._replace(step=node.name)
         if self.is_operator(node):
             place = place._replace(is_in_operator=True)
-        elif (
-            not self.is_step(node)
-            and not INTERNAL.match(node.name)
-            and len(place.labels) < MOST_LABELS
-        ):
+        elif not is_step and not INTERNAL.match(node.name) and len(place.labels) < MOST_LABELS:
             place = place._replace(labels=(*place.labels, unmarked(node.name)))
         return place if place.phase != FORWARD else place._replace(phase=phase)
 

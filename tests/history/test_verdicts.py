@@ -156,4 +156,7 @@ def test_a_verdict_in_words():
     exact = msgspec.structs.replace(said, low=1.052, high=1.052)
     assert exact.text == "regressed 1.0520 (exact)"
     none = msgspec.structs.replace(said, ratio=None, low=None, high=None)
-    assert none.text == "regressed"
+    assert none.text == "regressed" and ", 8 blocks: " in none.sentence
+    suspect = msgspec.structs.replace(said, verdict=Verdict.SUSPECT)
+    assert suspect.tone == "worse"
+    assert msgspec.structs.replace(suspect, ratio=0.9).tone == "better"

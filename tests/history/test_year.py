@@ -46,7 +46,7 @@ def test_a_loss_near_a_replacement_is_found_on_the_new_machine_and_older_ones_go
 
 def test_a_clear_step_is_not_withheld_as_a_drift_and_small_ones_are_found():
     steps = (Step(0, 30, 1.1), Step(1, 60, 1.05))
-    *_, last = check_days(Year(series=20, days=80, sd=0.02, steps=steps), 5, start=79)
+    *_, last = check_days(Year(series=20, days=80, sd=0.02, steps=steps), 5, start=70)
     assert {0, 1} <= set(last.open_rows())
     assert not [noted for noted in last.checked.notes if "+0.0" in noted.note.message]
 

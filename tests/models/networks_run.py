@@ -13,7 +13,7 @@ from opperf.models.networks import NETWORKS, SUITE
 FRAMEWORKS = [name for name in SUITE.frameworks if is_available(name)]
 OTHERS = [name for name in FRAMEWORKS if name != "torch"]
 
-STEPS = 5
+STEPS = 10
 """Of a training, which each framework takes: JAX's take long here, as the tests have it compile
 without optimizations."""
 

@@ -19,6 +19,7 @@ from opperf.results.text import (
     terminal_width,
     truncate,
     truncate_middle,
+    wrap,
 )
 
 MakeRecord = Callable[..., Record]
@@ -103,3 +104,13 @@ def test_texts_that_differ_are_different_when_they_are_cut() -> None:
     one, two, other = (f"{begin}{middle}{end}" for middle in ("a" * 20 + "b", "a" * 20 + "c", "d"))
     assert cut_distinct([one, two, other], 20) == [one, two, "at::nativ…d::kernel…"]
     assert cut_distinct(["same name"] * 2, 6) == ["same …"] * 2
+
+
+def test_a_paragraph_is_wrapped_between_words() -> None:
+    text = "well-known operators _contrib_interleaved_matmul and more"
+    assert wrap(text, 20).splitlines() == [
+        "well-known operators",
+        "  _contrib_interleaved_matmul",
+        "  and more",
+    ]
+    assert wrap("one well-known name", 8).splitlines() == ["one", "  well-known", "  name"]

@@ -212,7 +212,7 @@ def test_the_answers_are_as_the_document_says(store):
         operation = operation.ok()
 
         @settings(
-            max_examples=6,
+            max_examples=15,
             database=None,
             derandomize=True,
             deadline=None,

@@ -81,6 +81,7 @@ def test_a_language_has_several_names(given, meant):
         (lambda: TimerArgs("x +"), "statement: invalid syntax"),
         (lambda: TimerArgs("x", language="rust"), "unknown language 'rust'; use"),
         (lambda: TimerArgs("x", num_threads=0), "num_threads is (0,)"),
+        (lambda: TimerArgs("x", num_threads=(1, 2)), "num_threads is ((1, 2),)"),
         (lambda: GroupedStmts("x", num_threads=()), "num_threads is ()"),
         (lambda: GroupedStmts("y = x", signature="g(x) -> y"), "unknown signature 'g(x) -> y'"),
         (lambda: GroupedStmts("y = x", signature="f(x) -> y, z"), "unknown signature"),

@@ -70,6 +70,17 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
         available.cache_clear()
 
 
+def test_a_kind_of_file_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "odd", "types:SimpleNamespace")
+    available.cache_clear()
+    try:
+        with pytest.raises(UsageError, match="types:SimpleNamespace, .* is not a FileSource"):
+            available()
+    finally:
+        monkeypatch.undo()
+        available.cache_clear()
+
+
 TOY = """
 from opperf.model import Case, OperatorTarget, TensorSpec
 from opperf.sources.base import FileSource, Source

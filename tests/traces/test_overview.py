@@ -168,9 +168,14 @@ def test_many_names_below_one_place_are_one_row(monkeypatch):
 
 
 def test_a_deep_trace_takes_one_walk():
-    depth = 10_000
+    depth = 20_000
     nodes = [node(10 + i, f"label{i}", 9 + i if i else 2) for i in range(depth)]
     leaves = [relu(10 + depth + i, 10 + i) for i in range(depth)]
     trace = execution_trace(*nodes, *leaves)
     assert overview_of(trace).calls == depth
     assert outline_of(trace, 3)[0].calls == depth
+
+
+def test_an_operator_that_is_its_own_parent_is_topmost_each_time():
+    trace = execution_trace(relu(16, 16), relu(15, 16))
+    assert [[own.id for own in trace.topmost()] for _ in range(2)] == [[16], [16]]

@@ -35,7 +35,6 @@ def check(request: CheckRequest) -> int:
     history add` of a session), until the series is back (fixed), or until somebody accepts it
     (blessed): in the store by `opperf history bless`, or in the project's file, which is reviewed
     as code is."""
-
     found = request.run(tell)
     write(found.report, request)
     request.notify_of(found, tell)

@@ -198,9 +198,9 @@ def pair_cases(plans: Mapping[str, Sequence[Plan]], positional: bool) -> Pairing
         # A call in two files was seen as often as in both.
         earlier = None if positional else distinct.get(all_ids)
         distinct[all_ids] = (
-            pair.with_cases(
-                msgspec.structs.replace(case, count=case.count + before.count)
-                for case, before in zip(pair.cases, earlier.cases, strict=True)
+            earlier.with_cases(
+                msgspec.structs.replace(case, count=case.count + again.count)
+                for case, again in zip(earlier.cases, pair.cases, strict=True)
             )
             if earlier
             else pair

@@ -107,10 +107,13 @@ def group_cases(
 ) -> list[tuple[Case, ...]]:
     """Returns the cases of each group, in the order of the arms, as the file has them: none equals
     another, and those of an arm with its own interpreter name it."""
+    listed_groups = list(groups)
+    if not listed_groups:
+        return []
     # Arm by arm, as equal cases are numbered.
     of_arms = [
         [with_settings(case, {"python": arm} if spec.python else {}) for case in own]
-        for (arm, spec), own in zip(arms.items(), zip(*groups, strict=True), strict=False)
+        for (arm, spec), own in zip(arms.items(), zip(*listed_groups, strict=True), strict=True)
     ]
     listed = iter(distinguish(chain.from_iterable(of_arms)))
     return list(zip(*([next(listed) for _ in own] for own in of_arms), strict=True))

@@ -19,8 +19,8 @@ from opperf.repository import Commit
 from opperf.results.output import replace
 from opperf.statistics.data import Verdict
 
-VERSION = 1
-"""Version of the file; a later one is refused."""
+VERSION = 2
+"""Version of the file; another is refused."""
 
 Kind = Literal["times", "counts"]
 
@@ -142,23 +142,27 @@ STATE = "bisection.json"
 """Name of the file in a bisection's folder."""
 
 
+class _Version(Struct, frozen=True):
+    version: int
+
+
 def read_state(folder: Path) -> State:
     """Returns the state in a bisection's folder. Raises `RunFileError` if there is none."""
     path = folder / STATE
     try:
-        found = read_as(path, State)
+        version = read_as(path, _Version).version
+        if version != VERSION:
+            raise RunFileError(
+                f"{path} is of version {version}, and this opperf reads {VERSION}; resume it with "
+                "the opperf that began it"
+            )
+        return read_as(path, State)
     except OSError as error:
         raise RunFileError(
             f"{folder} has no bisection to resume: {path.name}: {error.strerror}"
         ) from error
     except msgspec.DecodeError as error:
         raise RunFileError(f"{path} is not the state of a bisection: {error}") from error
-    if found.version > VERSION:
-        raise RunFileError(
-            f"{path} is of version {found.version}, and this opperf reads up to {VERSION}; "
-            "resume it with the opperf that began it"
-        )
-    return found
 
 
 def write_state(folder: Path, state: State) -> None:

@@ -67,7 +67,7 @@ def milabench_version(bench: BenchResults, run: SuiteRun) -> Iterator[Found]:
     for name, process in processes_of(bench):
         seen = process.observed
         if seen is None or seen.meta is None:
-            yield Found("failure", name)
+            yield Found("failure", "no event meta", name)
         elif not (
             isinstance(seen.meta.get("milabench"), dict) and seen.meta["milabench"].get("tag")
         ):

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 from opperf.commands.ab import ab
 from opperf.comparison.ab import gate
-from opperf.comparison.ab import gate as stage
 from opperf.comparison.ab.arms import with_all_threads
 from opperf.comparison.ab.gate import (
     SAME_SHARE,
@@ -265,10 +264,10 @@ def variables():
 @pytest.fixture
 def counting(monkeypatch):
     monkeypatch.setattr(sessions, "Workers", StubWorkers)
-    monkeypatch.setattr(stage, "Workers", StubWorkers)
+    monkeypatch.setattr(gate, "Workers", StubWorkers)
     monkeypatch.setattr(checks, "installed", lambda: None)
     monkeypatch.setattr(StubWorkers, "counts", [])
-    return lambda number: monkeypatch.setattr(stage, "lane_count", lambda cases, pinning: number)
+    return lambda number: monkeypatch.setattr(gate, "lane_count", lambda cases, pinning: number)
 
 
 def test_a_session_counts_is_interrupted_and_goes_on_to_time_what_is_open(

@@ -152,9 +152,12 @@ def test_a_pair_is_both_its_sides():
 
 def test_a_call_of_two_files_was_seen_as_often_as_in_both():
     seen = msgspec.structs.replace(case("add", (2,)), count=3)
-    found = pair_cases({"A": [plan(seen)] * 2, "B": [plan(seen)] * 2}, positional=False)
+    again = msgspec.structs.replace(seen, origin="second.jsonl", count=4)
+    plans = [plan(seen), plan(again)]
+    found = pair_cases({"A": plans, "B": plans}, positional=False)
     (pair,) = found.pairs
-    assert (pair.a.count, pair.b.count, found.repeated) == (6, 6, 1)
+    assert (pair.a.count, pair.b.count, found.repeated) == (7, 7, 1)
+    assert pair.a.origin == pair.b.origin == seen.origin
 
 
 def test_functions_of_one_name_are_shown_with_their_files():

@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.run_files import explain
+from opperf.commands.record import explain
 from opperf.comparison.explaining import difference
 from opperf.errors import CallgrindError, OutputError, UsageError
 from opperf.model import PASSES

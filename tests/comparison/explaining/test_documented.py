@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opperf.commands.run_files import explain
+from opperf.commands.record import explain
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "instructions.md"
 

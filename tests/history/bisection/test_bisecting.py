@@ -247,7 +247,12 @@ def test_the_state_is_read_as_written(tmp_path):
     state = Fake().run().state
     write_state(tmp_path, state)
     assert read_state(tmp_path) == state
-    write_state(tmp_path, msgspec.structs.replace(state, version=VERSION + 1))
+    for other in (VERSION + 1, VERSION - 1):
+        write_state(tmp_path, msgspec.structs.replace(state, version=other))
+        with pytest.raises(RunFileError, match="resume it with the opperf that began it"):
+            read_state(tmp_path)
+    # One of an older opperf is refused without being read.
+    (tmp_path / "bisection.json").write_text('{"version": 1, "steps": 3}')
     with pytest.raises(RunFileError, match="resume it with the opperf that began it"):
         read_state(tmp_path)
     (tmp_path / "bisection.json").write_text("{")

@@ -114,6 +114,14 @@ def test_equal_errors_are_one_finding_with_its_processes(tmp_path):
     ]
 
 
+def test_a_process_without_meta_is_named(tmp_path):
+    results = (ProcessResult(name="0", status=Status.OK),)
+    record = record_of(script_case(), processes=results)
+    run = suite(tmp_path, [facts_of(record)], [record])
+    validation = validate(run, choose_layers(["version"], True))
+    assert [(one.text, one.process) for one in validation.findings] == [("no event meta", "0")]
+
+
 @pytest.mark.parametrize("n, fails", [(39, True), (40, False)])
 def test_observations_are_counted_and_not_summed(tmp_path, n, fails):
     record = record_of(script_case(), [1e9] * n)
