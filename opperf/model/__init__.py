@@ -33,6 +33,7 @@ from opperf.model.metrics import (
     VerificationCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
+from opperf.model.peaks import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.model.records import (
     DIFFERENT,
     OWN,

@@ -240,6 +240,10 @@ class Outcome(Struct, frozen=True, kw_only=True):
     is neither read nor written, does not count."""
     moved_backward_bytes: int = 0
     """Likewise of a backward pass: the gradients of the outputs, and those of the inputs."""
+    known_by: dict[str, Literal["formula", "count", "minimal"]] = {}
+    """How the operations and bytes of passes are known, by `flops`, `flops_backward`, `moved_bytes`
+    and `moved_backward_bytes`: by the formula of its operation, by the framework's own count, or as
+    the least traffic, each tensor whole and once."""
     time_kind: MetricKind | None = None
     """None if nothing was timed."""
     gpu: GpuState | None = None

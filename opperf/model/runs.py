@@ -8,6 +8,7 @@ import msgspec
 
 from opperf.model.cases import Case
 from opperf.model.declaring import ID_LENGTH, Struct, digest
+from opperf.model.peaks import Peaks
 from opperf.model.records import Check, Outcome, Place, Record, Summary
 
 SCHEMA_VERSION = 2
@@ -43,6 +44,8 @@ class Environment(Struct, frozen=True):
     """Cores that the process is pinned to, `3` or `0-1`; empty if it may use the whole machine."""
     caches: dict[str, str] = {}
     gpus: tuple[dict[str, str], ...] = ()
+    peaks: tuple[Peaks, ...] = ()
+    """Those of its devices that `opperf doctor --peaks` has measured."""
 
     @property
     def id(self) -> str:
