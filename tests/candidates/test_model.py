@@ -24,9 +24,7 @@ PASSED, WRONG, CHEATED, UNDECIDABLE = (
         ((WRONG, CHEATED, PASSED), CHEATED),
     ],
 )
-def test_worst_trial_decides(
-    statuses: tuple[VerdictStatus, ...], expected: VerdictStatus
-) -> None:
+def test_worst_trial_decides(statuses: tuple[VerdictStatus, ...], expected: VerdictStatus) -> None:
     assert worst(statuses) is expected
 
 
