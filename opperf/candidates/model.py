@@ -28,7 +28,7 @@ class VerdictStatus(str, enum.Enum):
 
 
 class Problem(Struct, frozen=True):
-    """What a candidate has to compute."""
+    """A computation that candidates claim to do."""
 
     name: str
     framework: str
@@ -69,8 +69,8 @@ class TrialResult(Struct, frozen=True):
     baselines: dict[str, Summary] = {}
     """Time per call of what it is compared with, by name: `reference` first."""
     floor_ns: float | None = None
-    """The least time that the memory's bandwidth allows for one call; None if not known. No ratio
-    counts the candidate as faster."""
+    """The shortest time that the memory's bandwidth allows for one call; None if not known. No
+    ratio counts the candidate as faster."""
 
 
 class Verdict(Struct, frozen=True):
@@ -85,9 +85,9 @@ class Verdict(Struct, frozen=True):
     called: tuple[str, ...] = ()
     """The framework's operators that the candidate called, as far as that can be seen."""
     tested: tuple[str, ...] = ()
-    """What a pass is bound to: inputs of each trial, by dtype and shape, and the device."""
+    """The inputs that a pass is bound to: of each trial, by dtype and shape, and the device."""
     unprotected: tuple[str, ...] = ()
-    """What this machine did not allow to keep from the candidate."""
+    """Protections that this machine does not allow, such as a network of its own."""
 
 
 def worst(statuses: tuple[VerdictStatus, ...]) -> VerdictStatus:

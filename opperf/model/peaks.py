@@ -33,7 +33,7 @@ class ProductPeak(Struct, frozen=True, kw_only=True):
     rate: float
     """Floating-point operations per second, of which a multiplication and an addition are two."""
     by: str
-    """What multiplied, and the matrices' extent: `numpy 1.26.4, 2048`."""
+    """The library that multiplied, and the matrices' extent: `numpy 1.26.4, 2048`."""
 
 
 class DispatchPeak(Struct, frozen=True, kw_only=True):

@@ -243,7 +243,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     known_by: dict[str, Literal["formula", "count", "minimal"]] = {}
     """How the operations and bytes of passes are known, by `flops`, `flops_backward`, `moved_bytes`
     and `moved_backward_bytes`: by the formula of its operation, by the framework's own count, or as
-    the least traffic, each tensor whole and once."""
+    the minimal traffic, each tensor whole and once."""
     time_kind: MetricKind | None = None
     """None if nothing was timed."""
     gpu: GpuState | None = None
