@@ -24,6 +24,7 @@ from opperf.machine.kernel import (
     read_text,
     this_machine,
 )
+from opperf.machine.kept_peaks import kept
 from opperf.machine.topology import caches, cpu_model
 from opperf.model import Environment
 from opperf.model.declaring import ID_LENGTH, digest
@@ -79,6 +80,8 @@ class Fact(NamedTuple):
     tolerance: float = 0.0
     of_build: bool = False
     """Whether it differs from one build of the framework to the next."""
+    is_compared: bool = True
+    """Whether a difference is one of environments: not of what was measured of the same machine."""
 
 
 def _read_threads(process: Process) -> dict[str, str]:
@@ -195,6 +198,7 @@ FACTS = (
         "Memory",
         lambda of: f"{of.memory_bytes / GIB:.1f} GiB",
     ),
+    Fact("peaks", lambda process: kept(process.machine.cpus).peaks, is_compared=False),
     Fact("python", lambda process: platform.python_version(), "Python"),
     Fact("platform", lambda process: platform.platform(), "Platform"),
     Fact("opperf", lambda process: opperf.__version__, "opperf"),
@@ -281,7 +285,8 @@ def differences(one: Environment, other: Environment) -> list[Difference]:
     return [
         difference
         for difference in _compare(msgspec.structs.asdict(one), msgspec.structs.asdict(other))
-        if not (difference.name.startswith("health.") and ABSENT in difference[1:])
+        if _fact(difference.name).is_compared
+        and not (difference.name.startswith("health.") and ABSENT in difference[1:])
     ]
 
 

@@ -59,6 +59,14 @@ class Cache(NamedTuple):
     """`L1d`, `L1i`, `L2`, `L3`."""
     size: str
     """As the kernel prints it: `48K`."""
+    cpus: frozenset[int] = frozenset()
+    """The hardware threads that share it; empty if the kernel does not report them."""
+
+    @property
+    def bytes(self) -> int | None:
+        """Its size; None of one that is not in a known form."""
+        count, unit = self.size[:-1], self.size[-1:]
+        return int(count) * UNITS[unit] if unit in UNITS and count.isdecimal() else None
 
 
 def caches(folder: Path = CACHES) -> Iterator[Cache]:
@@ -66,16 +74,15 @@ def caches(folder: Path = CACHES) -> Iterator[Cache]:
     for entry in sorted(folder.glob("index*")):
         with suppress(Unreadable):
             level, kind = read_number(entry / "level"), read_text(entry / "type")
-            yield Cache(level, f"L{level}{KINDS.get(kind, '')}", read_text(entry / "size"))
+            cpus = frozenset[int]()
+            with suppress(Unreadable, ValueError):
+                cpus = parse_cpus(read_text(entry / "shared_cpu_list"))
+            yield Cache(level, f"L{level}{KINDS.get(kind, '')}", read_text(entry / "size"), cpus)
 
 
 def last_level_bytes(folder: Path = CACHES) -> int | None:
     """Returns the bytes of the last-level cache; None if the kernel does not report them."""
-    sizes = [
-        (level, int(size[:-1]) * UNITS[size[-1]])
-        for level, _, size in caches(folder)
-        if size[-1:] in UNITS and size[:-1].isdecimal()
-    ]
+    sizes = [(cache.level, size) for cache in caches(folder) if (size := cache.bytes) is not None]
     return max(sizes)[1] if sizes else None
 
 
