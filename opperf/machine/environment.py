@@ -15,6 +15,7 @@ import psutil
 import opperf
 from opperf.machine.gpus import gpu_facts
 from opperf.machine.health import examine, processor
+from opperf.machine.kept_peaks import kept
 from opperf.machine.kernel import (
     Machine,
     Unreadable,
@@ -24,7 +25,6 @@ from opperf.machine.kernel import (
     read_text,
     this_machine,
 )
-from opperf.machine.kept_peaks import kept
 from opperf.machine.topology import caches, cpu_model
 from opperf.model import Environment
 from opperf.model.declaring import ID_LENGTH, digest

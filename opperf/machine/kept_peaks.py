@@ -22,6 +22,7 @@ from opperf.model.peaks import Peaks
 
 GIB = 2**30
 
+
 class Identity(Struct, frozen=True, kw_only=True):
     """What decides the peaks of a machine, as far as opperf may use it."""
 
