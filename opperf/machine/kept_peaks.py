@@ -24,7 +24,7 @@ GIB = 2**30
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """What decides the peaks of a machine, as far as opperf may use it."""
+    """The facts that decide the peaks of a machine, as far as opperf may use it."""
 
     hostname: str
     cpu: str
