@@ -61,9 +61,13 @@ def coverage(request: CoverageRequest) -> int:
 
 @command(DoctorRequest)
 def doctor(request: DoctorRequest) -> int:
-    """Report what makes timings noisy on this machine, why, and the command that fixes it."""
-    from opperf.reports.this_machine import report_of_health
+    """Report what makes timings noisy on this machine, why, and the command that fixes it; or with
+    --peaks measure how fast it is at most."""
+    from opperf.reports.this_machine import report_of_health, report_of_peaks
 
+    if request.peaks:
+        write(report_of_peaks(request.measure_peaks(tell)), request)
+        return 0
     found = request.run(tell)
     write(report_of_health(found), request)
     warned = any(finding.level == "warn" for finding in found.findings)

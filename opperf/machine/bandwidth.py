@@ -1,5 +1,5 @@
-"""Bandwidth of the caches and of memory, by processes that are each pinned to a core, move arrays of
-their own, and begin at the same moment.
+"""Bandwidth of the caches and of memory: by processes of which each is pinned to a core and moves
+arrays of its own, all at the same time.
 
 Bytes count as STREAM counts them: those that a kernel reads and those that it writes, each once.
 Where a write first reads the line that it replaces, the memory moves more: a copy a half more, a
@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import psutil
 
 from opperf.errors import WorkerError
-from opperf.machine.kernel import SYSFS, THREAD_VARIABLES, free_memory, this_machine
+from opperf.machine.kernel import CPU_FOLDER, SYSFS, THREAD_VARIABLES, free_memory, this_machine
 from opperf.machine.topology import Cache, caches, find_slow, physical_cores
 from opperf.model.peaks import BandwidthPeak
 from opperf.processes.channel import (
@@ -31,6 +31,7 @@ from opperf.processes.channel import (
     decoder_of,
 )
 from opperf.processes.children import Fork
+from opperf.reading import shown
 
 Kernel = Literal["copy", "triad", "read"]
 
@@ -58,8 +59,8 @@ ALIGNED = 128
 PAGE = 4096
 
 APART = 1088
-"""Distance of the arrays' begins within a page: where they are equal, processors take the reading of
-one array to depend on the writing of another, and a triad in the first cache takes ten times as
+"""Distance of the arrays' begins within a page: where they are equal, processors take a read of one
+array to depend on the last write to another, and a triad in the first cache takes ten times as
 long."""
 
 EACH_S = 0.2
@@ -70,14 +71,14 @@ ROUND_NS = 5_000_000
 long as the kernel may leave a process the core."""
 
 BATCH_NS = 10_000
-"""Nanoseconds of passes that small arrays are timed by: long against the clock's step, and short, so
+"""Nanoseconds of passes that small arrays are timed by: long against the clock's step, and so short
 that many are undisturbed on a machine that is not quiet."""
 
 LEAST_ROUNDS = 3
 
 LEAD_NS, LEAD_EACH_NS = 200_000, 20_000
-"""From the first message of a round to its begin: the time that it takes to wake a process, and that
-to send each message."""
+"""From the first message of a round to its begin: the time that it takes to wake a process, and to
+send each message."""
 
 ANSWER_S = 120.0
 """Limit on a round: the first one of large arrays makes them."""
@@ -189,7 +190,7 @@ def _round(
         return [fork.channel.answer(Work, ANSWER_S) for fork in forks]
     except (ChannelClosed, ChannelTimeout) as error:
         raise WorkerError(
-            f"a process that moved arrays of {sizes[0]} bytes, one of {len(forks)}, ended or hung: "
+            f"a process that moved arrays of {shown(sizes[0])} ended or hung: "
             "see that no other process needs the memory, and measure again"
         ) from error
 
@@ -206,7 +207,7 @@ def _rate(forks: Sequence[Fork], kernel: Kernel, level: Level) -> float:
     once = max(min(_round(forks, kernel, sizes, 1) for _ in range(3)))[0]
     passes = max(1, round((ROUND_NS if is_large else BATCH_NS) / once))
     batches = 1 if is_large else max(1, round(ROUND_NS / (2 * passes * once)))
-    rounds = []
+    rounds: list[list[tuple[float, ...]]] = []
     until = time.monotonic() + EACH_S
     while time.monotonic() < until or len(rounds) < LEAST_ROUNDS:
         rounds.append(_round(forks, kernel, sizes, passes, batches))
@@ -226,6 +227,7 @@ def measure_bandwidths(
     found: list[BandwidthPeak] = []
     for cpus in busy_cores(usable):
         say(f"bandwidth of {len(cpus)} of {len(usable)} cores")
+        folder = SYSFS / f"{CPU_FOLDER}/cpu{cpus[0]}/cache"
         available = min(psutil.virtual_memory().available, free_memory(this_machine(())))
         with _forks(cpus) as forks:
             found += (
@@ -236,7 +238,7 @@ def measure_bandwidths(
                     bytes=level.capacity * len(cpus),
                     rate=_rate(forks, kernel, level),
                 )
-                for level in levels_of(caches(), frozenset(cpus), available)
+                for level in levels_of(caches(folder), frozenset(cpus), available)
                 for kernel in ARRAYS
             )
     return tuple(found)

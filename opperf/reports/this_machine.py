@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -12,12 +13,23 @@ from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import SweptVersion, is_installed, package_version
 from opperf.plurals import pluralize
-from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, rows_of, table_of
+from opperf.reports.fields import (
+    COUNT,
+    LABEL,
+    NUMBER,
+    TEXT,
+    WORD,
+    Field,
+    figure,
+    rows_of,
+    table_of,
+)
 from opperf.reports.model import ColumnKind, Fact, Report, Section, Test, Tone
 
 if TYPE_CHECKING:
     from opperf.machine.health.finding import Finding, Level
     from opperf.machine.health.jitter import Health
+    from opperf.model import Peaks
 
 TONES: dict[Level, Tone] = {"ok": "", "warn": "worse", "unknown": "open"}
 
@@ -70,6 +82,72 @@ def report_of_health(health: Health) -> Report:
             for found in findings
         ],
     )
+
+
+class PeakRow(NamedTuple):
+    """A measured peak of a device."""
+
+    device: str
+    peak: Literal["bandwidth", "product", "dispatch"]
+    of: str
+    """Level of memory, dtype or framework."""
+    kernel: str
+    threads: int | None
+    """None of a GPU, and of a call."""
+    value: float
+    unit: str
+    by: str = ""
+    """What reached it, where that differs."""
+
+
+def peak_rows(peaks: Peaks) -> list[PeakRow]:
+    """Returns the rows of a device, by what was measured."""
+    make = partial(PeakRow, peaks.device)
+    moved = (
+        make("bandwidth", one.level, one.kernel, one.threads or None, one.rate, "B/s")
+        for one in peaks.bandwidths
+    )
+    multiplied = (
+        make("product", one.dtype, "", one.threads or None, one.rate, "FLOP/s", one.by)
+        for one in peaks.products
+    )
+    called = (make("dispatch", one.framework, "", None, one.ns, "ns") for one in peaks.dispatches)
+    return [*moved, *multiplied, *called]
+
+
+def _peak_fields(of: str, kernel: str | None, rate: str, unit: str) -> tuple[Field[PeakRow], ...]:
+    """Returns the columns of one kind of peak, with their titles; CSV has the same of all."""
+    return (
+        Field("device", None, LABEL, lambda row: row.device),
+        Field("peak", None, LABEL, lambda row: row.peak),
+        Field("of", of, LABEL, lambda row: row.of),
+        Field("kernel", kernel, LABEL, lambda row: row.kernel),
+        Field("threads", "Threads", COUNT, lambda row: row.threads, is_optional=True),
+        Field("value", rate, figure(unit), lambda row: row.value),
+        Field("unit", None, LABEL, lambda row: row.unit),
+        Field("by", "By, extent", LABEL, lambda row: row.by, is_optional=True),
+    )
+
+
+PEAKS = {
+    "bandwidth": ("bandwidth", _peak_fields("Level", "Kernel", "Rate", "B/s")),
+    "product": ("products of matrices", _peak_fields("Dtype", None, "Rate", "FLOP/s")),
+    "dispatch": ("shortest call", _peak_fields("Framework", None, "Time", "ns")),
+}
+"""The title of each kind of peak, and its columns."""
+
+
+def report_of_peaks(found: Sequence[Peaks]) -> Report:
+    """Returns tables of the peaks of each device."""
+    rows = [row for peaks in found for row in peak_rows(peaks)]
+    sections = [
+        Section(f"{peaks.device}: {title}", table=table_of(fields, own))
+        for peaks in found
+        for peak, (title, fields) in PEAKS.items()
+        if (own := [row for row in rows if (row.device, row.peak) == (peaks.device, peak)])
+    ]
+    fields = PEAKS["bandwidth"][1]
+    return Report("doctor", "", sections, found, *rows_of(fields, rows))
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.frameworks import variables_of
+from opperf.frameworks import available, is_available, variables_of
 from opperf.frameworks.installed import tested_versions
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.machine.kernel import Unreadable, this_machine
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opperf.machine.health.finding import Finding
     from opperf.machine.health.jitter import Health
     from opperf.machine.kernel import Machine
+    from opperf.model import Peaks
     from opperf.reports.this_machine import FrameworkRow
 
 LONGEST_S = 600
@@ -45,7 +46,30 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
         bool,
         Option("Exit with 1 if there is any warning.", section="Plan, resumption and exit code"),
     ] = False
+    peaks: Annotated[
+        bool,
+        Option(
+            "Measure instead how fast this machine moves bytes, by level of cache and number of "
+            "cores, how fast each installed framework, or the one of --framework, multiplies "
+            "matrices of each dtype, on GPUs too, and how long its shortest call takes. Takes a "
+            "minute on two cores, and is kept for all later runs of this machine."
+        ),
+    ] = False
     framework: Framework = ""
+
+    def measure_peaks(self, say: Say) -> tuple[Peaks, ...]:
+        """Measures and keeps the peaks of this machine, with all installed frameworks or the named
+        one."""
+        from opperf.execution.device_peaks import measure_peaks
+        from opperf.machine.kept_peaks import keep
+
+        self.check_outputs()
+        named = choose_framework(self.framework).name if self.framework else ""
+        frameworks = [named] if named else sorted(filter(is_available, available()))
+        usable = this_machine(()).cpus
+        found = measure_peaks(frameworks, usable, say)
+        say(f"kept in {keep(usable, found)}")
+        return found
 
     def run(self, say: Say) -> Health:
         self.check_outputs()
@@ -77,6 +101,7 @@ def examine_health(machine: Machine, seconds: float, say: Say) -> Health:
         jitter.timer_finding(clock),
         jitter.jitter_finding(measured),
         instructions_finding(),
+        peaks_finding(machine),
     ]
     return jitter.Health([*findings.values(), *others], clock, measured)
 
@@ -102,6 +127,25 @@ def instructions_finding() -> Finding:
     except valgrind.HeapError as error:
         state += f", without opperf's allocator: {error}"
     return Finding("instructions", state, "ok", EXPLAINED)
+
+
+PEAKS_EXPLAINED = "With its peaks, reports say how near to those of this machine operators come."
+
+
+def peaks_finding(machine: Machine) -> Finding:
+    """Returns the finding on the kept peaks."""
+    from opperf.machine.health.finding import Finding
+    from opperf.machine.kept_peaks import kept
+
+    peaks, problem = kept(machine.cpus)
+    if peaks:
+        measured = f"{peaks[0].measured}, of {', '.join(found.device for found in peaks)}"
+        return Finding("peaks", f"measured {measured}", "ok", PEAKS_EXPLAINED)
+    state = problem or f"not measured; {MEASURE_PEAKS} does"
+    return Finding("peaks", state, "unknown", PEAKS_EXPLAINED, MEASURE_PEAKS)
+
+
+MEASURE_PEAKS = "opperf doctor --peaks"
 
 
 class FrameworksRequest(JsonRequest, frozen=True, kw_only=True):

@@ -52,6 +52,8 @@ def sort_by_operator(records: Iterable[Record]) -> list[Record]:
 SCALES: dict[str, tuple[Unit, ...]] = {
     "ns": (Unit("ns", 1.0), Unit("us", 1e3), Unit("ms", 1e6), Unit("s", 1e9)),
     "B": (Unit("B", 1.0), Unit("kB", 1e3), Unit("MB", 1e6), Unit("GB", 1e9)),
+    "B/s": (Unit("GB/s", 1e9),),
+    "FLOP/s": (Unit("GFLOP/s", 1e9), Unit("TFLOP/s", 1e12)),
 }
 """Units of shown figures by the metric's unit, from small to large."""
 

@@ -4,21 +4,27 @@ import json
 import re
 import sys
 from array import array
+from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from opperf.commands.registry import doctor
 from opperf.errors import FOUND
+from opperf.folders import DATA
 from opperf.instruments.callgrind import valgrind
 from opperf.machine.health import jitter
 from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
 from opperf.machine.health.jitter import Health, Jitter, Timer
+from opperf.machine.kept_peaks import kept
+from opperf.machine.kernel import Machine, usable_cpus
+from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.reports import writing
 from opperf.reports.this_machine import report_of_health
 from opperf.requests import machine as module
-from opperf.requests.machine import instructions_finding
+from opperf.requests.machine import instructions_finding, peaks_finding
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from tests.writing import told
@@ -40,7 +46,9 @@ NOISY = {"proc/loadavg": "9 9 9 1/2 3"}
 def doctored(quiet, monkeypatch):
     """The command on a machine that is quiet but for these files, and has Valgrind."""
     installed = Finding("instructions", "valgrind-3.19.0", "ok", "Why.")
+    measured = Finding("peaks", "measured today", "ok", "Why.")
     monkeypatch.setattr(module, "instructions_finding", lambda: installed)
+    monkeypatch.setattr(module, "peaks_finding", lambda machine: measured)
 
     def run(*arguments, **changed):
         monkeypatch.setattr(module, "this_machine", lambda variables: quiet(**changed))
@@ -54,8 +62,8 @@ def test_the_command_tells_every_finding_on_a_line(doctored):
     names = [probe.name.replace("_", " ") for probe in PROBES]
     table, closing = done.output.strip().split("\n\n")
     rows = [re.split(r"  +", line) for line in table.splitlines()[2:]]
-    assert [name for name, *_ in rows] == [*names, "timer", "jitter", "instructions"]
-    assert rows[-2] == ["jitter", "unknown", "not measured: --seconds 0"]
+    assert [name for name, *_ in rows] == [*names, "timer", "jitter", "instructions", "peaks"]
+    assert rows[-3] == ["jitter", "unknown", "not measured: --seconds 0"]
     assert closing == f"0 warnings, 1 unknown, {len(rows) - 1} ok"
     assert done.exit_code == 0 and "\x1b" not in done.output
 
@@ -119,7 +127,8 @@ def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
 
     # All that was stolen, half of the time since boot, was stolen before the test.
     assert states()["steal"] == ("0.0% of the busy time during the jitter test", "ok")
-    assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter", "instructions"]
+    others = ["timer", "jitter", "instructions", "peaks"]
+    assert list(states()) == [*(probe.name for probe in PROBES), *others]
 
 
 def test_stolen_time_may_be_unreadable(quiet, steady):
@@ -222,3 +231,102 @@ def test_only_warnings_are_explained_and_all_are_counted():
 def test_a_warning_that_no_command_mends_has_none():
     heat = Finding("temperature", "91 C", "warn", "It is hot.")
     assert findings_text([heat]).split("\n\n")[1] == "temperature: It is hot."
+
+
+PEAKS = Peaks(
+    device="cpu(0)",
+    measured="2026-11-30T12:00:00+00:00",
+    bandwidths=(BandwidthPeak(level="L2", kernel="copy", threads=2, bytes=2**21, rate=2.5e11),),
+    products=(ProductPeak(dtype="float32", threads=2, rate=2.04e11, by="numpy 2.0, 1024"),),
+    dispatches=(DispatchPeak(framework="numpy", ns=300.5),),
+)
+
+ON_GPU = Peaks(
+    device="gpu(0)",
+    measured="2026-11-30T12:00:00+00:00",
+    products=(ProductPeak(dtype="float16", threads=0, rate=8e14, by="torch 2.13, 8192"),),
+)
+
+
+@pytest.fixture
+def peaked(tmp_path, monkeypatch):
+    """`doctor --peaks` of a machine with these peaks, which are kept."""
+    monkeypatch.setenv(DATA, str(tmp_path))
+    asked = []
+
+    def measure(frameworks, usable, say):
+        asked.append(frameworks)
+        return (PEAKS, ON_GPU)
+
+    monkeypatch.setattr("opperf.execution.device_peaks.measure_peaks", measure)
+
+    def run(*arguments):
+        done = CliRunner().invoke(doctor, ["--peaks", *arguments])
+        assert done.exit_code == 0
+        return done.stdout, asked.pop()
+
+    return run
+
+
+def test_peaks_are_in_tables_of_each_device_and_kept(peaked):
+    cpus = usable_cpus()
+    finding = peaks_finding(Machine(Path(), Path(), cpus, {}))
+    assert (finding.level, finding.fix) == ("unknown", "opperf doctor --peaks")
+    text, _ = peaked()
+    assert (
+        re.sub("-+", "-", re.sub(" +", " ", text))
+        == """\
+cpu(0): bandwidth
+
+Level Kernel Threads Rate GB/s
+- - - -
+L2 copy 2 250.0
+
+cpu(0): products of matrices
+
+Dtype Threads Rate GFLOP/s By, extent
+- - - -
+float32 2 204.0 numpy 2.0, 1024
+
+cpu(0): shortest call
+
+Framework Time ns
+- -
+numpy 300.5
+
+gpu(0): products of matrices
+
+Dtype Rate TFLOP/s By, extent
+- - -
+float16 800.0 torch 2.13, 8192
+"""
+    )
+    assert kept(cpus).peaks == (PEAKS, ON_GPU)
+    state = "measured 2026-11-30T12:00:00+00:00, of cpu(0), gpu(0)"
+    finding = peaks_finding(Machine(Path(), Path(), cpus, {}))
+    assert (finding.state, finding.level, finding.fix) == (state, "ok", "")
+
+
+def test_peaks_as_files_have_all_digits(peaked):
+    text, frameworks = peaked("--framework", "numpy", "--format", "csv")
+    assert frameworks == ["numpy"]
+    assert text.splitlines() == [
+        "device,peak,of,kernel,threads,value,unit,by",
+        "cpu(0),bandwidth,L2,copy,2,250000000000.0,B/s,",
+        'cpu(0),product,float32,,2,204000000000.0,FLOP/s,"numpy 2.0, 1024"',
+        "cpu(0),dispatch,numpy,,,300.5,ns,",
+        'gpu(0),product,float16,,,800000000000000.0,FLOP/s,"torch 2.13, 8192"',
+    ]
+    text, frameworks = peaked("--json")
+    assert "numpy" in frameworks
+    assert msgspec.json.decode(text, type=tuple[Peaks, ...]) == (PEAKS, ON_GPU)
+    assert "<td>L2</td>" in peaked("--format", "html")[0]
+    assert "| L2      | copy     |         2 |         250.0 |" in peaked("--format", "md")[0]
+
+
+def test_peaks_of_a_damaged_file_are_unknown_and_the_finding_says_why(peaked, tmp_path):
+    peaked()
+    (file,) = tmp_path.glob("peaks/*.json")
+    file.write_text("{")
+    finding = peaks_finding(Machine(Path(), Path(), usable_cpus(), {}))
+    assert finding.level == "unknown" and finding.state.startswith(f"{file} has no peaks that")

@@ -1,5 +1,7 @@
 """Caches and names of processors, on machines made of files."""
 
+import itertools
+
 import pytest
 
 from opperf.machine import topology as module
@@ -74,3 +76,17 @@ def test_a_physical_core_counts_once_by_what_is_usable_of_it(tmp_path):
     assert physical_cores(frozenset({2, 3}), tmp_path) == {2, 3}
     assert physical_cores(frozenset({0, 2}), tmp_path) == {0}
     assert physical_cores(frozenset({8, 9}), tmp_path) == {8, 9}
+
+
+def test_the_fastest_copy_counts_in_proportion_to_the_bytes(monkeypatch):
+    monkeypatch.setattr(module, "LARGEST", 1000)
+    # A clock whose first interval is long, as if something had disturbed it.
+    times = itertools.chain([0, 900], itertools.count(1000, 10))
+    monkeypatch.setattr(module.time, "perf_counter_ns", lambda: next(times))
+    monkeypatch.setattr(module.time, "perf_counter", lambda: 0.0)
+    assert module.copy_ns(1000) == 10.0
+    times = itertools.count(0, 10)
+    # Of more bytes than are copied, by their number.
+    assert module.copy_ns(4000) == 40.0
+    times = itertools.count(0, 10)
+    assert module.copy_ns(1) > 0

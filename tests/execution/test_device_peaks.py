@@ -1,0 +1,92 @@
+"""The peaks of devices: which products are measured, what is the best of several frameworks, and a
+real measurement by NumPy."""
+
+import pytest
+
+from opperf.execution import device_peaks as module
+from opperf.execution.device_peaks import Measured, best_product, measure_peaks, merge, names_of
+from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
+
+EXTENTS = (128, 256, 512)
+
+
+@pytest.mark.parametrize(
+    "times, best, measured",
+    [
+        # Operations per nanosecond: 4.2, 8.4, 6.7.
+        ({128: 1e6, 256: 4e6, 512: 4e7}, (256, 4e6), 3),
+        # The next would take eight times as long, more than the limit.
+        ({128: 2e7}, (128, 2e7), 1),
+        ({128: 1e6, 256: 1e8}, (128, 1e6), 2),
+        ({128: 1e6, 256: None}, (128, 1e6), 2),
+        ({128: None}, None, 1),
+    ],
+)
+def test_larger_products_are_measured_until_one_takes_long_or_is_refused(times, best, measured):
+    asked = []
+
+    def measure(extent):
+        asked.append(extent)
+        return times[extent]
+
+    expected = None if best is None else (2e9 * best[0] ** 3 / best[1], best[0])
+    assert best_product(measure, EXTENTS) == expected
+    assert len(asked) == measured
+
+
+def product(dtype, threads, rate, by="a"):
+    return ProductPeak(dtype=dtype, threads=threads, rate=rate, by=by)
+
+
+def moved(kernel, rate):
+    return BandwidthPeak(level="memory", kernel=kernel, threads=0, bytes=0, rate=rate)
+
+
+def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
+    calls = [DispatchPeak(framework=name, ns=ns) for name, ns in (("a", 3.0), ("b", 2.0))]
+    one = Measured(
+        "gpu(0)",
+        [moved("copy", 2.0), moved("read", 1.0)],
+        [product("int8", 2, 9.0), product("float32", 2, 5.0)],
+        calls[:1],
+    )
+    other = Measured(
+        "gpu(0)",
+        [moved("copy", 1.0)],
+        [product("float32", 2, 6.0, "b"), product("float32", 1, 4.0, "b")],
+        calls[1:],
+    )
+    assert merge("gpu(0)", "now", [one, other]) == Peaks(
+        device="gpu(0)",
+        measured="now",
+        bandwidths=(moved("copy", 2.0), moved("read", 1.0)),
+        products=(
+            product("float32", 1, 4.0, "b"),
+            product("float32", 2, 6.0, "b"),
+            product("int8", 2, 9.0),
+        ),
+        dispatches=tuple(calls),
+    )
+
+
+def test_the_operators_of_an_operation_are_those_of_a_frameworks_rules():
+    assert "matmul" in names_of("numpy", "matrix_product")
+    assert names_of("no_such_framework", "matrix_product") == []
+
+
+def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
+    monkeypatch.setattr(module, "measure_bandwidths", lambda usable, say: ())
+    monkeypatch.setattr(module, "EXTENTS", (128,))
+    monkeypatch.setattr(module, "DTYPES", ("float32", "bfloat16"))
+    said = []
+    (found,) = measure_peaks(["numpy", "no_such_framework"], frozenset({0}), said.append)
+    ((dtype, threads, rate, by),) = (
+        (one.dtype, one.threads, one.rate, one.by) for one in found.products
+    )
+    assert (found.device, dtype, threads) == ("cpu(0)", "float32", 1) and rate > 0
+    assert by.startswith("numpy ") and by.endswith(", 128")
+    (call,) = found.dispatches
+    assert call.framework == "numpy" and call.ns > 0
+    assert said[0] == "numpy: cpu(0), 1 thread"
+    assert said[1].startswith("numpy: no product of bfloat16 on cpu(0): unknown dtype 'bfloat16'")
+    assert said[2].startswith("no_such_framework is left out: ")
