@@ -95,7 +95,7 @@ def in_shape(case: Case, shape: tuple[int, ...], dtype: str) -> Case:
 
 
 class Measured(NamedTuple):
-    """What a framework reaches on a device."""
+    """The peaks that one framework reaches on a device."""
 
     device: str
     bandwidths: Sequence[BandwidthPeak] = ()
@@ -235,17 +235,17 @@ def merge(device: str, measured: str, found: Sequence[Measured]) -> Peaks:
         device=device,
         measured=measured,
         bandwidths=best(
-            [peak for one in found for peak in one.bandwidths],
+            [peak for reached in found for peak in reached.bandwidths],
             lambda peak: (peak.level, peak.kernel, peak.threads),
         ),
         products=best(
             sorted(
-                (peak for one in found for peak in one.products),
+                (peak for reached in found for peak in reached.products),
                 key=lambda peak: (peak.threads, DTYPES.index(peak.dtype)),
             ),
             lambda peak: (peak.dtype, peak.threads),
         ),
-        dispatches=tuple(peak for one in found for peak in one.dispatches),
+        dispatches=tuple(peak for reached in found for peak in reached.dispatches),
     )
 
 
@@ -256,8 +256,8 @@ def measure_peaks(frameworks: Iterable[str], usable: frozenset[int], say: Say) -
     found = {CPU: [Measured(CPU, measure_bandwidths(usable, say))]}
     for framework in frameworks:
         try:
-            for one in measure_framework(framework, len(usable), say):
-                found.setdefault(one.device, []).append(one)
+            for reached in measure_framework(framework, len(usable), say):
+                found.setdefault(reached.device, []).append(reached)
         except OpperfError as error:
-            say(f"{framework} is left out: {error}")
+            say(f"{framework} is omitted: {error}")
     return tuple(merge(device, measured, of_device) for device, of_device in found.items())

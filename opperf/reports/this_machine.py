@@ -97,21 +97,21 @@ class PeakRow(NamedTuple):
     value: float
     unit: str
     by: str = ""
-    """What reached it, where that differs."""
+    """The framework and extent that reached it, where these differ."""
 
 
 def peak_rows(peaks: Peaks) -> list[PeakRow]:
     """Returns the rows of a device, by what was measured."""
     make = partial(PeakRow, peaks.device)
     moved = (
-        make("bandwidth", one.level, one.kernel, one.threads or None, one.rate, "B/s")
-        for one in peaks.bandwidths
+        make("bandwidth", peak.level, peak.kernel, peak.threads or None, peak.rate, "B/s")
+        for peak in peaks.bandwidths
     )
     multiplied = (
-        make("product", one.dtype, "", one.threads or None, one.rate, "FLOP/s", one.by)
-        for one in peaks.products
+        make("product", peak.dtype, "", peak.threads or None, peak.rate, "FLOP/s", peak.by)
+        for peak in peaks.products
     )
-    called = (make("dispatch", one.framework, "", None, one.ns, "ns") for one in peaks.dispatches)
+    called = (make("dispatch", peak.framework, "", None, peak.ns, "ns") for peak in peaks.dispatches)
     return [*moved, *multiplied, *called]
 
 

@@ -89,4 +89,4 @@ def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
     assert call.framework == "numpy" and call.ns > 0
     assert said[0] == "numpy: cpu(0), 1 thread"
     assert said[1].startswith("numpy: no product of bfloat16 on cpu(0): unknown dtype 'bfloat16'")
-    assert said[2].startswith("no_such_framework is left out: ")
+    assert said[2].startswith("no_such_framework is omitted: ")
