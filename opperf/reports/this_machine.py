@@ -111,7 +111,9 @@ def peak_rows(peaks: Peaks) -> list[PeakRow]:
         make("product", peak.dtype, "", peak.threads or None, peak.rate, "FLOP/s", peak.by)
         for peak in peaks.products
     )
-    called = (make("dispatch", peak.framework, "", None, peak.ns, "ns") for peak in peaks.dispatches)
+    called = (
+        make("dispatch", peak.framework, "", None, peak.ns, "ns") for peak in peaks.dispatches
+    )
     return [*moved, *multiplied, *called]
 
 
