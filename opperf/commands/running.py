@@ -27,12 +27,16 @@ from opperf.results.kept import display, wrapped_profiles_of
 from opperf.results.lines import encode_lines
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
+from opperf.results.roofline import rooflines_of
 from opperf.results.runfile import lines_of
 from opperf.results.settings import command_of_case
 from opperf.results.text import terminal_width
 
 TABLE_LIMIT = 60
 """Largest number of rows printed as a table after a run; more would bury the summary."""
+
+BOUNDS = "What bounds these times: --columns forward,bound,attainable,headroom."
+"""Where the machine's peaks are known."""
 
 Finished = Callable[[Path, ResolvedRun], int]
 """Is given the run file of a run that ended, whose output is written; an exit code."""
@@ -121,6 +125,8 @@ def _tables(run: Run, request: ResolvedRun, elapsed_s: float) -> Iterator[str]:
     if row_count(records) <= TABLE_LIMIT:
         table = run_text(records, width, request.asked.columns)
         explained = legend(records, select_columns(records, request.asked.columns))
+        if not request.asked.columns and any(map(rooflines_of, records)):
+            explained.append(BOUNDS)
         yield f"{table}\n\n{wrap_all(explained, width)}"
     if replayed(records):
         yield write_text(replays.report_of(records), width).strip()

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from opperf.model.cases import Case
 from opperf.model.declaring import Struct
 from opperf.model.metrics import MetricKind, Note, NoteCode, Verification
+from opperf.model.peaks import Peaks
 
 
 class Summary(Struct, frozen=True):
@@ -273,6 +274,8 @@ class Record(Outcome, frozen=True, kw_only=True):
 
     case: Case
     id: str
+    peaks: Peaks | None = None
+    """Those of its device in its environment, which a run has given it; no part of its line."""
 
     @property
     def is_wrong(self) -> bool:

@@ -51,6 +51,10 @@ class Environment(Struct, frozen=True):
     def id(self) -> str:
         return digest(self)[:ID_LENGTH]
 
+    def peaks_of(self, device: str) -> Peaks | None:
+        """Returns the peaks of a device, named as settings do; None if they were not measured."""
+        return next((peaks for peaks in self.peaks if peaks.device == device), None)
+
 
 class Interpreter(Struct, frozen=True):
     """A Python interpreter that runs workers, of another environment than opperf's own."""
@@ -244,6 +248,19 @@ class Run(Struct, frozen=True):
     environments: dict[str, Environment] = {}
     cases: tuple[Case, ...] = ()
     processes: tuple[ProcessLine, ...] = ()
+
+    def __post_init__(self) -> None:
+        # However a run was made: measured, read, merged or imported.
+        if any(environment.peaks for environment in self.environments.values()):
+            records = tuple(map(self._with_peaks, self.records))
+            msgspec.structs.force_setattr(self, "records", records)
+
+    def _with_peaks(self, record: Record) -> Record:
+        environment = self.environments.get(record.environment)
+        found = environment and environment.peaks_of(record.case.settings.device)
+        if found is record.peaks:
+            return record
+        return msgspec.structs.replace(record, peaks=found)
 
     @property
     def planned(self) -> tuple[str, ...]:

@@ -14,17 +14,14 @@ from opperf.reports.fields import NUMBER, TEXT, TIME, WORD, Field, figure, numbe
 from opperf.reports.model import Table
 from opperf.reports.text import WIDTH, render
 from opperf.results.columns import (
-    BANDWIDTH,
     MOVED,
-    FigureColumn,
-    bandwidth_figure,
-    bandwidth_of,
     column_of,
     select_columns,
 )
 from opperf.results.figures import CaseFigures
 from opperf.results.outliers import Outlier
 from opperf.results.projection import Observation, describe, group, number_alike
+from opperf.results.rates import BANDWIDTH, FigureColumn
 from opperf.results.settings import (
     alike_text,
     differing_settings,
@@ -52,8 +49,6 @@ VERIFICATION = "Verification"
 """Header of a column of codes."""
 
 PLAIN = Unit("", 1.0)
-
-BANDWIDTH_COLUMN = FigureColumn(BANDWIDTH, bandwidth_figure)
 
 
 class TitledTable(NamedTuple):
@@ -164,13 +159,17 @@ def verification_cell(record: Record) -> str:
 
 def metric_field(column: FigureColumn) -> Field[Record]:
     """Returns the column of the figures of records."""
+    if column.text is not None:
+        return Field("", column.metric.title, WORD, column.text)
     return Field("", column.metric.title, figure(column.metric.unit), column.read)
 
 
 def _figure_or_status(column: FigureColumn, record: Record | None) -> Figure | str | None:
     if record is None:
         return None
-    return column.read(record) if record.ended == Status.OK.value else record.ended
+    if record.ended != Status.OK.value:
+        return record.ended
+    return column.read(record) if column.text is None else column.text(record)
 
 
 Row = Mapping[str, Record]
@@ -320,8 +319,8 @@ def _contents(records: Sequence[Record]) -> Iterator[tuple[str, list[Field[Point
     if len(lines) == 1:
         ((name, line),) = lines.items()
         fields = [_line_field(column_of(metric), line, metric.title) for metric in metrics]
-        if any(bandwidth_of(record) for record in records):
-            fields.append(_line_field(BANDWIDTH_COLUMN, line, "Forward"))
+        if any(map(BANDWIDTH.read, records)):
+            fields.append(_line_field(BANDWIDTH, line, "Forward"))
         yield f"{', '.join(name)}: {swept_inputs([record.case for record in records])}", fields
         return
     operators = {name[0] for name in lines}

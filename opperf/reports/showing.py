@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from os.path import commonprefix
 from typing import Any
 
+import msgspec
+
 from opperf.model import Case, ListedOperator, Parameter, Record, Run, Status, display_arguments
 from opperf.plurals import pluralize
 from opperf.reports import replays
@@ -15,6 +17,7 @@ from opperf.reports.model import Fact, Report, Section
 from opperf.results.columns import json_cell
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
+from opperf.results.roofline import rooflines_of
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text
 from opperf.results.units import choose_unit, format_figure
@@ -129,13 +132,18 @@ def report_of_run(
             "id": case.id,
             "inputs": inputs_text(case),
             "case": case,
-            "record": records.get(case.id),
+            "record": _without_peaks(records.get(case.id)),
             "script": script,
         }
         for case, script in zip(cases, listed, strict=True)
     ]
     data = {"run": name, "header": run.header, "cases": values}
     return _report(name, sections, data, cases, listed)
+
+
+def _without_peaks(record: Record | None) -> Record | None:
+    """Returns a record as its line has it."""
+    return record and msgspec.structs.replace(record, peaks=None)
 
 
 def _figures_text(record: Record | None) -> str:
@@ -149,6 +157,7 @@ def _figures_text(record: Record | None) -> str:
         shown = format_figure(found.shown, unit)
         words = (metric, shown.value, unit.name, shown.share, shown.mark)
         texts.append(" ".join(word for word in words if word))
+    texts += [f"{metric} {own.sentence}" for metric, own in rooflines_of(record).items()]
     texts += [f"{program}'s report {file}" for program, file in record.profiles.items()]
     return ", ".join(texts)
 

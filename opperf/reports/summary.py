@@ -27,13 +27,16 @@ from opperf.reports.run_page import outlier_section
 from opperf.reports.run_tables import case_fields, metric_field, wrap_all
 from opperf.reports.text import section_text
 from opperf.results import units
-from opperf.results.columns import FigureColumn, column_of, count_uncertain
+from opperf.results.columns import column_of, count_uncertain
 from opperf.results.figures import CaseFigures, explain_unranked
 from opperf.results.outliers import is_fuzzed
 from opperf.results.projection import group
+from opperf.results.rates import FigureColumn
+from opperf.results.roofline import rooflines_of
 from opperf.results.settings import differing_settings, noun_of, settings_text
 from opperf.results.sweeps import swept_labels
 from opperf.results.text import duration
+from opperf.results.units import time_text
 
 SLOWEST = 10
 
@@ -134,6 +137,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     if more > 0:
         sentences.append(f"{pluralize(more, 'other case')} stalled too; see the notes")
     sentences += _said(records)
+    sentences += filter(None, [impossible_times(records)])
     throttled = [record for record in records if record.note("", NoteCode.THROTTLED)]
     if throttled:
         were = "was" if len(throttled) == 1 else "were"
@@ -172,6 +176,25 @@ def _said(records: Sequence[Record]) -> list[str]:
     sentences = [f"{label}: {message}" for label, message in list(noted)[:EXAMPLES]]
     more = len(noted) - EXAMPLES
     return sentences + ([f"{pluralize(more, 'other note')} in the records"] if more > 0 else [])
+
+
+def impossible_times(records: Iterable[Record]) -> str:
+    """Returns which times are shorter than the machine's peaks allow; empty where none is."""
+    found = [
+        f"{record.case.label} {metric} ({time_text(own.time.median)}, and {time_text(own.least_ns)}"
+        " at least)"
+        for record in records
+        for metric, own in rooflines_of(record).items()
+        if own.is_impossible
+    ]
+    if not found:
+        return ""
+    are = "is" if len(found) == 1 else "are"
+    return (
+        f"{pluralize(len(found), 'time')} {are} impossible by the peaks of the machine: "
+        f"{_examples(found)}; check what the call computes, or measure the peaks again "
+        "(opperf doctor --peaks)"
+    )
 
 
 def _busy(records: Sequence[Record]) -> str:

@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -30,46 +30,9 @@ from opperf.model import (
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
 from opperf.results.opperf_json import figure_name
+from opperf.results.rates import RATES, WRITTEN, FigureColumn, written_rates
 from opperf.results.sweeps import variables_of
 from opperf.results.units import Figure
-
-BANDWIDTH = Metric(
-    "bandwidth",
-    "GB/s",
-    MetricKind.DERIVED,
-    title="Bandwidth",
-    description="bytes of the inputs and of the outputs over the time of the forward pass",
-    lower_is_better=False,
-    usual=False,
-)
-"""Bytes per nanosecond, which are gigabytes per second."""
-
-
-class _Rate(NamedTuple):
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-def bandwidth_of(record: Record) -> _Rate | None:
-    """Returns the rate of a record; None where its bytes or its time are not known."""
-    time = CaseFigures(record).of(FORWARD.name)
-    if time is None or not record.moved_bytes or not time.median > 0:
-        return None
-    low, high = (
-        record.moved_bytes / bound if bound > 0 else None
-        for bound in reversed(time.interval or (0.0, 0.0))
-    )
-    return _Rate(record.moved_bytes / time.median, low, high)
-
-
-class FigureColumn(NamedTuple):
-    """A column of figures."""
-
-    metric: Metric
-    read: Callable[[Record], Figure | None]
-    """None if the record has none."""
-
 
 RATIO = Metric(
     "ratio",
@@ -94,14 +57,6 @@ MOVED = Metric(
     title="Moved",
     description="bytes of the inputs and of the outputs",
 )
-
-
-def bandwidth_figure(record: Record) -> Figure | None:
-    """Returns the rate of the forward pass, which is as uncertain as its time."""
-    rate, time = bandwidth_of(record), CaseFigures(record).figure(FORWARD.name)
-    if rate is None or time is None:
-        return None
-    return time._replace(value=rate.value, half_width=_scaled(time.share, rate.value))
 
 
 def _ratio(record: Record) -> Figure | None:
@@ -147,7 +102,7 @@ PERCENTILES = tuple(
 """Percentiles that MXNet's utility has with its Python timer."""
 
 DERIVED = (
-    FigureColumn(BANDWIDTH, bandwidth_figure),
+    *RATES,
     FigureColumn(RATIO, _ratio),
     FigureColumn(MEMORY_BACKWARD, _memory_backward),
     FigureColumn(MOVED, lambda record: Figure(record.moved_bytes) if record.moved_bytes else None),
@@ -266,7 +221,18 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
         points.append(("source_id", lambda record: record.case.source_id))
     figures = (column for metric in metrics for column in _columns_of(metric))
     verified = VERIFICATION if any(record.verification for record in records) else ()
-    return (*CASE, *points, *figures, *verified, *END)
+    return (*CASE, *points, *figures, *_rates_of(records), *verified, *END)
+
+
+def _rates_of(records: Iterable[Record]) -> list[Column]:
+    """Returns the columns of the work of records, those of which some record has a value."""
+    found = {id(record): written_rates(record) for record in records}
+
+    def read(name: str, record: Record) -> object:
+        return found[id(record)].get(name)
+
+    known = {name for own in found.values() for name in own}
+    return [(name, partial(read, name)) for name in WRITTEN if name in known]
 
 
 def _columns_of(metric: Metric) -> list[Column]:

@@ -19,6 +19,7 @@ from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, MetricKind, Record, Run, Status, display_arguments, identity_of
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
+from opperf.results.rates import WRITTEN, written_rates
 from opperf.results.settings import differing_settings
 from opperf.results.units import device_label, sort_by_operator, unit_of
 
@@ -145,6 +146,7 @@ def meanings(records: Iterable[Record]) -> dict[str, str]:
     return (
         (OWN_FIGURES if len(others) < len(listed) else {})
         | {key: _meaning(*source) for key, source in _sources(metrics_in(others)).items()}
+        | _meanings_of_rates(others)
         | ({PARTS: PARTS_MEANING} if any(record.parts for record in listed) else {})
         | (
             {VERIFICATION: VERIFICATION_MEANING}
@@ -152,6 +154,11 @@ def meanings(records: Iterable[Record]) -> dict[str, str]:
             else {}
         )
     )
+
+
+def _meanings_of_rates(records: Iterable[Record]) -> dict[str, str]:
+    known = {name for record in records for name in written_rates(record)}
+    return {name: WRITTEN[name].metric.description for name in WRITTEN if name in known}
 
 
 def _meaning(metric: Metric, statistic: str) -> str:
@@ -183,6 +190,8 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     if case.source_id:
         result["source_id"] = case.source_id
     result |= figures_of(record)
+    if not has_own_keys(record):
+        result |= written_rates(record)
     if record.parts:
         result[PARTS] = msgspec.to_builtins(record.parts)
     if record.verification is not None:

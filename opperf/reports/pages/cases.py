@@ -24,8 +24,10 @@ from opperf.reports.pages.content import (
     rounded,
 )
 from opperf.reports.run_tables import VERIFICATION, legend, verification_cell
-from opperf.results.columns import FigureColumn, select_columns
+from opperf.results.columns import select_columns
 from opperf.results.figures import CaseFigures, Measurement
+from opperf.results.rates import FigureColumn
+from opperf.results.roofline import rooflines_of
 from opperf.results.settings import changed_settings_text, noun_of
 from opperf.results.sweeps import point_text
 from opperf.results.text import inputs_text
@@ -199,6 +201,8 @@ def _facts(own: RunOnPage, case: Case, record: Record | None) -> Iterator[tuple[
         "Run": own.name,
     }
     yield from ((label, text) for label, text in facts.items() if text)
+    for metric, roofline in rooflines_of(record).items() if record is not None else ():
+        yield f"Roofline of {metric}", roofline.sentence
     if record is not None and record.verification:
         yield VERIFICATION, verification_cell(record)
     if record is not None and record.wall_s:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results import projection
-from opperf.results.columns import BANDWIDTH, bandwidth_figure
 from opperf.results.figures import CaseFigures
 from opperf.results.plots import dimensions
+from opperf.results.rates import DRAWN
 from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
@@ -252,8 +252,8 @@ def _bars(
     for entry in sorted(entries, key=lambda entry: series.index(entry.name)):
         value = dimensions.value_of(metric, entry.record)
         figure = (
-            bandwidth_figure(entry.record)
-            if metric is BANDWIDTH
+            DRAWN[metric.name][0].read(entry.record)
+            if metric.name in DRAWN
             else CaseFigures(entry.record).figure(metric.name)
         )
         if value is None or figure is None:

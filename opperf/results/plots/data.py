@@ -10,7 +10,6 @@ from opperf.errors import UsageError, unknown
 from opperf.instruments.times import FORWARD
 from opperf.model import Metric, Record
 from opperf.results import projection
-from opperf.results.columns import BANDWIDTH
 from opperf.results.plots.dimensions import (
     CUT_AT,
     ELEMENTS,
@@ -24,6 +23,7 @@ from opperf.results.plots.dimensions import (
     value_of,
     without_results,
 )
+from opperf.results.rates import BANDWIDTH
 from opperf.results.sweeps import variables_of
 from opperf.results.units import Figure, Unit, choose_unit
 
@@ -105,7 +105,7 @@ def make_plot(
     records = [entry.record for entry in found]
     x = x or _default_size(records)
     read = _reader(x, records)
-    shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.name))
+    shown = metrics_to_draw(metrics, records, (FORWARD.name, BANDWIDTH.metric.name))
     variables = variables_of(record.case for record in records)
     dimensions = projection.describe(found, by, (*variables, x) if x == ELEMENTS else (x,))
     sized = [

@@ -10,9 +10,9 @@ from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name, metrics_in
 from opperf.model import Metric, Record, Status
 from opperf.plurals import pluralize
-from opperf.results.columns import BANDWIDTH, bandwidth_of
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import Observation, Source, observations
+from opperf.results.rates import DRAWN
 
 ELEMENTS = "elements"
 """Name of the number of elements of the largest tensor, as a size."""
@@ -87,12 +87,13 @@ def metrics_to_draw(
 ) -> list[Metric]:
     """Returns these metrics, or the `usual` ones. Raises `UsageError` for a missing one."""
     present = {metric.name: metric for metric in metrics_in(records)}
-    if any(bandwidth_of(record) for record in records):
-        present[BANDWIDTH.name] = BANDWIDTH
+    for name, (column, read) in DRAWN.items():
+        if any(map(read, records)):
+            present[name] = column.metric
     for name in names:
         if name in present:
             continue
-        if name in metrics_by_name() or name == BANDWIDTH.name:
+        if name in metrics_by_name() or name in DRAWN:
             raise UsageError(f"--metric {name}: no record has it; available: {', '.join(present)}")
         raise unknown("metric", name, present, "the file")
     wanted = names or [name for name in usual if name in present]
@@ -101,8 +102,8 @@ def metrics_to_draw(
 
 def value_of(metric: Metric, record: Record) -> Value | None:
     """Returns a record's median of a metric with its interval; None without a finite one."""
-    if metric is BANDWIDTH:
-        rate = bandwidth_of(record)
+    if metric.name in DRAWN:
+        rate = DRAWN[metric.name][1](record)
         return None if rate is None else (rate.value, rate.low, rate.high)
     found = CaseFigures(record).of(metric.name)
     if found is None or not found.is_finite:

@@ -5,10 +5,10 @@ import pytest
 from opperf.errors import UsageError
 from opperf.instruments.times import FORWARD
 from opperf.model import Status
-from opperf.results.columns import BANDWIDTH
 from opperf.results.plots.data import Point, has_sizes, is_geometric, make_plot
 from opperf.results.plots.dimensions import MOST_LINES, linear_ticks, log_ticks
 from opperf.results.projection import Source
+from opperf.results.rates import BANDWIDTH
 from tests.results.conftest import summary
 
 
@@ -36,13 +36,13 @@ def test_a_line_has_medians_and_intervals_by_size_in_one_unit(make_point):
 def test_the_rate_is_beside_the_time_where_bytes_are_known(make_point):
     records = [make_point(n=n, moved=4000) for n in (128, 256)] + [make_point("exp", n=128)]
     time, rate = plotted(records).panels
-    assert (time.metric, rate.metric, rate.unit.name) == (FORWARD, BANDWIDTH, "GB/s")
+    assert (time.metric, rate.metric, rate.unit.name) == (FORWARD, BANDWIDTH.metric, "GB/s")
     assert [line.name for line in rate.lines] == ["relu"]
     assert [point.y for point in rate.lines[0].points] == [4.0, 4.0]
     assert time.is_log and not rate.is_log
     # The rate alone, on request.
     (only,) = plotted(records, "bandwidth").panels
-    assert only.metric is BANDWIDTH
+    assert only.metric is BANDWIDTH.metric
 
 
 def test_metrics_without_noise_have_no_interval(make_point):

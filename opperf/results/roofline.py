@@ -1,0 +1,329 @@
+"""What the peaks of a device say of a measured time: the least time of a call, what bounds it, and
+the part of the time that could go at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeVar
+
+from opperf.dtypes import is_floating
+from opperf.instruments.compilation import FLOPS
+from opperf.instruments.profilers.reference_work import LAUNCH_BOUND
+from opperf.instruments.times import BACKWARD, FORWARD
+from opperf.model import (
+    PASSES,
+    REMOVED,
+    BandwidthPeak,
+    Case,
+    MetricKind,
+    ModelTarget,
+    NoteCode,
+    Peaks,
+    ProductPeak,
+    Record,
+)
+from opperf.model.declaring import OFF
+from opperf.results.figures import CaseFigures, Measurement
+from opperf.results.units import time_text
+
+Bound = Literal["memory", "compute", "dispatch", "launch", "impossible"]
+"""What bounds a time. `launch`: it is hardly longer than that of a call that does nothing.
+`impossible`: it is shorter than the peaks allow."""
+
+NS = 1e9
+"""Nanoseconds of a second."""
+
+IMPOSSIBLE = 1.25
+"""Ratio of the least time to a measured one from which the measured one is impossible: clocks that
+follow temperature and load move peaks and times by some tenth each."""
+
+WIDER = {
+    "float16": ("float32", "float64"),
+    "bfloat16": ("float32", "float64"),
+    "float32": ("float64",),
+    "complex64": ("float32", "float64"),
+    "complex128": ("float64",),
+    "int8": ("float32", "float64"),
+    "uint8": ("float32", "float64"),
+    "bool": ("float32", "float64"),
+    "int16": ("float32", "float64"),
+    "int32": ("float32", "float64"),
+    "int64": ("float64",),
+}
+"""Dtypes whose peak stands for one that was not measured: as wide or wider, the nearest first."""
+
+FAST = "conv"
+"""In the names of operators for which algorithms (Winograd's, by Fourier transforms) multiply less
+often than the definition, by which operations are counted."""
+
+
+class Work(NamedTuple):
+    """What a pass computes and moves in one call."""
+
+    flops: float | None
+    """None if they are not known."""
+    moved: int | None
+    """Bytes; None if they are not known."""
+    flops_by: str = ""
+    bytes_by: str = ""
+    """How they are known, as `Record.known_by` has it; empty if they are not."""
+
+    @property
+    def intensity(self) -> float | None:
+        """The operations for each byte; None unless both are known, and bytes are moved."""
+        return None if self.flops is None or not self.moved else self.flops / self.moved
+
+
+FLOPS_OF = {FORWARD.name: FLOPS.name, BACKWARD.name: f"{FLOPS.name}_{BACKWARD.name}"}
+"""By pass, the metric of its operations."""
+
+MOVED_OF = {FORWARD.name: "moved_bytes", BACKWARD.name: "moved_backward_bytes"}
+"""By pass, the field of its bytes."""
+
+
+def work_of(record: Record, metric: str = FORWARD.name) -> Work:
+    """Returns what a pass of a record computes and moves, as far as it is known."""
+    flops, field = FLOPS_OF[metric], MOVED_OF[metric]
+    counted, moved, known = record.summaries.get(flops), getattr(record, field), record.known_by
+    # The count of a model that is trained is of a whole step.
+    if isinstance(record.case.target, ModelTarget) and BACKWARD.name in record.summaries:
+        counted = None
+    has_bytes = moved > 0 or field in known
+    return Work(
+        None if counted is None else counted.median,
+        moved if has_bytes else None,
+        "" if counted is None else known.get(flops, "count"),
+        known.get(field, "minimal") if has_bytes else "",
+    )
+
+
+class Roofline(NamedTuple):
+    """A time beside the least that the peaks allow."""
+
+    time: Measurement
+    least_ns: float
+    bound: Bound
+    level: str = ""
+    """Of memory, where that bounds it: `L2`, `memory`."""
+    remarks: tuple[str, ...] = ()
+    """What its reader must know, as clauses."""
+
+    @property
+    def is_impossible(self) -> bool:
+        return self.bound == "impossible"
+
+    @property
+    def share(self) -> float:
+        """The least time over the measured one, above 1 where part of the data stays in a faster
+        cache, or the time is impossible."""
+        return self.least_ns / self.time.median
+
+    @property
+    def headroom_ns(self) -> float | None:
+        """The part of the time that could go at most; None of an impossible one."""
+        return None if self.is_impossible else max(0.0, self.time.median - self.least_ns)
+
+    @property
+    def text(self) -> str:
+        """What bounds it, as tables show it: `memory`, `L2 cache`, `compute`."""
+        is_cache = self.bound == "memory" and self.level.startswith("L")
+        return f"{self.level} cache" if is_cache else self.bound
+
+    @property
+    def sentence(self) -> str:
+        """All of it, in a clause."""
+        least = f"the peaks allow {time_text(self.least_ns)} at least"
+        if self.headroom_ns is None:
+            return f"{self.bound}: {least}"
+        said = f"bound by {self.text}, {100 * self.share:.0f} % of the attainable"
+        lacks = f" ({'; '.join(self.remarks)})" if self.remarks else ""
+        return f"{said}, headroom {time_text(self.headroom_ns)}{lacks}"
+
+
+class _Limit(NamedTuple):
+    """The least time by one of the peaks."""
+
+    bound: Bound
+    ns: float
+    floor_ns: float
+    """A time that no call undercuts which does the work, however much of it is in faster caches."""
+    is_sure: bool
+    """Whether the call does all of the work, and the peak is that of what it does it with."""
+    level: str = ""
+    remark: str = ""
+
+    def is_undercut(self, time_ns: float) -> bool:
+        return self.floor_ns > IMPOSSIBLE * time_ns
+
+
+def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
+    """Returns what the peaks say of a pass; None where its time, its work or the peaks are not
+    known."""
+    time, peaks = CaseFigures(record).compared.get(metric), record.peaks
+    if time is None or peaks is None or not 0 < time.median < math.inf or time.note(*REMOVED):
+        return None
+    work = work_of(record, metric)
+    # Where it is not sure, the time shows that the work is less, or the peak another.
+    found = [
+        limit
+        for limit in _limits(record.case, peaks, work)
+        if limit.is_sure or not limit.is_undercut(time.median)
+    ]
+    if not found:
+        return None
+    known = {limit.bound for limit in found}
+    remarks = [
+        *(limit.remark for limit in found if limit.remark),
+        *(["by its bytes alone"] if "compute" not in known else []),
+        *(["by its operations alone"] if "memory" not in known else []),
+    ]
+    dispatch = _dispatch_ns(record, peaks)
+    if dispatch is not None:
+        found.append(_Limit("dispatch", dispatch, 0.0, is_sure=False))
+    first = max(found, key=lambda limit: limit.ns)
+    bound = first.bound
+    is_launch = bound == "dispatch" and time.median <= LAUNCH_BOUND * first.ns
+    if is_launch or time.note(NoteCode.LAUNCH_BOUND):
+        bound = "launch"
+    if any(limit.is_undercut(time.median) for limit in found):
+        bound = "impossible"
+    return Roofline(time, first.ns, bound, first.level, tuple(remarks))
+
+
+def rooflines_of(record: Record) -> dict[str, Roofline]:
+    """Returns what the peaks say of each pass, by its metric, as far as that is known."""
+    found = {metric: roofline_of(record, metric) for metric in PASSES}
+    return {metric: one for metric, one in found.items() if one is not None}
+
+
+def _limits(case: Case, peaks: Peaks, work: Work) -> Iterator[_Limit]:
+    if work.moved is not None:
+        memory = _by_memory(case, peaks.bandwidths, work.moved, work.bytes_by)
+        if memory is not None:
+            yield memory
+    if work.flops is not None:
+        compute = _by_products(case, peaks.products, work.flops)
+        if compute is not None:
+            yield compute
+
+
+Peak = TypeVar("Peak", BandwidthPeak, ProductPeak)
+
+
+def _nearest(peaks: Iterable[Peak], threads: int | None) -> list[Peak]:
+    """Returns the peaks at the measured number of threads that is nearest, by ratio; of all
+    threads (None) the largest."""
+    listed = list(peaks)
+    if not listed:
+        return []
+    known = sorted({peak.threads for peak in listed}, reverse=True)
+    chosen = known[0]
+    if threads is not None:
+        chosen = min(known, key=lambda number: abs(math.log(max(number, 1) / threads)))
+    return [peak for peak in listed if peak.threads == chosen]
+
+
+def _has_as_many(peak: BandwidthPeak | ProductPeak, threads: int | None) -> bool:
+    """Whether no more threads are used than a peak is of; of a GPU (0) always."""
+    return threads is None or peak.threads == 0 or peak.threads >= threads
+
+
+class Level(NamedTuple):
+    """A level of memory, and the fastest that bytes are moved in it."""
+
+    name: str
+    capacity: float
+    """Bytes; infinite of memory."""
+    rate: float
+    """Bytes per second."""
+
+
+def levels_of(bandwidths: Iterable[BandwidthPeak], threads: int | None) -> list[Level]:
+    """Returns the levels at a number of threads, the smallest first."""
+    found: dict[str, Level] = {}
+    for peak in _nearest(bandwidths, threads):
+        level = Level(peak.level, peak.bytes or math.inf, peak.rate)
+        best = found.get(peak.level)
+        found[peak.level] = level if best is None or level.rate > best.rate else best
+    return sorted(found.values(), key=lambda level: level.capacity)
+
+
+def _by_memory(
+    case: Case, bandwidths: Sequence[BandwidthPeak], moved: int, known_by: str
+) -> _Limit | None:
+    threads = case.settings.threads
+    levels = levels_of(bandwidths, threads)
+    if not levels:
+        return None
+    is_cold = case.settings.cache == "cold"
+    chosen = next(
+        (level for level in levels[:-1] if moved <= level.capacity and not is_cold), levels[-1]
+    )
+    # Without a formula a call may read less, as of a table; without caches their rate is unknown.
+    is_sure = (
+        known_by in ("formula", "count")
+        and len(levels) > 1
+        and _has_as_many(_nearest(bandwidths, threads)[0], threads)
+    )
+    ns, floor_ns = NS * moved / chosen.rate, _filled_ns(levels, moved)
+    return _Limit("memory", ns, floor_ns, is_sure, chosen.name)
+
+
+def _filled_ns(levels: Sequence[Level], moved: int) -> float:
+    """Returns the time of moving bytes of which every cache has as many as it holds."""
+    seconds, left = 0.0, float(moved)
+    for level in levels:
+        part = left if level is levels[-1] else min(left, level.capacity)
+        seconds, left = seconds + part / level.rate, left - part
+    return NS * seconds
+
+
+def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _Limit | None:
+    threads = case.settings.threads
+    near = _nearest(products, threads)
+    found = [
+        (peak, dtype)
+        for dtype in sorted(_dtypes(case))
+        if (peak := _peak_of(dtype, near)) is not None
+    ]
+    if not found:
+        return None
+    # Of several dtypes, the fastest may be the one that it multiplies in.
+    peak, dtype = max(found, key=lambda pair: pair[0].rate)
+    ns = NS * flops / peak.rate
+    is_sure = (
+        peak.dtype == dtype
+        and _has_as_many(peak, threads)
+        # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
+        and not case.settings.options
+        and (peak.threads > 0 or dtype != "float32")
+        and FAST not in case.label.lower()
+    )
+    remark = "" if peak.dtype == dtype else f"by the peak of {peak.dtype}, as {dtype} has none"
+    return _Limit("compute", ns, ns, is_sure, remark=remark)
+
+
+def _dtypes(case: Case) -> set[str]:
+    """Returns the dtypes that a call may compute in."""
+    if case.settings.autocast != OFF:
+        return {case.settings.autocast}
+    every = {spec.dtype for _, spec in case.tensors()} or {case.settings.dtype}
+    return set(filter(is_floating, every)) or every
+
+
+def _peak_of(dtype: str, products: Sequence[ProductPeak]) -> ProductPeak | None:
+    for name in (dtype, *WIDER.get(dtype, ())):
+        known = [peak for peak in products if peak.dtype == name]
+        if known:
+            return max(known, key=lambda peak: peak.rate)
+    return None
+
+
+def _dispatch_ns(record: Record, peaks: Peaks) -> float | None:
+    """Returns the shortest time of a call of the record's framework; None of kernels, and where it
+    is not known."""
+    if record.time_kind is not MetricKind.WALL:
+        return None
+    framework = record.case.target.framework
+    return next((one.ns for one in peaks.dispatches if one.framework == framework), None)
