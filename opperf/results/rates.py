@@ -96,8 +96,8 @@ FIGURES: dict[str, tuple[str, str, Callable[[str, Record], Figure | None]]] = {
         partial(_rate_figure, _moved),
     ),
     "intensity": ("flop/B", "floating-point operations for each byte that is moved", _intensity),
-    "attainable": ("%", "least time by the measured peaks, as a share of the time", _attainable),
-    "headroom": ("ns", "the time beyond the least by the measured peaks", _headroom),
+    "attainable": ("%", "minimum time by the measured peaks, as a share of the time", _attainable),
+    "headroom": ("ns", "the time beyond the minimum by the measured peaks", _headroom),
 }
 """Unit, description and function of figures. What a nanosecond has once, a second has 1e9 times:
 GFLOP/s, GB/s."""
@@ -165,7 +165,7 @@ DRAWN: dict[str, tuple[FigureColumn, Callable[[Record], Rate | None]]] = {
     for column in RATES
     if column.metric.name == _name(name, metric)
 }
-"""What plots draw of them by name: rates, with their intervals."""
+"""Columns that plots draw by name, with functions that return their intervals."""
 
 
 def _file_name(metric: Metric) -> str:

@@ -1,5 +1,5 @@
-"""What the peaks of a device say of a measured time: the least time of a call, what bounds it, and
-the part of the time that could go at most."""
+"""The roofline model: the minimum time of a call by the peaks of its device, what bounds its measured
+time, and the part of that which could go at most."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from opperf.results.figures import CaseFigures, Measurement
 from opperf.results.units import time_text
 
 Bound = Literal["memory", "compute", "dispatch", "launch", "impossible"]
-"""What bounds a time. `launch`: it is hardly longer than that of a call that does nothing.
+"""Bounds of a time. `launch`: it is hardly longer than that of a call that does nothing.
 `impossible`: it is shorter than the peaks allow."""
 
 NS = 1e9
 """Nanoseconds of a second."""
 
 IMPOSSIBLE = 1.25
-"""Ratio of the least time to a measured one from which the measured one is impossible: clocks that
+"""Ratio of the minimum time to a measured one from which the measured one is impossible: clocks that
 follow temperature and load move peaks and times by some tenth each."""
 
 WIDER = {
@@ -59,7 +59,7 @@ often than the definition, by which operations are counted."""
 
 
 class Work(NamedTuple):
-    """What a pass computes and moves in one call."""
+    """The work of a pass in one call."""
 
     flops: float | None
     """None if they are not known."""
@@ -99,15 +99,15 @@ def work_of(record: Record, metric: str = FORWARD.name) -> Work:
 
 
 class Roofline(NamedTuple):
-    """A time beside the least that the peaks allow."""
+    """A measured time beside the minimum that the peaks allow."""
 
     time: Measurement
-    least_ns: float
+    minimum_ns: float
     bound: Bound
     level: str = ""
     """Of memory, where that bounds it: `L2`, `memory`."""
     remarks: tuple[str, ...] = ()
-    """What its reader must know, as clauses."""
+    """Clauses on what its reader must know."""
 
     @property
     def is_impossible(self) -> bool:
@@ -115,25 +115,25 @@ class Roofline(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The least time over the measured one, above 1 where part of the data stays in a faster
+        """The minimum time over the measured one, above 1 where part of the data stays in a faster
         cache, or the time is impossible."""
-        return self.least_ns / self.time.median
+        return self.minimum_ns / self.time.median
 
     @property
     def headroom_ns(self) -> float | None:
         """The part of the time that could go at most; None of an impossible one."""
-        return None if self.is_impossible else max(0.0, self.time.median - self.least_ns)
+        return None if self.is_impossible else max(0.0, self.time.median - self.minimum_ns)
 
     @property
     def text(self) -> str:
-        """What bounds it, as tables show it: `memory`, `L2 cache`, `compute`."""
+        """The bound as tables show it: `memory`, `L2 cache`, `compute`."""
         is_cache = self.bound == "memory" and self.level.startswith("L")
         return f"{self.level} cache" if is_cache else self.bound
 
     @property
     def sentence(self) -> str:
         """All of it, in a clause."""
-        least = f"the peaks allow {time_text(self.least_ns)} at least"
+        least = f"the peaks allow {time_text(self.minimum_ns)} at least"
         if self.headroom_ns is None:
             return f"{self.bound}: {least}"
         said = f"bound by {self.text}, {100 * self.share:.0f} % of the attainable"
@@ -142,7 +142,7 @@ class Roofline(NamedTuple):
 
 
 class _Limit(NamedTuple):
-    """The least time by one of the peaks."""
+    """The minimum time by one of the peaks."""
 
     bound: Bound
     ns: float
@@ -260,7 +260,7 @@ def _by_memory(
     chosen = next(
         (level for level in levels[:-1] if moved <= level.capacity and not is_cold), levels[-1]
     )
-    # Without a formula a call may read less, as of a table; without caches their rate is unknown.
+    # Without a formula a call may read less (of a table); without caches their rate is unknown.
     is_sure = (
         known_by in ("formula", "count")
         and len(levels) > 1
@@ -300,7 +300,7 @@ def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _
         and (peak.threads > 0 or dtype != "float32")
         and FAST not in case.label.lower()
     )
-    remark = "" if peak.dtype == dtype else f"by the peak of {peak.dtype}, as {dtype} has none"
+    remark = "" if peak.dtype == dtype else f"by the peak of {peak.dtype}; {dtype} has none"
     return _Limit("compute", ns, ns, is_sure, remark=remark)
 
 
@@ -326,4 +326,4 @@ def _dispatch_ns(record: Record, peaks: Peaks) -> float | None:
     if record.time_kind is not MetricKind.WALL:
         return None
     framework = record.case.target.framework
-    return next((one.ns for one in peaks.dispatches if one.framework == framework), None)
+    return next((peak.ns for peak in peaks.dispatches if peak.framework == framework), None)
