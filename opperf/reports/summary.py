@@ -181,8 +181,8 @@ def _said(records: Sequence[Record]) -> list[str]:
 def impossible_times(records: Iterable[Record]) -> str:
     """Returns which times are shorter than the machine's peaks allow; empty where none is."""
     found = [
-        f"{record.case.label} {metric} ({time_text(own.time.median)}, and {time_text(own.minimum_ns)}"
-        " at least)"
+        f"{record.case.label} {metric} ({time_text(own.time.median)}; the minimum is "
+        f"{time_text(own.minimum_ns)})"
         for record in records
         for metric, own in rooflines_of(record).items()
         if own.is_impossible

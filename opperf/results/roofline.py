@@ -1,5 +1,5 @@
-"""The roofline model: the minimum time of a call by the peaks of its device, what bounds its measured
-time, and the part of that which could go at most."""
+"""The roofline model: the minimum time of a call by the peaks of its device, what bounds its
+measured time, and the part of that which could go at most."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NS = 1e9
 """Nanoseconds of a second."""
 
 IMPOSSIBLE = 1.25
-"""Ratio of the minimum time to a measured one from which the measured one is impossible: clocks that
-follow temperature and load move peaks and times by some tenth each."""
+"""Ratio of the minimum time to a measured one from which that is impossible: clocks that follow
+temperature and load move peaks and times by some tenth each."""
 
 WIDER = {
     "float16": ("float32", "float64"),
