@@ -22,7 +22,9 @@ from opperf.results.messages import tell
 )
 def list_operators(request: ListRequest) -> int:
     """List operators: name, number of cases, category, parameters, the rule that makes their
-    inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
+    inputs, aliases. Patterns ignore case, unless an operator has exactly that name. Of a folder of
+    KernelBench, robust-kbench, GPU MODE, BackendBench or FlashInfer-Bench, list its problems and
+    their candidates."""
     return write(request.run(tell), request)
 
 

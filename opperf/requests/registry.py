@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -105,7 +106,7 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
 class ListRequest(RegistryRequest, frozen=True, kw_only=True):
     """Lists operators, or their categories."""
 
-    names: Annotated[tuple[str, ...], argument("[OPERATOR]...", gather=split_commas)] = ()
+    names: Annotated[tuple[str, ...], argument("[OPERATOR|FOLDER]...", gather=split_commas)] = ()
     groups: OperatorGroups = OperatorGroups()
     by_category: Annotated[
         bool,
@@ -124,6 +125,9 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         from opperf.reports.listing import categories_report, operators_report
         from opperf.requests.selecting import select_groups
 
+        problems = self._problems()
+        if problems is not None:
+            return problems
         selection = msgspec.structs.replace(select_groups(self.groups), patterns=self.names)
         framework = self._choose((*self.names, *self.imports), say)
         found = self._find(framework, self._listing(framework, say), selection)
@@ -131,9 +135,35 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         self.check_outputs()
         return (categories_report if self.by_category else operators_report)(found)
 
+    def _problems(self) -> Report | None:
+        """Returns the report on problems of kernels in a file or folder; None of operators. Raises
+        `UsageError` and `RunFileError`."""
+        paths = [Path(name) for name in self.names if name and Path(name).exists()]
+        if not paths:
+            return None
+        from opperf.candidates.formats.base import Asked
+        from opperf.candidates.formats.known import format_of, read
+        from opperf.candidates.formats.listing import problems_report
+
+        if not format_of(paths[0]):
+            return None
+        for name, field in declared(type(self)).items():
+            if name in self.given - OF_PROBLEMS or len(self.names) > 1:
+                what = "a second name" if len(self.names) > 1 else field.shown
+                raise UsageError(
+                    f"{what} does not apply to {paths[0]}, which has problems of kernels; omit it"
+                )
+        with TemporaryDirectory() as folder:
+            found = read(Asked(paths[0], Path(folder)))
+        self.check_outputs()
+        return problems_report(found)
+
 
 COMMON = tuple(name for name, setting in DECLARED.items() if setting.common)
 """The settings of one value that cases share."""
+
+OF_PROBLEMS = frozenset({"names", "output_files", "output_format", "overwrite"})
+"""Fields that apply to problems of kernels."""
 
 OF_FILES = frozenset({"name", "ids", "interpreters", "output_files", "output_format", "overwrite"})
 """Fields that apply to a run file."""

@@ -1,0 +1,152 @@
+"""BackendBench: a folder for each operator of ATen, with implementations of it; inputs from a log
+or table of calls, else by opperf's own rules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.candidates.formats import base
+from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
+from opperf.candidates.model import Problem
+from opperf.errors import UsageError, one_line
+from opperf.extras import install_command
+from opperf.model import Argument, Case, DType, MemoryFormat, OperatorTarget, Settings, TensorSpec
+from opperf.sources.logged_arguments import Arguments, read_arguments
+from opperf.sources.logged_text import (
+    FORMAT_NAMES,
+    InputLogs,
+    Unwritable,
+    arguments_text,
+    split,
+)
+
+NAME = "BackendBench"
+
+TOLERANCE = 1e-2
+
+MOST_CALLS = 20
+"""Calls of an operator that are trials, those that were made most often: a log has thousands, and
+each is judged for seconds."""
+
+
+class Logged(NamedTuple):
+    """A call of an operator, by the name of the operator's folder."""
+
+    operator: str
+    arguments: Arguments
+    times: int = 1
+
+
+def _implementations(path: Path) -> dict[str, Path]:
+    """Returns the implementation of each operator, by its folder's name: the first by name."""
+    return {
+        folder.name: files[0]
+        for folder in sorted(path.glob("*__*/"))
+        if (files := sorted(folder.glob(f"{folder.name}_implementation*.py")))
+    }
+
+
+def recognizes(path: Path) -> bool:
+    """Whether there is a folder of an operator."""
+    return bool(_implementations(path))
+
+
+def read(asked: Asked) -> ProblemSet:
+    """Returns a problem for each operator that has calls. Raises `UsageError`."""
+    base.check_sets(asked, ())
+    found = _implementations(asked.path)
+    calls: dict[str, dict[str, Any]] = defaultdict(dict)
+    for call in sorted(_calls(asked.path, found), key=lambda call: -call.times):
+        own = calls[call.operator]
+        if call.operator in found and len(own) < MOST_CALLS:
+            unnamed, named = call.arguments
+            named_too = {**{str(i): value for i, value in enumerate(unnamed)}, **named}
+            try:
+                text = arguments_text(named_too, None)
+                encoded = {key: _encoded(value) for key, value in named.items()}
+                own[text] = [list(map(_encoded, unnamed)), encoded]
+            except Unwritable:
+                continue
+    skipped = dict.fromkeys(found, "no call of it is known; add one to the log")
+    problems = [_problem(asked, name, found[name], calls[name]) for name in found if calls[name]]
+    return ProblemSet(NAME, problems, {name: skipped[name] for name in found if not calls[name]})
+
+
+def _problem(asked: Asked, name: str, path: Path, calls: dict[str, Any]) -> PosedProblem:
+    function = f"{name}_kernel_impl"
+    solution = base.read_python(path, function)
+    operator = ".".join(name.rpartition("__")[::2])
+    settings = {"format": NAME, "operator": operator, "calls": calls, "function": function}
+    solved = base.solved_by(asked, name, [solution], {}, settings)
+    made = base.install(asked, ("problems", name), {}, settings)
+    trials = tuple({"call": call} for call in calls)
+    problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
+    return PosedProblem(problem, *solved, facts={"operator": operator})
+
+
+def _encoded(value: Argument) -> Any:
+    """Returns an argument as the functions of a problem read it. Raises `Unwritable`."""
+    if isinstance(value, TensorSpec):
+        return {"shape": value.shape, "dtype": value.dtype}
+    if isinstance(value, tuple):
+        return [_encoded(each) for each in value]
+    if isinstance(value, (DType, MemoryFormat)):
+        return ["opperf:torch", FORMAT_NAMES.get(value.name, value.name)]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise Unwritable("a complex number")
+
+
+def _calls(path: Path, operators: Iterable[str]) -> Iterator[Logged]:
+    """Yields calls of the logs and tables in a folder; by rule if there is none."""
+    logs = [file for file in sorted(path.glob("*.txt")) if InputLogs().recognizes(file)]
+    tables = sorted(path.glob("*.parquet"))
+    for log in logs:
+        for case in InputLogs().open(log).cases():
+            yield _logged(case)
+    for table in tables:
+        yield from _table(table)
+    if not (logs or tables):
+        yield from _by_rule(operators)
+
+
+def _logged(case: Case) -> Logged:
+    target = case.target
+    assert isinstance(target, OperatorTarget)
+    unnamed, named = split(case.arguments, lambda name: False)
+    name = f"{target.name.removeprefix('aten.')}__{target.overload or 'default'}"
+    return Logged(name, (tuple(unnamed), named), case.count)
+
+
+def _table(path: Path) -> Iterator[Logged]:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise UsageError(f"{path} needs pyarrow: {install_command('pyarrow')}")
+    parquet = importlib.import_module("pyarrow.parquet")
+    try:
+        rows = parquet.read_table(path, columns=["op_name", "args"]).to_pylist()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is no table of calls: {one_line(str(error))}") from error
+    for number, row in enumerate(rows):
+        operator = "__".join(row["op_name"].removeprefix("aten.").rsplit(".", 1))
+        try:
+            yield Logged(operator, read_arguments(row["args"]))
+        except ValueError as error:
+            raise UsageError(f"{path}: row {number}: args: {error}") from None
+
+
+def _by_rule(names: Iterable[str]) -> Iterator[Logged]:
+    # Only here, as all else needs no process.
+    from opperf.execution.planning import plan_cases
+    from opperf.sources.selecting import Selection
+    from opperf.worker.client import Worker
+
+    patterns = tuple(f"aten.{'.'.join(name.rsplit('__', 1))}" for name in names)
+    with Worker(base.FRAMEWORK, Settings()) as worker:
+        selection = worker.resolve_selection(Selection(patterns=patterns, size="small"))
+        plan = plan_cases(worker, base.FRAMEWORK, selection, lambda text: None)
+    yield from map(_logged, plan.cases)

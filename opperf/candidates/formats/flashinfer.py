@@ -1,0 +1,251 @@
+"""FlashInfer-Bench: a trace set's definitions, solutions and workloads."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.candidates.formats import base
+from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
+from opperf.candidates.model import Candidate, Problem
+from opperf.extras import install_command
+from opperf.formats.documents import as_form, parse, read_form, wrong
+from opperf.model import Struct
+
+NAME = "FlashInfer-Bench"
+
+TOLERANCE = 1e-2
+
+Floats = Literal["float32", "float16", "bfloat16", "float8_e4m3", "float8_e5m2"]
+
+Others = Literal["int64", "int32", "int16", "int8", "bool"]
+
+SIMPLE = re.compile(r"(?!.*\*\*)[\w\s+*/%<>=!()-]+")
+"""A constraint that is arithmetic of sizes."""
+
+
+class Axis(Struct, frozen=True):
+    """An axis: constant, or another in each workload."""
+
+    type: Literal["const", "var"]
+    value: int = 0
+
+
+class Tensor(Struct, frozen=True, omit_defaults=False):
+    """An input or output; without a shape, a number."""
+
+    shape: list[str] | None
+    dtype: Floats | Others
+
+
+class Definition(Struct, frozen=True):
+    """The function that has to be computed."""
+
+    name: str
+    op_type: str
+    axes: dict[str, Axis]
+    inputs: dict[str, Tensor]
+    outputs: dict[str, Tensor]
+    reference: str
+    constraints: list[str] | None = None
+
+    @property
+    def constant(self) -> dict[str, int]:
+        """The sizes that are the same in each workload."""
+        return {name: axis.value for name, axis in self.axes.items() if axis.type == "const"}
+
+
+class Build(Struct, frozen=True):
+    """How a solution is built and called."""
+
+    language: str
+    entry_point: str
+    destination_passing_style: bool = True
+
+
+class Source(Struct, frozen=True):
+    """A file of a solution."""
+
+    path: str
+    content: str
+
+
+class Solution(Struct, frozen=True):
+    """A candidate."""
+
+    name: str
+    definition: str
+    author: str
+    spec: Build
+    sources: list[Source]
+
+
+class Input(Struct, frozen=True):
+    """Where an input of a workload is from."""
+
+    type: Literal["random", "scalar", "safetensors"]
+    value: int | float | bool | None = None
+    path: str = ""
+    tensor_key: str = ""
+
+
+class Workload(Struct, frozen=True):
+    """Sizes and inputs of a call."""
+
+    uuid: str
+    axes: dict[str, int]
+    inputs: dict[str, Input]
+
+
+class Trace(Struct, frozen=True):
+    """A line of a file of workloads."""
+
+    definition: str
+    workload: Workload
+
+
+def recognizes(path: Path) -> bool:
+    """Whether there is a folder of definitions."""
+    return any((path / "definitions").rglob("*.json"))
+
+
+def read(asked: Asked) -> ProblemSet:
+    """Returns a problem for each definition with workloads. Raises `RunFileError`."""
+    root = asked.path
+    definitions: dict[str, Definition] = {}
+    for path in sorted((root / "definitions").rglob("*.json")):
+        made = read_form(path, Definition)
+        _check_definition(path, made)
+        if definitions.setdefault(made.name, made) is not made:
+            raise wrong(path, "name", f"{made.name!r} is another definition's; rename one")
+    known = (name for each in definitions.values() for name in each.axes)
+    sizes = base.check_sets(asked, known)
+    workloads: dict[str, list[Workload]] = {name: [] for name in definitions}
+    for path in sorted((root / "workloads").rglob("*.jsonl")):
+        for number, line in enumerate(base.read_file(path).splitlines(), 1):
+            at = f"line {number}"
+            trace = as_form(parse(line, path), Trace, path, at)
+            if trace.definition not in definitions:
+                raise wrong(path, at, f"no definition {trace.definition!r}; add it")
+            _check_workload(path, at, definitions[trace.definition], trace.workload, root)
+            workloads[trace.definition].append(trace.workload)
+    solutions = list(_solutions(asked, definitions))
+    problems = [
+        _problem(
+            asked,
+            definition,
+            workloads[name],
+            sizes,
+            [each for each in solutions if each.definition == name],
+        )
+        for name, definition in definitions.items()
+        if workloads[name]
+    ]
+    skipped = {name: "it has no workload" for name, own in workloads.items() if not own}
+    return ProblemSet(NAME, problems, skipped)
+
+
+def _check_definition(path: Path, definition: Definition) -> None:
+    for kind, tensors in (("inputs", definition.inputs), ("outputs", definition.outputs)):
+        for name, tensor in tensors.items():
+            for axis in tensor.shape or ():
+                if axis not in definition.axes:
+                    raise wrong(path, f"{kind}.{name}.shape", f"no axis {axis!r}; add it to axes")
+    for name, size in definition.constant.items():
+        if size <= 0:
+            raise wrong(path, f"axes.{name}.value", "a constant axis needs a positive integer")
+    if not re.search(r"^def run\b", definition.reference, re.MULTILINE):
+        raise wrong(path, "reference", "no function run; define it")
+
+
+def _check_workload(
+    path: Path, at: str, definition: Definition, workload: Workload, root: Path
+) -> None:
+    axes = {**definition.constant, **workload.axes}
+    for name in definition.axes:
+        if axes.get(name, -1) < 0:
+            raise wrong(path, f"{at}: workload.axes", f"no size of {name!r}; add it")
+    for constraint in definition.constraints or ():
+        # Others are on contents.
+        names = set(re.findall(r"[^\W\d]\w*", constraint))
+        if SIMPLE.fullmatch(constraint) and names <= axes.keys():
+            try:
+                holds = eval(constraint, {"__builtins__": {}}, dict(axes))
+            except (SyntaxError, TypeError, ArithmeticError) as error:
+                raise wrong(path, at, f"{constraint}: {error}; change the constraint") from error
+            if not holds:
+                raise wrong(path, f"{at}: workload.axes", f"{constraint} is false; change a size")
+    for name, given in workload.inputs.items():
+        if given.type == "safetensors" and not importlib.util.find_spec("safetensors"):
+            raise wrong(path, at, f"{name} needs safetensors: {install_command('safetensors')}")
+        if given.type == "safetensors" and not (root / given.path).is_file():
+            raise wrong(path, at, f"{name}: no file {given.path} in {root}")
+
+
+def _solutions(asked: Asked, definitions: Mapping[str, Definition]) -> Iterator[Solution]:
+    own = sorted((asked.path / "solutions").rglob("*.json"))
+    for path in dict.fromkeys([*own, *asked.candidates]):
+        solution = read_form(path, Solution)
+        if solution.definition not in definitions:
+            raise wrong(path, "definition", f"no definition {solution.definition!r}; add it")
+        for index, source in enumerate(solution.sources):
+            place = PurePosixPath(source.path)
+            if place.is_absolute() or {"..", ""} & {*place.parts, place.name} or "\\" in str(place):
+                raise wrong(path, f"sources[{index}].path", f"{place} leads out of the solution")
+        file, _, function = solution.spec.entry_point.partition("::")
+        if not function or all(file != source.path for source in solution.sources):
+            raise wrong(path, "spec.entry_point", "it is not FILE::FUNCTION of one of the sources")
+        yield solution
+
+
+def _problem(
+    asked: Asked,
+    definition: Definition,
+    workloads: Sequence[Workload],
+    sizes: Mapping[str, Any],
+    solutions: Sequence[Solution],
+) -> PosedProblem:
+    name = definition.name
+    settings = {
+        **{"format": NAME, "problem": "reference.py"},
+        "axes": base.with_sizes(definition.constant, sizes),
+        "inputs": msgspec.to_builtins(definition.inputs),
+        "outputs": msgspec.to_builtins(definition.outputs),
+    }
+    candidates = []
+    refused = {}
+    for solution in solutions:
+        language = solution.spec.language
+        if language != "python":
+            refused[solution.name] = f"{language} needs a GPU; candidates are judged on the CPU"
+            continue
+        file, _, function = solution.spec.entry_point.partition("::")
+        own = {
+            **{**settings, "candidate": file, "function": function},
+            "destination_passing_style": solution.spec.destination_passing_style,
+        }
+        sources = {source.path: source.content.encode() for source in solution.sources}
+        made = base.install(asked, ("candidates", name, solution.name), sources, own)
+        candidates.append(Candidate(solution.name, made, solution.author))
+    inputs = {each.uuid: msgspec.to_builtins(each.inputs) for each in workloads}
+    placed = {
+        uuid: {
+            key: {**given, "path": str((asked.path / given.get("path", "")).resolve())}
+            for key, given in own.items()
+        }
+        for uuid, own in inputs.items()
+    }
+    reference = {"reference.py": definition.reference.encode()}
+    made = base.install(asked, ("problems", name), reference, {**settings, "workloads": placed})
+    trials = tuple(
+        {"workload": each.uuid, **base.with_sizes(each.axes, sizes)} for each in workloads
+    )
+    problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
+    authors = {solution.name: solution.author for solution in solutions}
+    facts = {"op_type": definition.op_type, "authors": authors, "inputs": inputs}
+    return PosedProblem(problem, tuple(candidates), refused, facts=facts)
