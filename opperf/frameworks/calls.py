@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from opperf.frameworks.flow import FoundChain
 from opperf.frameworks.timing import CompiledRuns
 from opperf.model import Argument, CallSite, Case
 
@@ -118,6 +119,8 @@ class Calls:
         self.left_out = 0
         """Calls beyond `MOST_CALLS` distinct ones."""
         self.compiled = CompiledRuns()
+        self.chains: list[FoundChain] = []
+        """Those of the first recorded step."""
         self._variants: dict[Hashable, list[RecordedCall]] = {}
 
     def begin(
@@ -144,6 +147,7 @@ class Calls:
     def forget(self) -> None:
         """Forgets the calls that were made so far; how they are described stays known."""
         self.number = self.merged = self.left_out = 0
+        self.chains = []
         self.compiled.forget()
         for call in self.known.values():
             call.forget()
@@ -178,6 +182,13 @@ class Recorder:
 
     def wait(self) -> None:
         """Waits for the calls that the framework has begun. Default: they have ended."""
+
+    def begin_flow(self) -> None:
+        """Begins to keep the flow of tensors, for the chains of calls in a step. Default: none is
+        kept."""
+
+    def end_flow(self) -> None:
+        """Ends keeping it, and adds the chains to the calls."""
 
     def remove(self) -> None:
         """Undoes `install`."""

@@ -18,6 +18,7 @@ from opperf.model.cases import (
     identity_of,
     split_positional,
 )
+from opperf.model.chains import INPUT, Chain, ChainCall
 from opperf.model.declaring import ID_VERSION, Setting, Struct
 from opperf.model.metrics import (
     NOISE,

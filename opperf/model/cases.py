@@ -103,6 +103,12 @@ class Case(Struct, frozen=True):
         )[:ID_LENGTH]
 
     @property
+    def call_id(self) -> str:
+        """Hash of target and arguments alone, the same with all settings that change neither."""
+        content = {"target": canonical_target(self.target), "arguments": self.arguments}
+        return digest(content)[:ID_LENGTH]
+
+    @property
     def source_ids(self) -> tuple[str, ...]:
         """Its id in its source, with the operator and without: `torch.add|0|0|1`, `0|0|1`; none if
         the source has no ids."""

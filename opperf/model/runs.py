@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from opperf.model.cases import Case
+from opperf.model.chains import Chain
 from opperf.model.declaring import ID_LENGTH, Struct, digest
 from opperf.model.peaks import Peaks
 from opperf.model.records import Check, Outcome, Place, Record, Summary
@@ -120,6 +121,8 @@ class Program(Struct, frozen=True):
     """Those that ran while it was recorded."""
     notes: tuple[str, ...] = ()
     """A sentence each on what its reader must know."""
+    chains: tuple[Chain, ...] = ()
+    """Those of the first recorded step."""
 
 
 class BenchFacts(Struct, frozen=True):

@@ -64,7 +64,11 @@ class Session:
         self.command = command
         self.timed = timed
         self.steps = Steps(
-            wanted or StepRange(), self._switch, wait=self._wait, forget=self._forget
+            wanted or StepRange(),
+            self._switch,
+            wait=self._wait,
+            forget=self._forget,
+            ended=self._end_flow,
         )
         self.unsupported: dict[str, str] = {}
         """Frameworks of the program that cannot be recorded, each with the reason."""
@@ -76,6 +80,8 @@ class Session:
         self._recorders: dict[str, Recorder] = {}
         self._waiting: list[Callable[[], None]] = []
         self._recording = False
+        self._has_flow = False
+        """Whether the first recorded step has ended."""
         self._since_ns: int | None = None
         """When the present part of the recording began; None between parts, and before a framework
         is imported."""
@@ -118,6 +124,20 @@ class Session:
                 self._traces.enter_context(load(name).tracing(None, self._trace))
                 self._trace = None
         self._recorders[name].begin()
+        if not self._has_flow:
+            self._recorders[name].begin_flow()
+
+    def _end_flow(self, is_whole: bool) -> None:
+        """Ends keeping the flow of tensors, which is that of the first recorded step, or begins
+        anew if that was a part of one."""
+        begun = time.perf_counter_ns()
+        for recorder in self._recorders.values():
+            if not is_whole:
+                recorder.begin_flow()
+            elif not self._has_flow:
+                recorder.end_flow()
+        self._has_flow = is_whole
+        self._recorded_ns -= time.perf_counter_ns() - begun
 
     def _switch(self, recording: bool) -> None:
         if self._since_ns is not None:
@@ -155,6 +175,7 @@ class Session:
 
     def _forget(self) -> None:
         self._recorded_ns = 0
+        self._has_flow = False
         for calls in self._calls.values():
             calls.forget()
 

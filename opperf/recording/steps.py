@@ -58,9 +58,11 @@ class Steps:
         clock: Callable[[], int] = time.perf_counter_ns,
         wait: Callable[[], None] = lambda: None,
         forget: Callable[[], None] = lambda: None,
+        ended: Callable[[bool], None] = lambda is_whole: None,
     ) -> None:
         """`switch` begins or ends recording; `clock` returns nanoseconds; `wait` waits for what the
-        frameworks have begun, which is part of the step; `forget` drops what was recorded."""
+        frameworks have begun, which is part of the step; `forget` drops what was recorded; `ended`
+        is called after each recorded step, and with False once such steps were parts of one."""
         self.wanted = wanted
         self.number = 0
         """Steps that have ended; the number of the present one."""
@@ -69,6 +71,7 @@ class Steps:
         self.times: dict[bool, list[int]] = {True: [], False: []}
         """Times of steps, in nanoseconds, by whether they were recorded."""
         self._switch, self._clock, self._wait, self._forget = switch, clock, wait, forget
+        self._ended = ended
         self._owner: object = None
         self._begun: int | None = None
         """When the present step began; None of the first, which has the program's start in it."""
@@ -90,7 +93,9 @@ class Steps:
             self._owner = MARKED
             self.number, self.recorded = 1, int(0 in self.wanted)
             self.times = {True: [], False: []}
-            if not self.recorded:
+            if self.recorded:
+                self._ended(False)
+            else:
                 self._set(False)
                 self._forget()
             self._set(1 in self.wanted)
@@ -107,6 +112,8 @@ class Steps:
             self.times[self._recording].append(now - self._begun)
         self.recorded += self._recording
         self.number += 1
+        if self._recording:
+            self._ended(True)
         self._set(self.number in self.wanted)
         self._begun = self._clock()
 

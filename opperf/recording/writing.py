@@ -19,6 +19,7 @@ from opperf.model import (
     SCHEMA_VERSION,
     Argument,
     Case,
+    Chain,
     Environment,
     Fill,
     Header,
@@ -29,6 +30,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
+from opperf.recording.chains import as_written
 from opperf.results.kept import new_id
 from opperf.results.recordings import write_recording
 from opperf.sources.base import call_dtype
@@ -54,6 +56,7 @@ def write(
     Raises `OutputError` if it cannot be written.
     """
     cases: list[Case] = []
+    chains: list[Chain] = []
     environments: dict[str, Environment] = {}
     excluded: dict[str, str] = {}
     notes = list(program.notes)
@@ -61,9 +64,12 @@ def write(
         for framework, calls in used.items():
             excluded |= calls.refused
             found = calls.recorded()
+            listed: list[RecordedCall] = []
+            before = len(cases)
             for imports in dict.fromkeys(call.case.settings.imports for call in found):
                 worker = workers.of(framework, Settings(imports=imports))
                 own = [call for call in found if call.case.settings.imports == imports]
+                listed += own
                 try:
                     environments[framework] = worker.environment()
                     cases += _complete(worker, own)
@@ -71,6 +77,8 @@ def write(
                     # The module may be that of a script that runs no second time.
                     notes.append(f"{pluralize(len(own), 'case')} could not be completed: {error}")
                     cases += map(_as_case, own)
+            known = {id(call): case for call, case in zip(listed, cases[before:], strict=True)}
+            chains += (as_written(chain, known) for chain in calls.chains)
     cases = merge(cases)
     header = Header(
         schema=SCHEMA_VERSION,
@@ -78,7 +86,7 @@ def write(
         options={"command": f"opperf record {program.command}"},
         excluded=excluded,
         id=new_id(),
-        program=msgspec.structs.replace(program, notes=tuple(notes)),
+        program=msgspec.structs.replace(program, notes=tuple(notes), chains=tuple(chains)),
     )
     write_recording(file, header, cases, overwrite, environments)
     return cases, notes

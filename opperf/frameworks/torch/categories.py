@@ -190,6 +190,21 @@ def _expression(globs: str) -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, globs.split())))
 
 
+PRODUCERS = frozenset({"gemm", "convolution", "transpose_convolution", "pooling", "reduction"})
+"""Categories of products, convolutions and reductions: an elementwise call of what one returns can
+be computed with it."""
+
+NORMALISING = "*norm *_norm_with_update *softmax *softmax_data"
+"""Globs of the names of others that reduce their inputs."""
+
+
+def is_producer(name: str) -> bool:
+    """Whether an operator is a product, a convolution or a reduction, by its name."""
+    plain = SUFFIXES.sub("", name)
+    category = _by_name(name, NAMES) or _by_name(plain, NAMES)
+    return category in PRODUCERS or bool(_expression(NORMALISING).match(plain))
+
+
 def category_of(operator: Operator, schema: Any) -> str:
     """Returns the category of an operator."""
     name = operator.name.rpartition(".")[2]

@@ -51,9 +51,9 @@ COMPILED_PROGRAM = PrivateName(
     "compiled programs in a recording", "torch._inductor.output_code:CompiledFxGraph"
 )
 
-# Dead code. A reference to a tensor would be to one of the views of a storage.
+# The flow of tensors. A reference to a tensor would be to one of the views of a storage.
 STORAGE = PrivateName(
-    "notes on work that reaches no result", "torch.multiprocessing.reductions:StorageWeakRef"
+    "notes on work that reaches no result, and chains of calls in a recording", "torch.multiprocessing.reductions:StorageWeakRef"
 )
 
 # The compiler, which takes a second to import.

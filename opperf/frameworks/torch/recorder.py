@@ -20,9 +20,22 @@ import torch
 from torch.optim import optimizer as optimizers
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.calls import BACKWARD, FORWARD, Calls, EndStep, Recorder, Site, Sites, caller
+from opperf.frameworks.base import CallArguments
+from opperf.frameworks.calls import (
+    BACKWARD,
+    FORWARD,
+    Calls,
+    EndStep,
+    RecordedCall,
+    Recorder,
+    Site,
+    Sites,
+    caller,
+)
 from opperf.frameworks.timing import program_name
+from opperf.frameworks.flow import CUT, MOST_KEPT
 from opperf.frameworks.torch import private
+from opperf.frameworks.torch.flow import TorchFlow
 from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of
 from opperf.frameworks.user_modules import after_import
 
@@ -45,7 +58,9 @@ class TorchRecorder(Recorder):
         self._mode = make_mode(calls, self.sites)
         self._hooks: list[Any] = []
         self._of_modules: list[Any] = []
-        self._compiled = CompiledPrograms(calls, self.sites, self.sites.current)
+        self._compiled = CompiledPrograms(calls, self.sites, self.sites.current, self._compiled_ran)
+        self._is_cut = False
+        """Whether the flow of tensors was too long to be kept."""
         self._cancel: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -74,7 +89,25 @@ class TorchRecorder(Recorder):
         self._mode.recording = True
         self._mode.__enter__()
 
+    def begin_flow(self) -> None:
+        # Without it there are no chains, and all else.
+        self._mode.flow = TorchFlow() if private.STORAGE.find() else None
+        self.calls.chains = []
+
+    def end_flow(self) -> None:
+        flow, self._mode.flow = self._mode.flow, None
+        if flow is not None:
+            self.calls.chains, self._is_cut = flow.chains(), flow.is_cut
+
+    def _compiled_ran(self, site: Site, values: Any) -> None:
+        if self._mode.flow is not None:
+            self._mode.flow.add_unknown(site, values)
+
+    def notes(self) -> tuple[str, ...]:
+        return (CUT.format(MOST_KEPT),) if self._is_cut else ()
+
     def end(self) -> None:
+        self.end_flow()
         self._mode.recording = False
         self._compiled.counting = False
         stack = private.DISPATCH_MODE.get()
@@ -112,6 +145,8 @@ class Handler:
     # Without it, PyTorch refuses those that take functions.
     supports_higher_order_operators = True
     recording = False
+    flow: TorchFlow | None = None
+    """While it is kept."""
     calls: Calls
     sites: TorchSites
 
@@ -133,6 +168,8 @@ class Handler:
         if not private.is_overload(func):
             calls.number += 1
             calls.refuse(str(func), "it takes functions, and is no operator with a schema")
+            if self.flow is not None:
+                self.flow.add_unknown(self.sites.current(), (args, named))
             return func(*args, **named)
         if func.namespace in IGNORED:
             return func(*args, **named)
@@ -146,11 +183,23 @@ class Handler:
                 found = calls.begin(key, without, lambda: describe(func, args, named))
             except UnsupportedError as error:
                 calls.refuse(name_of(func), str(error))
+        flow = self.flow
+        # A call may give an argument another storage.
+        taken = None if flow is None else flow.taken(func, args, named)
         if not calls.timed or found is None:
             result = func(*args, **named)
             if found is not None:
                 found.add(site)
-            return result
+        else:
+            result = self._timed(found, site, func, args, named)
+        if flow is not None and taken is not None:
+            flow.add(func, found, site, taken, result)
+        return result
+
+    @staticmethod
+    def _timed(
+        found: RecordedCall, site: Site, func: Any, args: tuple[Any, ...], named: CallArguments
+    ) -> Any:
         wait = torch.cuda.synchronize if torch.cuda.is_initialized() else None
         if wait is not None:
             wait()
@@ -251,9 +300,17 @@ class CompiledPrograms:
     """Adds the runs of these programs to the calls, and the time of their kernels where calls are
     timed."""
 
-    def __init__(self, calls: Calls, sites: Sites, site_now: Callable[[], Site]) -> None:
-        """`site_now` returns the site of what is called now."""
+    def __init__(
+        self,
+        calls: Calls,
+        sites: Sites,
+        site_now: Callable[[], Site],
+        ran: Callable[[Site, Any], None],
+    ) -> None:
+        """`site_now` returns the site of what is called now; `ran` takes that of a program, and
+        what it was given."""
         self.counting = False
+        self._ran = ran
         self._calls, self._sites, self._site_now = calls, sites, site_now
         self._replaced: list[tuple[dict[str, Any], str, Any]] = []
         """Of each kernel that is timed the names of its module, its own, and the kernel."""
@@ -271,7 +328,7 @@ class CompiledPrograms:
         def call(program: Any, *args: Any, **named: Any) -> Any:
             if not self.counting:
                 return original(program, *args, **named)
-            return self._run(program, lambda: original(program, *args, **named))
+            return self._run(program, lambda: original(program, *args, **named), args)
 
         def restore() -> None:
             kind.__call__ = original
@@ -284,8 +341,9 @@ class CompiledPrograms:
         for names, name, kernel in self._replaced:
             names[name] = kernel
 
-    def _run(self, program: Any, run: Callable[[], Any]) -> Any:
+    def _run(self, program: Any, run: Callable[[], Any], given: Any) -> Any:
         site, outer = self._site_now(), self._sites.program
+        self._ran(site, given)
         if self._calls.timed:
             self._time_kernels(program)
         is_async = torch.cuda.is_initialized()
