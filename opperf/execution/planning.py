@@ -19,6 +19,7 @@ from opperf.frameworks.user_modules import SEARCHED
 from opperf.model import DECLARED, Case, Settings
 from opperf.plurals import pluralize
 from opperf.sources.base import Completion, Source, SourceFile
+from opperf.sources.chains import largest
 from opperf.sources.completing import distinguish, merge
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection, as_operator, make_matcher
@@ -237,6 +238,8 @@ def plan_file(asked: Asked, file: SourceFile, axes: Axes) -> Plan:
     several = {name: values for name, values in axes.items() if name in asked.overriding}
     found = list(source.cases())
     cases: list[Case] = []
+    chains = largest(source.program.chains if source.program else (), selection.chains)
+    refused: dict[str, str] = {}
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
         if source.completion is not None:
@@ -253,14 +256,22 @@ def plan_file(asked: Asked, file: SourceFile, axes: Axes) -> Plan:
                 worker = workers.of(framework, process_of(several, imports))
                 found_axes = worker.resolve(checked).axes
                 resolved = {**several, **{name: found_axes[name] for name in checked}}
+        of_chains: Sequence[Case] = ()
+        if chains:
+            imports = plain.get("imports", own[0].settings.imports)
+            made = workers.of(framework, process_of(axes, imports)).chains(chains, own)
+            of_chains, refused = made.cases, {**refused, **made.refused}
         own = select_cases(own, selection)
         with_plain = (with_settings(case, plain) for case in own)
         cases += vary(with_plain, resolved, unite_of(source))
+        # Each is in two modes, which are its own.
+        others = {name: values for name, values in resolved.items() if name != "mode"}
+        cases += vary((with_settings(case, plain) for case in of_chains), others)
     if "no_backward" in asked.overriding:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     return Plan(
         cases=tuple(cases),
-        excluded=dict(source.excluded),
+        excluded={**source.excluded, **refused},
         earlier=source.records,
         program=source.program,
     )

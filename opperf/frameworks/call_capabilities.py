@@ -22,7 +22,7 @@ from opperf.frameworks.base import (
 )
 from opperf.frameworks.models import Model, RunnableModel
 from opperf.frameworks.replays import CallSequence, Group, Replayed
-from opperf.model import Argument, Case, Note, Operator, Settings, Target, TensorSpec
+from opperf.model import Argument, Case, Chain, Note, Operator, Settings, Target, TensorSpec
 
 
 class Arrays(Core):
@@ -178,6 +178,11 @@ class Computations(Core):
         """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
         be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
         raise UnsupportedError(f"{self.name} does not run models")
+
+    def chain_case(self, chain: Chain, cases: Mapping[str, Case]) -> Case:
+        """Returns the case of a recorded chain as one function, in the mode that calls one operator
+        after the other; `cases` are those of its calls, by `call_id`. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.name} makes no function of a chain of calls")
 
     def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
         """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""

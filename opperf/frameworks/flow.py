@@ -1,11 +1,11 @@
-"""The flow of tensors through the calls of a step of a program, and the chains in it: calls of which
-one kernel could compute all, as nothing else reads what is between them.
+"""The flow of tensors through the calls of a program's step, and the chains in it: calls that one
+kernel could compute, as nothing else reads what is between them.
 
-A value is a memory between two calls that write to it. It is between the calls of a chain if one
-call alone reads it, and its memory is freed or overwritten before the step ends. What the backward
-pass needs is read by it, and what is returned or stored is still alive. The calls of a chain have to
-be possible where the last one is: no other call reads their further results before that, or
-overwrites what they read.
+A value is what a memory holds between two calls that write to it. It is between the calls of a
+chain if one call alone reads it, and its memory is freed or overwritten before the step ends: what
+the backward pass needs is read by that, and what is returned or stored is still alive. The calls of
+a chain have to be possible where the last one is: no other call reads their further results before
+that, or overwrites what they read.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Kind = Literal["pointwise", "producer", "view", ""]
 """Of a call; empty of one that is in no chain."""
 
 MOST_KEPT = 50_000
-"""Calls of a step whose flow is kept, of 1 to 2 kB each: a step of a large model has ten thousand."""
+"""Calls of a step whose flow is kept, of 1 to 2 kB each; a step of a large model has 10,000."""
 
 CUT = (
-    "chains of calls are of the first {:,} calls alone, as no step had ended by then; mark steps by "
-    "an optimizer or opperf.step()"
+    "chains of calls are of the first {:,} calls alone, as no step had ended by then; end shorter "
+    "steps by opperf.step()"
 )
 
 
@@ -171,20 +171,20 @@ class _Resolved:
             old.is_kept |= not memory.is_whole
             made.append(_Value(memory.key, place, memory.bytes, not memory.is_whole))
             self._present[memory.key] = made[-1]
-        for output, memory in enumerate(call.returned):
-            if memory is None:
+        for output, result in enumerate(call.returned):
+            if result is None:
                 continue
-            if memory.key not in known and memory.key not in self._present:
-                made.append(_Value(memory.key, place, memory.bytes))
-                self._present[memory.key] = made[-1]
+            if result.key not in known and result.key not in self._present:
+                made.append(_Value(result.key, place, result.bytes))
+                self._present[result.key] = made[-1]
             # One that a view leaves as it is stays the tensor that it was.
-            self._value(memory).sources.setdefault(memory.form, (place, output))
+            self._value(result).sources.setdefault(result.form, (place, output))
         self.made.append(made)
         if is_view:
             self.views.add(place)
 
     def groups(self) -> Iterator[list[int]]:
-        """Yields the places of the calls of each chain in their order, without views."""
+        """Yields the numbers of the calls of each chain in their order, without views."""
         chain_of: dict[int, list[int]] = {}
         for last, call in enumerate(self.calls):
             if call.kind != POINTWISE or last in self.views:
@@ -197,7 +197,9 @@ class _Resolved:
                     members = joined
             chain_of |= dict.fromkeys(members, members)
         yield from (
-            members for place, members in chain_of.items() if len(members) > 1 and members[-1] == place
+            members
+            for place, members in chain_of.items()
+            if len(members) > 1 and members[-1] == place
         )
 
     def _read_alone(self, reader: int) -> list[_Value]:
@@ -225,7 +227,11 @@ class _Resolved:
                 by = value.overwritten
                 if by is not None and place < by < last and by not in own:
                     return False
-            if any(reader < last and reader not in own for v in self.made[place] for reader in v.readers):
+            if any(
+                reader < last and reader not in own
+                for v in self.made[place]
+                for reader in v.readers
+            ):
                 return False
         return True
 

@@ -20,6 +20,7 @@ from opperf.frameworks.literals import literal
 from opperf.frameworks.user_modules import Imports, file_here, file_named, imported, module_of
 from opperf.model import (
     CallableTarget,
+    ChainTarget,
     FileTarget,
     ModelTarget,
     ObjectTarget,
@@ -70,6 +71,11 @@ def function_of(target: Target, find: Find, names: Mapping[str, ModuleType]) -> 
         return built
     if isinstance(target, SnippetTarget):
         return _snippet(target, names)
+    if isinstance(target, ChainTarget):
+        defined: dict[str, Any] = dict(names)
+        exec(compile(target.source, f"<{target.label}>", "exec"), defined)
+        chain: Callable[..., Any] = defined[CHAIN]
+        return chain
     if isinstance(target, TraceTarget):
         raise UnsupportedError(f"{target.label} is the replay of a trace, which is no function")
     if isinstance(target, ModelTarget):
@@ -117,6 +123,9 @@ PACKAGES = {"fbgemm_gpu": "fbgemm-gpu-cpu, or fbgemm-gpu for GPUs"}
 """The requirement that installs a package, where it has another name than the package."""
 
 
+CHAIN = "chain"
+"""The function that the source of a chain defines."""
+
 OBJECT = "layer"
 """Variable of a script that is the object which the case builds before it is called."""
 
@@ -152,6 +161,8 @@ def call_in_script(target: Target) -> tuple[list[str], str]:
     """Returns the lines that import or build a user's target, and its name there, if it is one."""
     if isinstance(target, ObjectTarget):
         return _object_in_script(target)
+    if isinstance(target, ChainTarget):
+        return ["", "", *target.source.splitlines(), "", ""], CHAIN
     if isinstance(target, FileTarget):
         return ["import runpy"], _in_file(target.file, target.function)
     if isinstance(target, CallableTarget) and ":" in target.path:

@@ -76,6 +76,7 @@ from opperf.model.targets import (
     PROGRAM,
     SEQUENCES,
     CallableTarget,
+    ChainTarget,
     FileTarget,
     ModelTarget,
     NodeWords,

@@ -149,6 +149,26 @@ LABEL_SEPARATOR = "/"
 """Between the labels of a snippet's name."""
 
 
+class ChainTarget(Struct, frozen=True, tag="chain"):
+    """Calls of operators in turn, each given what earlier ones returned, as one function."""
+
+    framework: str
+    source: str
+    """Python that defines the function `chain` of the tensors that the calls are given."""
+    name: str
+    """The operators in their order."""
+    chain: str
+    """`Chain.id` of the recorded chain."""
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, "chain", self.name, digest(self)[:8])
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+
 class TraceTarget(Struct, frozen=True, tag="trace"):
     """The calls of a recorded trace in their order: a replay."""
 
@@ -300,6 +320,7 @@ Target = Union[
     FileTarget,
     ObjectTarget,
     SnippetTarget,
+    ChainTarget,
     TraceTarget,
     ModelTarget,
     ScriptTarget,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import msgspec
 from opperf.declared import PackageOptions
 from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
-from opperf.model import DECLARED, Settings
+from opperf.model import DECLARED, Program, Settings
 from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, declared
@@ -130,6 +130,15 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             section="Inputs",
         ),
     ] = False
+    chains: Annotated[
+        int,
+        Option(
+            "Measure so many chains of a recording's calls too, those that fusing would save most "
+            "of, each with one operator called after the other and compiled.  [default: 0]",
+            low=1,
+            section="Inputs",
+        ),
+    ] = 0
     replayed: Replay = Replay()
     framework: Framework = ""
 
@@ -164,6 +173,7 @@ class RunRequest(MeasuringRequest, frozen=True, kw_only=True):
             rounds=self.rounds,
             batch_factor=self.batch_factor,
             skip_views=self.skip_views,
+            chains=self.chains,
             partition=self.partition.part,
             settings=self.settings,
         )
@@ -239,6 +249,28 @@ def output_framework(framework: str, operators: Operators, files: Iterable[Sourc
     return next((case.target.framework for case in cases), framework)
 
 
+def check_chains(files: Sequence[SourceFile]) -> None:
+    """Raises `UsageError` if no file has chains of calls."""
+    if not files:
+        raise UsageError("--chains is for a recording; name one, as `opperf record` writes it")
+    for path, source in files:
+        program = source.program
+        if program is None:
+            raise UsageError(
+                f"--chains does not apply to {path}, which is no recording of `opperf record`; "
+                "omit it"
+            )
+        if not program.chains:
+            raise UsageError(f"--chains: {path} has no chains of calls: {why_none(program)}")
+
+
+def why_none(program: Program) -> str:
+    """Returns why a recorded program has no chains."""
+    if program.framework == "jax":
+        return "JAX runs compiled programs, whose chains XLA has fused"
+    return "each result is read by several calls, or opperf record was an older one; record again"
+
+
 RECORDED = ("batch_factor", "skip_views")
 """Fields of recorded calls."""
 
@@ -253,6 +285,8 @@ def check_files(resolved: ResolvedRun) -> None:
     recorded = [declared(RunRequest)[name].shown for name in RECORDED if name in overriding]
     if recorded and not resolved.files:
         raise UsageError(f"{recorded[0]} is for recorded calls; {NAME_A_LOG}")
+    if "chains" in overriding:
+        check_chains(resolved.files)
     for path, source in resolved.files:
         check_own_settings(path, source, overriding)
         if recorded and source.completion != "each":

@@ -52,6 +52,8 @@ class Selection(Struct, frozen=True):
     """Factor by which the batch of recorded calls is scaled."""
     skip_views: bool = False
     """Whether recorded calls that only make views are not measured."""
+    chains: int = 0
+    """Number of a recorded program's chains to measure beside its calls."""
     fuzz: Fuzz | None = None
     """Random shapes in place of the rules'."""
     partners: tuple[str, ...] = ()

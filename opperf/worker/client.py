@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
-from opperf.model import Case, Listing, OperatorTarget, Record
+from opperf.model import Case, Chain, Listing, OperatorTarget, Record
 from opperf.models.base import SuiteModel
+from opperf.sources.chains import MadeChains
 from opperf.sources.resolving import Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -48,6 +49,11 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
         request = protocol.CheckModelsRequest(cases=tuple(cases))
         limit_s = longest_s(cases)
         self._ask_or_fail(request, work="building models", import_timeout_s=limit_s)
+
+    def chains(self, chains: Sequence[Chain], cases: Sequence[Case]) -> MadeChains:
+        """Returns the cases of a recorded program's chains, whose calls are among `cases`."""
+        request = protocol.ChainsRequest(chains=tuple(chains), cases=tuple(cases))
+        return self._ask_or_fail(request)
 
     def build(self, cases: Sequence[Case]) -> None:
         """Compiles the code of cases, for this and all later processes."""

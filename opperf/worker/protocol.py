@@ -7,9 +7,21 @@ from typing import Any, Union
 
 from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.instruments.wrapped.program import Calls
-from opperf.model import Argument, Case, CaseLine, Listing, LoadedFile, Pass, Record, Struct, Target
+from opperf.model import (
+    Argument,
+    Case,
+    CaseLine,
+    Chain,
+    Listing,
+    LoadedFile,
+    Pass,
+    Record,
+    Struct,
+    Target,
+)
 from opperf.models.base import SuiteModel
 from opperf.processes.channel import Answer, Refusal, Request
+from opperf.sources.chains import MadeChains
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution
@@ -145,6 +157,13 @@ class CompleteRequest(Request[tuple[Completed, ...]], frozen=True, tag="complete
 
     cases: tuple[Case, ...]
     batch_factor: float = 1.0
+
+
+class ChainsRequest(Request[MadeChains], frozen=True, tag="chains"):
+    """Asks for the cases of a recorded program's chains; `cases` are those of its calls."""
+
+    chains: tuple[Chain, ...]
+    cases: tuple[Case, ...]
 
 
 class BuildRequest(Request[None], frozen=True, tag="build"):

@@ -42,6 +42,7 @@ from opperf.models.base import SuiteModel, models_of
 from opperf.processes.channel import Answer, Channel, Refusal, decoder_of
 from opperf.processes.children import adopt_orphans, channel_of_child, end_like, fork
 from opperf.rules.engine import rules_module
+from opperf.sources.chains import chain_cases
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
 from opperf.sources.registry import plan
@@ -164,6 +165,7 @@ ANSWERS: dict[type, Callable[..., object]] = {
     protocol.ModelsRequest: list_models,
     protocol.CheckModelsRequest: check_models,
     protocol.CompleteRequest: complete,
+    protocol.ChainsRequest: chain_cases,
     protocol.BuildRequest: build_cases,
     protocol.UncompiledRequest: uncompiled,
     protocol.CompileRequest: compile_cases,

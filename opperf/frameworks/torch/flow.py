@@ -20,7 +20,7 @@ ELEMENTWISE = frozenset({"_to_copy", "copy", "copy_", "native_dropout"})
 
 
 class _Traits(NamedTuple):
-    """What a schema and tags say of an operator."""
+    """Facts about an operator by its schema and tags."""
 
     names: tuple[str, ...]
     """Of its arguments."""
@@ -113,7 +113,7 @@ class TorchFlow:
         traits = _traits(func)
         results = result if isinstance(result, (list, tuple)) else [result]
         returned = [
-            self._memory(one) if isinstance(one, torch.Tensor) else None for one in results
+            self._memory(value) if isinstance(value, torch.Tensor) else None for value in results
         ]
         self._flow.add(
             FlowCall(

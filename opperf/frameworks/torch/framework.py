@@ -18,6 +18,7 @@ from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.frameworks.torch import (
     bodies,
+    chains,
     embedding_tables,
     functions,
     inference,
@@ -60,6 +61,7 @@ from opperf.frameworks.torch.memory import measure
 from opperf.model import (
     Argument,
     Case,
+    Chain,
     Device,
     DType,
     Function,
@@ -257,6 +259,9 @@ class PyTorch(Framework):
         return schemas.IN_PLACE not in operator.variants or inference.fits_in_place(
             operator, arguments
         )
+
+    def chain_case(self, chain: Chain, cases: Mapping[str, Case]) -> Case:
+        return chains.case_of(chain, cases, self.constant)
 
     def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
         called = self.function(case.target)

@@ -53,7 +53,8 @@ COMPILED_PROGRAM = PrivateName(
 
 # The flow of tensors. A reference to a tensor would be to one of the views of a storage.
 STORAGE = PrivateName(
-    "notes on work that reaches no result, and chains of calls in a recording", "torch.multiprocessing.reductions:StorageWeakRef"
+    "notes on work that reaches no result, and chains of calls in a recording",
+    "torch.multiprocessing.reductions:StorageWeakRef",
 )
 
 # The compiler, which takes a second to import.

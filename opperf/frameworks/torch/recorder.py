@@ -32,8 +32,8 @@ from opperf.frameworks.calls import (
     Sites,
     caller,
 )
-from opperf.frameworks.timing import program_name
 from opperf.frameworks.flow import CUT, MOST_KEPT
+from opperf.frameworks.timing import program_name
 from opperf.frameworks.torch import private
 from opperf.frameworks.torch.flow import TorchFlow
 from opperf.frameworks.torch.recorded_calls import describe, key_of, name_of

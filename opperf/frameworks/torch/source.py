@@ -32,7 +32,7 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
         if scripted.has_contents
     }
     filled = [line for scripted in made for line in _tensor(scripted, codes)]
-    words = scripts.call_text(call, names, _render_plain)
+    words = scripts.call_text(call, names, render_plain)
     imported, own = call_in_script(case.target)
     function = own or dotted_path(call.func)
     base, _, backend = case.settings.mode.partition(":")
@@ -130,7 +130,8 @@ PLAIN = (torch.dtype, torch.layout, torch.memory_format)
 """Types of PyTorch's values whose text is their path."""
 
 
-def _render_plain(value: Any) -> str:
+def render_plain(value: Any) -> str:
+    """Returns a value that is no tensor as an expression of a script."""
     if isinstance(value, PLAIN):
         return str(value)
     if isinstance(value, torch.device):

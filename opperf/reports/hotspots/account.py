@@ -16,6 +16,7 @@ from opperf.reports.hotspots.times import (
     RECORDED_TIMES,
     add_figures,
     time_of,
+    without_chains,
 )
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import operator_of
@@ -124,7 +125,8 @@ class _Calls(NamedTuple):
 
 def accounts_of(runs: Iterable[Run]) -> list[Account]:
     """Returns the account of each run of a recorded program."""
-    return [_account_of(run, program) for run in runs if (program := program_of(run)) is not None]
+    others = map(without_chains, runs)
+    return [_account_of(run, program) for run in others if (program := program_of(run)) is not None]
 
 
 def _account_of(run: Run, program: Program) -> Account:
@@ -250,11 +252,11 @@ def _parts(
             yield from _programs(compiled, step, steps)
     if measured is not None and recorded and all(call.is_recorded for call in calls):
         per_step = _divided(recorded, steps)
-        beyond, between = per_step, _difference(step, per_step)
+        beyond, between = per_step, difference(step, per_step)
         for total in filter(None, sums.values()):
-            beyond = _difference(beyond, _divided(total, steps))
+            beyond = difference(beyond, _divided(total, steps))
         if in_compiled is not None:
-            between = _difference(between, _divided(in_compiled, steps))
+            between = difference(between, _divided(in_compiled, steps))
         yield _part("beyond_measured", beyond, step, 2)
         yield _part("between", between, step, 2)
 
@@ -282,7 +284,7 @@ def _inner(
         if total is not None:
             part = _divided(total, steps)
             yield _part(key, part, step, 1)
-            left = _difference(left, part)
+            left = difference(left, part)
     yield _part(rest, left, step, 1)
 
 
@@ -291,7 +293,8 @@ def _divided(total: Figure, steps: int) -> Figure:
     return Figure(total.value / steps, half_width, total.unreliable)
 
 
-def _difference(first: Figure, other: Figure) -> Figure:
+def difference(first: Figure, other: Figure) -> Figure:
+    """Returns what a figure is more than another, whose errors are independent."""
     # Where the first has none, the other's alone would say that the difference is certain.
     widths = [width for width in (first.half_width, other.half_width) if width is not None]
     return Figure(

@@ -23,6 +23,7 @@ from opperf.reports.hotspots.times import (
     basis_of,
     may_be_stall,
     recorded_time,
+    without_chains,
 )
 from opperf.results import projection
 from opperf.results.figures import CaseFigures
@@ -165,6 +166,7 @@ def find_hotspots(
 
     Raises `UsageError` for an unknown dimension.
     """
+    runs = list(map(without_chains, runs))
     names = files or [""] * len(runs)
     basis = basis_of(runs) or MEASURED
     found = projection.observations(

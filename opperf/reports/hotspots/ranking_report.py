@@ -10,6 +10,7 @@ from opperf.model import PASSES, MetricKind, Run
 from opperf.plurals import counted
 from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import Account, accounts_of
+from opperf.reports.hotspots.chains import Savings, savings_of
 from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group
 from opperf.reports.hotspots.flame import flame_graph
 from opperf.reports.hotspots.modules import Module, module_tree
@@ -19,6 +20,7 @@ from opperf.reports.hotspots.recording_report import (
     account_section,
     percent,
     places_table,
+    savings_sections,
     tree_table,
     what_if_section,
 )
@@ -68,6 +70,8 @@ class Recording(NamedTuple):
     forecasts: Sequence[Forecast] = ()
     tree: Module | None = None
     """None if no place of a call is known."""
+    savings: Sequence[Savings] = ()
+    """Of the same programs as the accounts."""
 
 
 NO_RECORDING = Recording()
@@ -81,9 +85,12 @@ def recording_of(
 
     Raises `UsageError` for an operator that has no time.
     """
-    accounts = accounts_of(runs)
+    listed = list(runs)
+    accounts = accounts_of(listed)
+    of_programs = (run for run in listed if run.header.program is not None)
+    savings = [savings_of(*pair) for pair in zip(of_programs, accounts, strict=True)]
     tree = module_tree(found) if has_places(found) else None
-    return Recording(accounts, forecasts(found, accounts, factors), tree)
+    return Recording(accounts, forecasts(found, accounts, factors), tree, savings)
 
 
 def summary(found: Hotspots) -> list[str]:
@@ -219,6 +226,7 @@ def report_of(
             *(account_section(account) for account in recording.accounts),
             Section(items=summary(found)),
             *(what_if_section(forecast) for forecast in recording.forecasts),
+            *(section for own in recording.savings for section in savings_sections(own)),
             Section(flame=flame_graph(found, tree or module_tree(found), recording.accounts)),
             *([Section(table=tree_table(found, tree), is_extra=not has_tree)] if tree else []),
             *(
@@ -229,8 +237,8 @@ def report_of(
             *(Section(prose=[line]) for line in _marks(found, shown, recording.accounts)),
         ],
         data=values(found, most) | recording_values(found, *recording),
-        header=columns_of(found),
-        rows=rows_of(found, most, recording.accounts),
+        header=columns_of(found, recording.savings),
+        rows=rows_of(found, most, recording.accounts, recording.savings),
         headline="Operators by calls" if found.basis is CALLS else "Operators by time",
         answer=answer(found),
     )

@@ -10,6 +10,7 @@ from opperf.model import MetricKind
 from opperf.plurals import counted, pluralize
 from opperf.reports.fields import NAME, Field, table_of
 from opperf.reports.hotspots.account import NAMES, Account
+from opperf.reports.hotspots.chains import Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
 from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
@@ -20,6 +21,7 @@ from opperf.reports.hotspots.values import (
     amount_fields,
     part_fields,
     place_fields,
+    saving_fields,
     what_if_fields,
 )
 from opperf.reports.hotspots.what_if import Forecast
@@ -227,3 +229,40 @@ def _assumptions(forecast: Forecast) -> Iterator[str]:
         )
     if not forecast.is_step:
         yield "The time of the program itself is unknown: these are of its operators alone."
+
+
+SHOWN_CHAINS = 10
+"""Most chains in the table: those that follow save little."""
+
+
+def savings_sections(found: Savings) -> Iterator[Section]:
+    """Yields what fusing the chains of a program would save, and on which assumption."""
+    if found.rows:
+        table = table_of(saving_fields(), found.rows, SHOWN_CHAINS)
+        yield Section(
+            title="What fusing would save", table=table, below=tuple(_saving_remarks(found))
+        )
+
+
+def _saving_remarks(found: Savings) -> Iterator[str]:
+    yield (
+        "A chain is of calls that one kernel could compute: nothing else reads what is between "
+        "them. Count and times are those of one step; Between is what is written and read between "
+        "the calls."
+    )
+    if not any(row.bytes_ns is not None for row in found.rows):
+        yield "The calls were not measured: `opperf run` measures those of this file."
+        return
+    yield (
+        "By bytes: at the measured bandwidth of the memory that holds what the call moves."
+        if found.has_peaks
+        else "By bytes: the share of the time of elementwise calls that is of these bytes, as no "
+        "bandwidth is known; `opperf doctor --peaks` measures it."
+    )
+    if found.call_ns is not None:
+        yield (
+            f"By dispatch: {time_text(found.call_ns)} for each call but one, which the time of a "
+            "call that moves no data is."
+        )
+    if not any(row.eager is not None for row in found.rows):
+        yield "`opperf run RECORDING --chains 5` measures the largest, eager and compiled."

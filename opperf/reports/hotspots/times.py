@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from opperf.instruments.times import RECORDED
-from opperf.model import PASSES, Case, NoteCode, Record, Run, Status
+from opperf.model import PASSES, Case, ChainTarget, NoteCode, Record, Run, Status
 from opperf.results.figures import CaseFigures
 from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import WIDE, Figure
@@ -35,6 +37,19 @@ class Basis(NamedTuple):
             for case in run.cases:
                 if case.id not in known:
                     yield Record(case=case, id=case.id, status=Status.OK)
+
+
+def without_chains(run: Run) -> Run:
+    """Returns a run without the cases of its program's chains, whose calls are others' too."""
+
+    def is_other(record: Record) -> bool:
+        return not isinstance(record.case.target, ChainTarget)
+
+    return msgspec.structs.replace(
+        run,
+        records=tuple(filter(is_other, run.records)),
+        cases=tuple(case for case in run.cases if not isinstance(case.target, ChainTarget)),
+    )
 
 
 def time_of(record: Record, metrics: Sequence[str] = PASSES) -> Figure | None:

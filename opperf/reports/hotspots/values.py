@@ -12,6 +12,7 @@ from opperf.instruments.times import RECORDED
 from opperf.model import Case, Summary
 from opperf.reports.fields import (
     COUNT,
+    LONG_NAME,
     NAME,
     PERCENT,
     TEXT,
@@ -22,6 +23,7 @@ from opperf.reports.fields import (
     objects_of,
 )
 from opperf.reports.hotspots.account import NAMES, Account, Part
+from opperf.reports.hotspots.chains import Saving, Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import Place, has_places, line_text, places_of
@@ -203,6 +205,62 @@ def what_if_fields(is_step: bool) -> tuple[Field[WhatIf], ...]:
     )
 
 
+def saving_fields() -> tuple[Field[Saving], ...]:
+    """Returns the columns of chains, and of what one kernel for each would save in a step."""
+    return (
+        Field("operator", "Chain", LONG_NAME, lambda row: row.chain.name),
+        Field("id", None, WORD, lambda row: row.chain.id),
+        Field("module", "Module", NAME, lambda row: row.chain.first.module, is_optional=True),
+        Field("", "Line", NAME, lambda row: line_text(row.chain.first), is_optional=True),
+        Field("file", None, NAME, lambda row: row.chain.first.file),
+        Field("line", None, COUNT, lambda row: row.chain.first.line),
+        Field("function", None, NAME, lambda row: row.chain.first.function),
+        Field("phase", None, WORD, lambda row: row.chain.last.phase),
+        Field("last_module", None, NAME, lambda row: row.chain.last.module),
+        Field("last_file", None, NAME, lambda row: row.chain.last.file),
+        Field("last_line", None, COUNT, lambda row: row.chain.last.line),
+        Field("places", "Places", COUNT, lambda row: row.chain.places, extra=4),
+        Field("calls_in_chain", "Calls", COUNT, lambda row: len(row.chain.calls), extra=3),
+        Field("calls", "Count", COUNT, lambda row: row.chain.count),
+        Field("between_kb", "Between", KILOBYTES, lambda row: row.between_bytes),
+        Field(
+            "by_bytes_ms",
+            "By bytes",
+            MILLISECONDS,
+            lambda row: row.bytes_ns,
+            extra=2,
+            is_optional=True,
+        ),
+        Field(
+            "by_dispatch_ms",
+            "By dispatch",
+            MILLISECONDS,
+            lambda row: row.dispatch_ns,
+            extra=2,
+            is_optional=True,
+        ),
+        Field("saved_ms", "Saved", MILLISECONDS, lambda row: row.saved_ns, is_optional=True),
+        Field("share", "Share", PERCENT, lambda row: row.share, is_optional=True),
+        Field("eager_ms", "Eager", MILLISECONDS, lambda row: row.eager, extra=1, is_optional=True),
+        Field(
+            "compiled_ms",
+            "Compiled",
+            MILLISECONDS,
+            lambda row: row.compiled,
+            extra=1,
+            is_optional=True,
+        ),
+        Field("compiled_mode", None, WORD, lambda row: row.compiled_mode),
+        Field(
+            "measured_ms",
+            "Measured saving",
+            MILLISECONDS,
+            lambda row: row.measured,
+            is_optional=True,
+        ),
+    )
+
+
 def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
     figures, cases = hotspot_fields(found), _case_fields(found)
@@ -276,17 +334,23 @@ COLUMNS = (
 """Columns of the CSV, the keys of its rows."""
 
 
-def columns_of(found: Hotspots) -> tuple[str, ...]:
-    """Returns the columns of the CSV, with one for each dimension beside the operator."""
+def columns_of(found: Hotspots, savings: Sequence[Savings] = ()) -> tuple[str, ...]:
+    """Returns the columns of the CSV, with one for each dimension beside the operator, and those of
+    chains if there are any."""
     others = () if CALLED.issuperset(found.by) else found.by
-    return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:])))
+    has_chains = any(own.rows for own in savings)
+    of_chains = [field.key for field in saving_fields() if field.key] if has_chains else []
+    return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:], *of_chains)))
 
 
 def rows_of(
-    found: Hotspots, most: int | None = None, accounts: Sequence[Account] = ()
+    found: Hotspots,
+    most: int | None = None,
+    accounts: Sequence[Account] = (),
+    savings: Sequence[Savings] = (),
 ) -> list[list[str]]:
     """Returns the first `most` operators, each before its cases, then what was not measured, and
-    the parts of a step of each recorded program, whose times are of one step."""
+    the parts of a step of each recorded program and its chains, whose times are of one step."""
     figures, of_cases, of_places = hotspot_fields(found), _case_fields(found), place_fields(found)
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
@@ -311,7 +375,12 @@ def rows_of(
         for account in accounts
         for made in objects_of(part_fields(""), account.parts)
     ]
-    return [[_cell(row.get(name)) for name in columns_of(found)] for row in rows]
+    rows += [
+        {"kind": "chain"} | made
+        for own in savings
+        for made in objects_of(saving_fields(), own.rows)
+    ]
+    return [[_cell(row.get(name)) for name in columns_of(found, savings)] for row in rows]
 
 
 def _cell(value: object) -> str:
@@ -319,13 +388,18 @@ def _cell(value: object) -> str:
 
 
 def recording_values(
-    found: Hotspots, accounts: Sequence[Account], forecasts: Sequence[Forecast], tree: Module | None
+    found: Hotspots,
+    accounts: Sequence[Account],
+    forecasts: Sequence[Forecast],
+    tree: Module | None,
+    savings: Sequence[Savings],
 ) -> dict[str, Any]:
-    """Returns the programs, the forecasts and the tree of modules as values of JSON."""
+    """Returns the programs, the forecasts, the tree of modules and the chains as values of JSON."""
     return {
         "programs": list(map(_program, accounts)),
         "what_if": list(map(_forecast, forecasts)),
         "modules": None if tree is None else _module(found, tree),
+        "chains": [made for own in savings for made in objects_of(saving_fields(), own.rows)],
     }
 
 

@@ -1,0 +1,184 @@
+"""What fusing the chains of a recorded program would save: by the bytes that no kernel would move
+any more, and by the calls that would not be dispatched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from opperf.model import (
+    BandwidthPeak,
+    Chain,
+    ChainCall,
+    ChainTarget,
+    MetricKind,
+    Peaks,
+    Record,
+    Run,
+)
+from opperf.reports.hotspots.account import Account, difference
+from opperf.reports.hotspots.times import add_figures, time_of
+from opperf.results.units import Figure
+
+EAGER = "eager"
+"""Mode in which each operator is called by itself."""
+
+
+class Saving(NamedTuple):
+    """What one kernel in the place of a chain would save. Times are in nanoseconds, in a step."""
+
+    chain: Chain
+    bytes_ns: float | None
+    """Of bytes that are not moved; None if the calls were not measured."""
+    dispatch_ns: float | None
+    """Of calls that are not made; None if it is not known what one takes."""
+    step_ns: float | None
+    """Of the step; None if it is unknown, or that of another machine."""
+    eager: Figure | None = None
+    """Of the chain as it was measured: with one call after the other."""
+    compiled: Figure | None = None
+    compiled_mode: str = ""
+
+    @property
+    def between_bytes(self) -> int:
+        return self.chain.count * self.chain.between_bytes
+
+    @property
+    def saved_ns(self) -> float | None:
+        """The estimate."""
+        known = [time for time in (self.bytes_ns, self.dispatch_ns) if time is not None]
+        return None if self.bytes_ns is None else sum(known)
+
+    @property
+    def share(self) -> float | None:
+        """Of the step that the estimate is."""
+        return None if self.saved_ns is None or not self.step_ns else self.saved_ns / self.step_ns
+
+    @property
+    def measured(self) -> Figure | None:
+        """What the compiler saved, as measured."""
+        if self.eager is None or self.compiled is None:
+            return None
+        return difference(self.eager, self.compiled)
+
+
+class Savings(NamedTuple):
+    """The chains of a program, those that would save most first."""
+
+    rows: tuple[Saving, ...]
+    framework: str
+    has_peaks: bool
+    """Whether the time of bytes is by measured bandwidths; else by shares of the calls' times."""
+    call_ns: float | None
+    """What the dispatch of a call takes."""
+
+
+def savings_of(run: Run, account: Account) -> Savings:
+    """Returns what fusing would save in a step of a run's program."""
+    measured: dict[str, Record] = {}
+    for record in run.records:
+        if not isinstance(record.case.target, ChainTarget) and time_of(record) is not None:
+            measured.setdefault(record.case.call_id, record)
+    peaks = {record.id: _peaks_of(run, record) for record in measured.values()}
+    call_ns = account.dispatch_ns
+    if call_ns is None:
+        call_ns = _dispatch(account.program.framework, peaks.values())
+    step = account.step.value if account.step is not None and account.is_comparable else None
+    modes = _measured_chains(run)
+    rows = []
+    for chain in account.program.chains:
+        times = modes.get(chain.id, {})
+        compiled = next((mode for mode in times if mode != EAGER), "")
+        by_bytes = _bytes_ns(chain, measured, peaks, call_ns or 0.0)
+        rows.append(
+            Saving(
+                chain,
+                None if by_bytes is None else chain.count * by_bytes,
+                None if call_ns is None else chain.count * (len(chain.calls) - 1) * call_ns,
+                step,
+                _in_step(chain, times.get(EAGER)),
+                _in_step(chain, times.get(compiled)),
+                compiled,
+            )
+        )
+    rows.sort(key=lambda row: (-(row.saved_ns or 0.0), -row.between_bytes))
+    has_peaks = any(own is not None and own.bandwidths for own in peaks.values())
+    return Savings(tuple(rows), account.program.framework, has_peaks, call_ns)
+
+
+def _in_step(chain: Chain, time: Figure | None) -> Figure | None:
+    return None if time is None else add_figures([(chain.count, time)])
+
+
+def _peaks_of(run: Run, record: Record) -> Peaks | None:
+    environment = run.environments.get(record.environment)
+    found = () if environment is None else environment.peaks
+    return next((own for own in found if own.device == record.case.settings.device), None)
+
+
+def _dispatch(framework: str, peaks: Iterable[Peaks | None]) -> float | None:
+    found = (one for own in peaks if own is not None for one in own.dispatches)
+    return next((one.ns for one in found if one.framework == framework), None)
+
+
+def _measured_chains(run: Run) -> dict[str, dict[str, Figure]]:
+    """Returns the times of the measured chains by their ids and modes."""
+    found: dict[str, dict[str, Figure]] = {}
+    for record in run.records:
+        time = time_of(record)
+        if isinstance(record.case.target, ChainTarget) and time is not None:
+            found.setdefault(record.case.target.chain, {})[record.case.settings.mode] = time
+    return found
+
+
+def _bytes_ns(
+    chain: Chain,
+    measured: Mapping[str, Record],
+    peaks: Mapping[str, Peaks | None],
+    call_ns: float,
+) -> float | None:
+    """Returns the time of the bytes between the calls, each time that they are made; None if a call
+    that moves some was not measured."""
+    total = 0.0
+    for call in chain.calls:
+        record = measured.get(call.call)
+        time = None if record is None else time_of(record)
+        if time is None or record is None:
+            if call.between_bytes:
+                return None
+            continue
+        total += saved_of_call(call, record, time.value, peaks[record.id], call_ns)
+    return total
+
+
+def saved_of_call(
+    call: ChainCall, record: Record, time_ns: float, peaks: Peaks | None, call_ns: float
+) -> float:
+    """Returns the time that a call takes for the bytes between it and others: by the bandwidth of
+    the memory that holds all that it moves. Without one it is their share of the time of an
+    elementwise call beyond its dispatch, and nothing of a product's or a reduction's, of which most
+    may be arithmetic."""
+    # The time of a kernel has no dispatch in it.
+    is_wall = record.time_kind is MetricKind.WALL
+    beyond = max(0.0, time_ns - call_ns) if is_wall else time_ns
+    rate = _rate(peaks, max(record.moved_bytes, call.between_bytes), record.case.settings.threads)
+    if rate:
+        return min(beyond, 1e9 * call.between_bytes / rate)
+    if call.kind != "pointwise" or not record.moved_bytes:
+        return 0.0
+    return beyond * min(1.0, call.between_bytes / record.moved_bytes)
+
+
+def _rate(peaks: Peaks | None, moved_bytes: int, threads: int | None) -> float | None:
+    """Returns the bytes per second of copies in the smallest level that holds so many, by as many
+    threads if that was measured; None without any."""
+    copies = [] if peaks is None else [one for one in peaks.bandwidths if one.kernel == "copy"]
+    own = [one for one in copies if one.threads == threads]
+    widest = max((one.threads for one in copies), default=0)
+    own = own or [one for one in copies if one.threads == widest]
+
+    def size(level: BandwidthPeak) -> float:
+        return level.bytes or float("inf")
+
+    holding = [level for level in own if size(level) >= moved_bytes]
+    return min(holding, key=size).rate if holding else None
