@@ -37,7 +37,7 @@ class Memory(NamedTuple):
     key: Hashable
     """Of the memory: another one has another key, even at the same address after this is freed."""
     form: Hashable
-    """What tells tensors in one memory from each other: dtype, shape, strides, offset."""
+    """Tells tensors in one memory apart: dtype, shape, strides, offset."""
     bytes: int
     """Of its elements."""
     is_whole: bool = True
@@ -80,7 +80,7 @@ class FoundChain(NamedTuple):
 
 
 class _Value:
-    """What a memory holds between two calls that write to it."""
+    """The content of a memory between two calls that write to it."""
 
     __slots__ = ("bytes", "is_kept", "key", "maker", "overwritten", "readers", "sources")
 

@@ -34,8 +34,8 @@ class _Traits(NamedTuple):
 def _traits(func: Any) -> _Traits:
     schema = private.schema_of(func)
     written = frozenset(schemas.written_to(schema))
-    results = frozenset(one.name for one in schema.arguments if one.is_out)
-    names = tuple(one.name for one in schema.arguments)
+    results = frozenset(argument.name for argument in schema.arguments if argument.is_out)
+    names = tuple(argument.name for argument in schema.arguments)
     return _Traits(names, written, results, _kind(func))
 
 

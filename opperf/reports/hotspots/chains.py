@@ -1,5 +1,5 @@
-"""What fusing the chains of a recorded program would save: by the bytes that no kernel would move
-any more, and by the calls that would not be dispatched."""
+"""Savings by fusing the chains of a recorded program: of the bytes that no kernel would move any
+more, and of the calls that would not be dispatched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EAGER = "eager"
 
 
 class Saving(NamedTuple):
-    """What one kernel in the place of a chain would save. Times are in nanoseconds, in a step."""
+    """Saving by one kernel in the place of a chain. Times are in nanoseconds, in a step."""
 
     chain: Chain
     bytes_ns: float | None
@@ -56,7 +56,7 @@ class Saving(NamedTuple):
 
     @property
     def measured(self) -> Figure | None:
-        """What the compiler saved, as measured."""
+        """The compiler's saving, as measured."""
         if self.eager is None or self.compiled is None:
             return None
         return difference(self.eager, self.compiled)
@@ -70,7 +70,7 @@ class Savings(NamedTuple):
     has_peaks: bool
     """Whether the time of bytes is by measured bandwidths; else by shares of the calls' times."""
     call_ns: float | None
-    """What the dispatch of a call takes."""
+    """Time of a call's dispatch."""
 
 
 def savings_of(run: Run, account: Account) -> Savings:
@@ -117,8 +117,8 @@ def _peaks_of(run: Run, record: Record) -> Peaks | None:
 
 
 def _dispatch(framework: str, peaks: Iterable[Peaks | None]) -> float | None:
-    found = (one for own in peaks if own is not None for one in own.dispatches)
-    return next((one.ns for one in found if one.framework == framework), None)
+    found = (peak for own in peaks if own is not None for peak in own.dispatches)
+    return next((peak.ns for peak in found if peak.framework == framework), None)
 
 
 def _measured_chains(run: Run) -> dict[str, dict[str, Figure]]:
@@ -172,13 +172,13 @@ def saved_of_call(
 def _rate(peaks: Peaks | None, moved_bytes: int, threads: int | None) -> float | None:
     """Returns the bytes per second of copies in the smallest level that holds so many, by as many
     threads if that was measured; None without any."""
-    copies = [] if peaks is None else [one for one in peaks.bandwidths if one.kernel == "copy"]
-    own = [one for one in copies if one.threads == threads]
-    widest = max((one.threads for one in copies), default=0)
-    own = own or [one for one in copies if one.threads == widest]
+    bandwidths = () if peaks is None else peaks.bandwidths
+    copies = [level for level in bandwidths if level.kernel == "copy"]
+    widest = max((level.threads for level in copies), default=0)
+    used = threads if any(level.threads == threads for level in copies) else widest
 
     def size(level: BandwidthPeak) -> float:
         return level.bytes or float("inf")
 
-    holding = [level for level in own if size(level) >= moved_bytes]
+    holding = [level for level in copies if level.threads == used and size(level) >= moved_bytes]
     return min(holding, key=size).rate if holding else None
