@@ -34,6 +34,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "nodes": ("run_files:nodes", "Compare the nodes of a cluster: which of them differs."),
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
+    "versus": (
+        "versus:versus",
+        "Measure operations in several implementations, side by side.",
+    ),
     "bisect": (
         "bisect:bisect",
         "Find the commit that changed a time, in a git repository.",

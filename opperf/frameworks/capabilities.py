@@ -46,6 +46,10 @@ class Naming(Core):
     roots: Mapping[str, ModuleType] = MappingProxyType({})
     """Modules of the framework by the first word of a dotted path."""
 
+    usual_namespaces: tuple[str, ...] = ()
+    """Namespaces of the operators that users call first, of several that do the same; empty where
+    none is preferred."""
+
     def registered(self) -> int:
         """Returns the number of all names in the registry, those of internal entries included."""
         return sum(len(operator.names) for operator in self.operators())
@@ -53,6 +57,10 @@ class Naming(Core):
     def importing(self) -> AbstractContextManager[None]:
         """Returns a context in which a user's module is imported, with the user's operators."""
         return nullcontext()
+
+    def namespaces_with(self, namespace: str) -> tuple[str, ...]:
+        """Returns a namespace with those that users take beside it, for what it lacks."""
+        return (namespace,)
 
     def resolve(self, name: str) -> Operator | None:
         """Returns the operator of a registered name or alias; None if there is none."""
@@ -251,6 +259,11 @@ class Processes(Core):
         """Returns a callable that sets an option to the value of a text. Raises `UsageError` for an
         unknown option, with near names, and for a value that it does not take."""
         raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
+
+    def numerics(self) -> dict[str, str]:
+        """Returns settings of the process that decide how precisely it computes, and the denormal
+        numbers of its calls, by name. Default: none that could differ."""
+        return {}
 
     def set_threads(self, count: int) -> None:
         """Sets the number of compute threads; called before any computation."""

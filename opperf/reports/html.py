@@ -23,6 +23,7 @@ class _ShownCell(NamedTuple):
     classes: str
     note: str
     depth: int
+    is_struck: bool
 
 
 def write_html(report: Report, width: int | None = None) -> str:
@@ -42,7 +43,13 @@ def _rows(columns: tuple[Column, ...]) -> list[tuple[_ShownCell, ...]]:
 def _shown(column: Column) -> list[_ShownCell]:
     kind = "number" if column.kind.is_number else ""
     return [
-        _ShownCell(text.strip(), " ".join(filter(None, (kind, cell.tone))), cell.note, cell.depth)
+        _ShownCell(
+            text.strip(),
+            " ".join(filter(None, (kind, cell.tone))),
+            cell.note,
+            cell.depth,
+            cell.is_struck and bool(text.strip()),
+        )
         for text, cell in zip(column.whole(), column.cells, strict=True)
     ]
 

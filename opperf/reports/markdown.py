@@ -116,6 +116,8 @@ def _texts(column: Column) -> list[str]:
 
 
 def _text(column: Column, text: str, cell: Cell) -> str:
+    if cell.is_struck and text:
+        return f"~~{_text(column, text, cell._replace(is_struck=False))}~~"
     if column.kind.is_name:
         return code(text) if text else ""
     shown = in_cell(text)

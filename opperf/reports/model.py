@@ -30,6 +30,8 @@ class Cell(NamedTuple):
     note: str = ""
     depth: int = 0
     """Number of rows that it is below, in a tree."""
+    is_struck: bool = False
+    """Whether it is struck out, like a wrong result, where a format can show that."""
 
 
 def _text(value: Any) -> str:

@@ -197,7 +197,7 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     made = {
         name: DType(dtype)
         if value == DType(REQUESTED)
-        else map_tensors(value, lambda spec: _with_dtype(spec, dtype))
+        else map_tensors(value, lambda spec: in_requested_dtype(spec, dtype))
         for name, value in arguments.items()
     }
     choices = made.get("dtype")
@@ -214,7 +214,8 @@ DIFFERENTIABLE = ("float", "complex")
 """Kinds of dtypes whose tensors may take a gradient."""
 
 
-def _with_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
+def in_requested_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
+    """A tensor with the requested dtype where its rule leaves that open."""
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
     gradient = spec.gradient and kind_of(made) in DIFFERENTIABLE

@@ -160,7 +160,7 @@ class Registry:
         self, target: Target, operator: Operator, made: list[Inputs], overrides: Overrides
     ) -> Iterator[Case]:
         for inputs in made:
-            case = _case(self._framework, target, operator, inputs, self._selection)
+            case = case_of(self._framework, target, operator, inputs, self._selection)
             if not self._is_differentiated(case, operator):
                 continue
             if overrides.names:
@@ -181,7 +181,7 @@ class Registry:
             return
         inputs = layer_inputs(layer, built, overrides, self._selection.settings.dtype)
         signature = msgspec.structs.replace(operator, category=LAYER, parameters=())
-        case = _case(self._framework, built, signature, inputs, self._selection)
+        case = case_of(self._framework, built, signature, inputs, self._selection)
         if self._is_differentiated(case, signature):
             yield case
 
@@ -318,9 +318,10 @@ def _partners(framework: Framework, selection: Selection) -> list[tuple[Target, 
     return _targets(framework, msgspec.structs.replace(selection, patterns=patterns, partners=()))
 
 
-def _case(
+def case_of(
     framework: Framework, target: Target, operator: Operator, inputs: Inputs, selection: Selection
 ) -> Case:
+    """Returns the case of a target with these inputs, in the settings of a selection."""
     array_type = framework.array_type(target)
     arguments = framework.with_outputs(operator, inputs.arguments)
     both = selection.backward and framework.gradients

@@ -12,6 +12,8 @@ from opperf.instruments.visit import CompiledAhead, FewCalls, KeptResults
 from opperf.model import Case, Chain, Listing, OperatorTarget, Record
 from opperf.models.base import SuiteModel
 from opperf.sources.chains import MadeChains
+from opperf.sources.operation_cases import OperationCases
+from opperf.sources.operation_rows import Row
 from opperf.sources.resolving import Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -33,6 +35,16 @@ class Worker(CaseProcess, AbstractContextManager["Worker"]):
 
     def resolve_selection(self, selection: Selection) -> Selection:
         return resolve_selection(selection, self.resolve)
+
+    def operation_cases(
+        self, rows: Sequence[Row], selection: Selection, namespace: str = ""
+    ) -> OperationCases:
+        """Returns rows of operations as cases of the framework's operators."""
+        return self._ask_or_fail(protocol.OperationsRequest(tuple(rows), selection, namespace))
+
+    def numerics(self) -> dict[str, str]:
+        """Returns the settings of its process that decide how precisely that computes."""
+        return self._ask_or_fail(protocol.NumericsRequest())
 
     def listing(self, paths: tuple[str, ...] = ()) -> Listing:
         return self._ask_or_fail(protocol.ListRequest(paths))

@@ -23,6 +23,8 @@ from opperf.models.base import SuiteModel
 from opperf.processes.channel import Answer, Refusal, Request
 from opperf.sources.chains import MadeChains
 from opperf.sources.completing import Completed
+from opperf.sources.operation_cases import OperationCases
+from opperf.sources.operation_rows import Row
 from opperf.sources.registry import Found, Plan
 from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
@@ -120,6 +122,18 @@ class PlanRequest(Request[Plan], frozen=True, tag="plan"):
 
     selection: Selection
     found: Found = {}
+
+
+class OperationsRequest(Request[OperationCases], frozen=True, tag="operations"):
+    """Asks for rows of operations as cases of the framework's operators."""
+
+    rows: tuple[Row, ...]
+    selection: Selection
+    namespace: str = ""
+
+
+class NumericsRequest(Request[dict[str, str]], frozen=True, tag="numerics"):
+    """Asks for the settings of the process that decide how precisely it computes."""
 
 
 class ResolveRequest(Request[Resolution], frozen=True, tag="resolve"):

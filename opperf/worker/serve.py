@@ -45,6 +45,7 @@ from opperf.rules.engine import rules_module
 from opperf.sources.chains import chain_cases
 from opperf.sources.choices import choices
 from opperf.sources.completing import complete
+from opperf.sources.operation_cases import operation_cases
 from opperf.sources.registry import plan
 from opperf.sources.resolving import resolve
 from opperf.worker import protocol
@@ -157,8 +158,15 @@ def list_models(framework: Framework, suite: str, folder: str) -> tuple[SuiteMod
     return models_of(suite, framework.name, folder)
 
 
+def numerics(framework: Framework) -> dict[str, str]:
+    """Returns the settings of this process that decide how precisely it computes."""
+    return {"threads": str(framework.threads()), **framework.numerics()}
+
+
 ANSWERS: dict[type, Callable[..., object]] = {
     protocol.PlanRequest: plan,
+    protocol.OperationsRequest: operation_cases,
+    protocol.NumericsRequest: numerics,
     protocol.ResolveRequest: resolve,
     protocol.ListRequest: list_operators,
     protocol.ChoicesRequest: choices,

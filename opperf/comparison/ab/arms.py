@@ -45,6 +45,10 @@ class ArmSpec(Struct, frozen=True):
     """Of an environment of its own, whose interpreter `python` is once it is installed."""
     packages: tuple[str, ...] = ()
     """Every package of that environment with its version."""
+    framework: str = ""
+    """Its own; empty for that of the session."""
+    namespace: str = ""
+    """That its operators of canonical operations are of; empty for any."""
 
     @property
     def interpreter(self) -> Interpreter | None:
@@ -55,6 +59,7 @@ class ArmSpec(Struct, frozen=True):
         return Interpreter(self.python, requirements=requirements, packages=self.packages)
 
     def __str__(self) -> str:
+        place = ".".join(filter(None, (self.framework, self.namespace)))
         values = {
             "env": self.variables,
             "options": self.options,
@@ -66,7 +71,7 @@ class ArmSpec(Struct, frozen=True):
         ]
         shown += [f"env:{requirement}" for requirement in self.requirements]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
-        return " ".join(shown) or "nothing set"
+        return " ".join(filter(None, (place, *shown))) or "nothing set"
 
 
 def _entry(kind: str, field: str) -> Callable[[str], dict[str, Any]]:
@@ -271,12 +276,14 @@ def worker_of(
     reference_work: bool = False,
     cpus: Cpus = NOT_PINNED,
     own_modules: bool = False,
+    memory: bool = False,
 ) -> Worker:
     """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`. With
-    `own_modules` it imports nothing from the working directory."""
-    settings = settings_of(arm, Settings(threads=threads, memory=False))
+    `own_modules` it imports nothing from the working directory, with `memory` it can measure
+    that."""
+    settings = settings_of(arm, Settings(threads=threads, memory=memory))
     return Worker(
-        framework,
+        arm.framework or framework,
         settings,
         environment,
         arm.python,

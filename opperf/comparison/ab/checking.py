@@ -59,7 +59,7 @@ def check_results(
             for arm, one in zip(others, pair.each, strict=True):
                 two = {first: workers[first], arm: workers[arm]}
                 with tempfile.TemporaryDirectory(prefix=f"{number}-", dir=folder) as own:
-                    checks[arm][pair.id] = _check(one, two, tolerance, Path(own), several)
+                    checks[arm][pair.id] = check_pair(one, two, tolerance, Path(own), several)
             progress.end(Record(case=pair.a, id=pair.a.id, status=Status.OK))
         for worker in workers.values():
             worker.end_process()
@@ -83,9 +83,11 @@ def with_lacking(
     return found
 
 
-def _check(
+def check_pair(
     pair: Pair, workers: Mapping[str, Worker], tolerance: Tolerance, folder: Path, several: bool
 ) -> Check:
+    """Calls a pair in its two arms and returns how the results compare. `several` is that of
+    `check_results`, and the files are in an empty folder."""
     first, second = workers
     cases: dict[str, Case] = {first: pair.a, second: with_contents_of_a(pair)}
     sides: dict[str, Side] = {}
@@ -137,14 +139,15 @@ def _observe(
 
 
 def comparable(pair: Pair, sides: Mapping[str, Side]) -> dict[str, Side]:
-    """Returns the sides with the results that both arms can have: on two kinds of devices no
-    gradients, and other contents only if both arms had them."""
+    """Returns the sides with the results that both arms can have: on two kinds of devices, or of two
+    frameworks, no gradients, and other contents only if both arms had them."""
     found = dict(sides)
     is_elsewhere = _device_kind(pair.a) != _device_kind(pair.b)
-    if is_elsewhere:
+    why = OTHER_DEVICE if is_elsewhere else _other_framework(pair)
+    if why:
         found = {
             arm: side._replace(
-                observed=msgspec.structs.replace(side.observed, without_gradients=OTHER_DEVICE)
+                observed=msgspec.structs.replace(side.observed, without_gradients=why)
             )
             for arm, side in found.items()
         }
@@ -176,6 +179,12 @@ def differences_of(pair: Pair, sides: Mapping[str, Side], tolerance: Tolerance) 
         ),
     ]
     return once(found)
+
+
+def _other_framework(pair: Pair) -> str:
+    """Returns why arms of two frameworks have no gradients to compare; empty for one framework."""
+    same = pair.a.target.framework == pair.b.target.framework
+    return "" if same else "each framework draws the gradients of results"
 
 
 def _device_kind(case: Case) -> str:

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from opperf.dtypes import kind_of
+from opperf.instruments.times import BACKWARD
 from opperf.model import Case, Difference, Tolerance
 from opperf.model.declaring import OFF
 from opperf.worker.protocol import AFTER, AGAIN, OTHER, TIMED, Observed, Value
@@ -108,7 +109,9 @@ def find_differences(
     """Returns where the results of B differ from those of A: outputs, arguments that a call wrote
     to, and gradients if both have them. `names` are the arguments of B that have another name in
     A."""
-    with_gradients = not (a.observed.without_gradients or b.observed.without_gradients)
+    with_gradients = not any(
+        side.observed.without_gradients or BACKWARD.name not in side.case.passes for side in (a, b)
+    )
     ours, theirs = (
         {
             renamed(value.place, other): value

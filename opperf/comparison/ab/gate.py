@@ -209,12 +209,7 @@ def timed_figures(session: Session) -> tuple[str, ...]:
     """Returns the figures that are timed, in the order of the pairs: all while cases have yet to be
     counted, and of a session without a gate; but for those that the rehearsal has decided."""
     decided = session.decided
-    every = tuple(
-        name
-        for pair in session.pairs
-        for metric in pair.a.passes
-        if (name := key(pair.id, metric)) not in decided
-    )
+    every = tuple(name for name in session.figures if name not in decided)
     found = findings(session)
     if not found or left_to_count(session):
         return every

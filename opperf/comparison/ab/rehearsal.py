@@ -72,7 +72,7 @@ def rehearse(
         passes = tuple(
             name for name in PASSES if all(name in record.summaries for record in records.values())
         )
-        reasons = _why_excluded(records)
+        reasons = why_excluded(records)
         if not reasons and passes:
             cases = (msgspec.structs.replace(case, passes=passes) for case in pair.cases)
             kept.append(pair.with_cases(cases))
@@ -113,7 +113,7 @@ def _call_all(
 ) -> tuple[dict[str, dict[str, Visits]], dict[str, tuple[Pass, ...]], float]:
     """Returns the visits by arm and pair, the passes that they decide by pair, and the seconds that
     the first case of a process takes in addition."""
-    call = _Caller(workers, deadline, len(pairs))
+    call = Caller(workers, deadline, len(pairs))
     found: dict[str, dict[str, Visits]] = {arm: {} for arm in workers}
     base, second, *_ = found
     first_s = 0.0
@@ -135,8 +135,8 @@ def _call_all(
     return found, decided, first_s
 
 
-class _Caller:
-    """Calls the pairs of a rehearsal within its time."""
+class Caller:
+    """Calls the cases of a rehearsal within its time; `number` of each arm."""
 
     def __init__(self, workers: Mapping[str, Worker], deadline: Deadline, number: int) -> None:
         self._workers, self._deadline = workers, deadline
@@ -211,7 +211,7 @@ def _why_without(record: Record, name: Pass) -> str:
     return note.message if note else "it was not produced"
 
 
-def _why_excluded(records: Mapping[str, Record]) -> dict[str, str]:
+def why_excluded(records: Mapping[str, Record]) -> dict[str, str]:
     """Returns the arms that have no time of a pair, each with the reason."""
     reasons = {}
     for arm, record in records.items():

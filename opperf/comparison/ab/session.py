@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,10 +16,11 @@ import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec, Order, Threads, with_all_threads
 from opperf.comparison.ab.pairs import Pair
-from opperf.comparison.ab.process import Absence, Lost, Process, key
+from opperf.comparison.ab.process import Absence, Lost, Process, key, pair_of
 from opperf.comparison.ab.slow_calls import SlowPair
 from opperf.model import (
     DIFFERENT,
+    PASSES,
     Case,
     Check,
     Closing,
@@ -51,7 +52,7 @@ class Group(Struct, frozen=True):
 
     id: str
     cases: tuple[str, ...]
-    """Ids of the planned cases, in the order of the arms."""
+    """Ids of the planned cases, in the order of the arms; empty for an arm that has none."""
     names: dict[str, dict[str, str]] = {}
     """By arm, arguments of its case that the first arm's has by another name."""
 
@@ -61,6 +62,41 @@ class Gate(Struct, frozen=True):
 
     sample: float
     """Share of the cases with the same instructions that are timed all the same."""
+
+
+class Lacking(Struct, frozen=True):
+    """A row of an operation that an arm does not measure."""
+
+    operation: str
+    inputs: str
+    arm: str
+    reason: str
+
+
+class Implemented(Struct, frozen=True):
+    """The operation that the cases of a group are, each by an operator of its arm."""
+
+    operation: str
+    inputs: str
+    """By role."""
+    operators: dict[str, str]
+    """By arm."""
+    memory: dict[str, float] = {}
+    """By arm, bytes at the peak of the call."""
+    point: dict[str, int] = {}
+
+
+class Implementations(Struct, frozen=True):
+    """The facts of the arms of `opperf versus`: implementations of operations."""
+
+    groups: dict[str, Implemented]
+    absent: dict[str, str] = {}
+    """Arms that could not be started, each with the reason."""
+    lacking: tuple[Lacking, ...] = ()
+    numerics: dict[str, dict[str, str]] = {}
+    """By arm, settings of its processes that decide how precisely they compute."""
+    is_quick: bool = False
+    """Whether it is a first look, of one block and without a control."""
 
 
 Fact = bool | int | float | str | None
@@ -105,6 +141,19 @@ class SessionPlan(Struct, frozen=True):
     """That arms which are builds have loaded the same; empty where they have not."""
     slow: dict[str, SlowPair] = {}
     """By group, those of which a call takes longer than its time in a process."""
+
+    implementations: Implementations | None = None
+    """None of a session whose arms have the same operators, or name them."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is a first look, which has no verdicts."""
+        return self.implementations is not None and self.implementations.is_quick
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each arm has a case in each group."""
+        return all(all(group.cases) for group in self.groups)
 
     @property
     def by_name(self) -> dict[str, ArmSpec]:
@@ -167,7 +216,7 @@ class Session:
     @functools.cached_property
     def group_of(self) -> dict[str, str]:
         """The group of every case, by id; of the cases of the coarse look too."""
-        found = {id: group.id for group in self.plan.groups for id in group.cases}
+        found = {id: group.id for group in self.plan.groups for id in group.cases if id}
         coarse = {with_all_threads(self.cases[id]).id: group for id, group in found.items()}
         return {**coarse, **found}
 
@@ -191,7 +240,18 @@ class Session:
                 group.id,
             )
             for group in self.plan.groups
+            if group.cases[first] and group.cases[second]
         }
+
+    @functools.cached_property
+    def figures(self) -> tuple[str, ...]:
+        """The figures that two arms have, in the order of the groups."""
+        cases = self.cases
+        found: list[str] = []
+        for group in self.plan.groups:
+            passes = Counter(name for id in group.cases if id for name in cases[id].passes)
+            found += (key(group.id, name) for name in PASSES if passes[name] > 1)
+        return tuple(found)
 
     @property
     def replicates(self) -> tuple[Replicate, ...]:
@@ -235,7 +295,22 @@ class Session:
     def compared(self) -> tuple[tuple[str, str], ...]:
         """The arms that are compared, two by two."""
         every = tuple(itertools.combinations(self.arms, 2))
-        return every if self.plan.compares == "all" else every[: len(self.arms) - 1]
+        asked = every if self.plan.compares == "all" else every[: len(self.arms) - 1]
+        if self.plan.is_complete:
+            return asked
+        # A comparison without a figure of the control has no verdicts.
+        first = self._figures_of(self.arms[:1])
+        return tuple(both for both in asked if not first.isdisjoint(self._figures_of(both)))
+
+    def _figures_of(self, arms: Iterable[str]) -> frozenset[str]:
+        """Returns the figures that all of these arms have."""
+        every = [self.cases_of(arm) for arm in arms]
+        return frozenset(
+            key(group, name)
+            for group, case in every[0].items()
+            for name in case.passes
+            if all(group in own and name in own[group].passes for own in every)
+        )
 
     @property
     def views(self) -> tuple[Session, ...]:
@@ -249,7 +324,8 @@ class Session:
         first, second = self.arms[:2]
         roles = {"control": {first: base, second: new}}
         processes = []
-        for process in self.processes:
+        common = None if self.plan.is_complete else self._figures_of((base, new))
+        for process in self.processes if common is None else self._with_values(common):
             place = process.line.place
             role = roles.get(place.phase, {base: base, new: new}).get(place.role)
             if role is not None:
@@ -268,6 +344,7 @@ class Session:
                     {} if places[0] else group.names,
                 )
                 for group in plan.groups
+                if all(group.cases[place] for place in places)
             ),
             absences=tuple(
                 msgspec.structs.replace(
@@ -284,11 +361,18 @@ class Session:
                     slow, arms={name: slow.arms[name] for name in (base, new)}
                 )
                 for group, slow in plan.slow.items()
+                if base in slow.arms and new in slow.arms
             },
         )
         found = replace(self, plan=own_plan, processes=processes)
         found.__dict__["group_of"] = self.group_of
         return found
+
+    def _with_values(self, figures: Collection[str]) -> Iterator[Process]:
+        """Yields the processes with the values of these figures alone."""
+        for process in self.processes:
+            own = {name: value for name, value in process.values.items() if name in figures}
+            yield replace(process, values=own)
 
     @property
     def comparisons(self) -> list[tuple[Replicate, ...]]:
@@ -302,7 +386,8 @@ class Session:
 
     def cases_of(self, arm: str) -> dict[str, Case]:
         number = self.arms.index(arm)
-        return {group.id: self.cases[group.cases[number]] for group in self.plan.groups}
+        own = {group.id: group.cases[number] for group in self.plan.groups}
+        return {group: self.cases[id] for group, id in own.items() if id}
 
     @property
     def threads(self) -> Threads:
@@ -363,9 +448,4 @@ class Session:
     def ended(self) -> frozenset[str]:
         """Figures of the groups that have ended a process, and are measured no more."""
         gone = {name for name, lost in self.lost.items() if lost.ended}
-        return frozenset(
-            key(pair.id, metric)
-            for pair in self.pairs
-            if pair.id in gone
-            for metric in pair.a.passes
-        )
+        return frozenset(name for name in self.figures if pair_of(name) in gone)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +102,8 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
 
 def group_cases(
-    groups: Iterable[Sequence[Case]], arms: Mapping[str, ArmSpec]
-) -> list[tuple[Case, ...]]:
+    groups: Iterable[Sequence[Case | None]], arms: Mapping[str, ArmSpec]
+) -> list[tuple[Case | None, ...]]:
     """Returns the cases of each group, in the order of the arms, as the file has them: none equals
     another, and those of an arm with its own interpreter name it."""
     listed_groups = list(groups)
@@ -112,15 +111,15 @@ def group_cases(
         return []
     # Arm by arm, as equal cases are numbered.
     of_arms = [
-        [with_settings(case, {"python": arm} if spec.python else {}) for case in own]
+        [case and with_settings(case, {"python": arm} if spec.python else {}) for case in own]
         for (arm, spec), own in zip(arms.items(), zip(*listed_groups, strict=True), strict=True)
     ]
-    listed = iter(distinguish(chain.from_iterable(of_arms)))
-    return list(zip(*([next(listed) for _ in own] for own in of_arms), strict=True))
+    listed = iter(distinguish(case for own in of_arms for case in own if case is not None))
+    return list(zip(*([case and next(listed) for case in own] for own in of_arms), strict=True))
 
 
 def new_session(
-    groups: Mapping[str, Sequence[Case]],
+    groups: Mapping[str, Sequence[Case | None]],
     arms: Mapping[str, ArmSpec],
     environments: Mapping[str, Environment],
     selection: Selection,
@@ -137,7 +136,7 @@ def new_session(
     made = SessionPlan(
         arms=tuple(msgspec.structs.replace(arm, name=name) for name, arm in arms.items()),
         groups=tuple(
-            Group(id, tuple(case.id for case in own), (names or {}).get(id, {}))
+            Group(id, tuple(case.id if case else "" for case in own), (names or {}).get(id, {}))
             for id, own in zip(groups, cases, strict=True)
         ),
         environments={arm: environment.id for arm, environment in environments.items()},
@@ -154,7 +153,7 @@ def new_session(
         # As it is read again.
         msgspec.structs.replace(header, session=msgspec.json.decode(msgspec.json.encode(made))),
         made,
-        {case.id: case for arm in zip(*cases, strict=True) for case in arm},
+        {case.id: case for arm in zip(*cases, strict=True) for case in arm if case is not None},
         dict(environments),
         selection,
         axes or {},
@@ -216,10 +215,14 @@ def _faults(plan: SessionPlan, run: Run) -> Iterator[str]:
     for group in plan.groups:
         if len(group.cases) != len(arms):
             yield f"the group {group.id} has not one case of each arm"
-        for id in set(group.cases) - cases:
+        for id in set(group.cases) - cases - {""}:
             yield f"the group {group.id} has the case {id}, which the file does not have"
+    of_groups = {
+        group.id: {arm for arm, id in zip(arms, group.cases, strict=False) if id}
+        for group in plan.groups
+    }
     for id, slow in plan.slow.items():
-        if slow.arms.keys() != set(arms):
+        if slow.arms.keys() != of_groups.get(id, set(arms)):
             yield f"the slow group {id} has not calls of each arm"
     for place in (line.place for line in run.processes):
         if place.phase not in (*PHASES, "coarse") or place.role not in arms:

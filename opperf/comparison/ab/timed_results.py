@@ -64,7 +64,7 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         own = {} if arm == first else self._session.pairs_of(first, arm)
         self._cases[arm] = {
             group: msgspec.structs.replace(case, arguments=with_contents_of_a(own[group]).arguments)
-            if own
+            if group in own
             else case
             for group, case in cases.items()
         }
@@ -118,8 +118,8 @@ class TimedResults(AbstractContextManager["TimedResults"]):
         places = {arm: place for place, arm in self._places.items()}
 
         def first_call(arm: str, side: Side, draw: int) -> Side:
-            folder = side.folder / f"draw {draw}"
-            folder.mkdir()
+            # The first arm is compared with each other.
+            folder = Path(tempfile.mkdtemp(prefix=f"draw {draw} ", dir=side.folder))
             observed = observe(places[arm], side.case, folder, draw)
             return side._replace(observed=observed, folder=folder)
 

@@ -76,6 +76,7 @@ class JAX(Framework):
     has_own_threads = True
     private_names = private
     roots = functions.ROOTS
+    usual_namespaces = ("jnp", "nn")
     gradients = True
     process_parts = PARTS
 
@@ -133,6 +134,9 @@ class JAX(Framework):
         self, caller: Operator, arguments: Mapping[str, Argument]
     ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
         return steps.steps(self.function(caller.target), arguments)
+
+    def namespaces_with(self, namespace: str) -> tuple[str, ...]:
+        return ("jnp", "nn") if namespace in ("numpy", "jnp") else (namespace,)
 
     def function_paths(self) -> tuple[str, ...]:
         modules = {f"jax.{place.path}": module for place, module in registry.places()}

@@ -232,6 +232,10 @@ class MXNet(Framework):
             return (Note("", NoteCode.FALLBACK, FALLBACK),)
         return ()
 
+    def namespaces_with(self, namespace: str) -> tuple[str, ...]:
+        # Neural networks of arrays of `np` are in the other.
+        return ("np", "npx") if namespace == "np" else (namespace,)
+
     def array_type(self, target: Target) -> str:
         return "np" if functions.is_numpy(target) else ""
 

@@ -65,6 +65,7 @@ def starter(
     request: ResolvedAb,
     threads: int | None = None,
     reference_work: bool = False,
+    memory: bool = False,
 ) -> Start:
     """Returns a function that makes workers of the arms; `threads` are for an arm that sets
     none."""
@@ -81,6 +82,7 @@ def starter(
             reference_work,
             cpus,
             own_modules,
+            memory,
         )
 
     return start

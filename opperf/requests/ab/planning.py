@@ -83,7 +83,7 @@ def _plan_arm(
     with name_arm_in_errors(name, arm) if own else nullcontext():
         selections = [
             worker.resolve_selection(selection_of(arm, selection))
-            for selection in _along_axes(common, request.axes)
+            for selection in along_axes(common, request.axes)
         ]
         begun = time.monotonic()
         is_fork = worker.begin_process([selections[0].settings.device])
@@ -135,7 +135,8 @@ def _check_have_cases(arms: Mapping[str, ArmSpec], plans: Mapping[str, Sequence[
         raise UsageError("; ".join(dict.fromkeys(lacking)))
 
 
-def _along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
+def along_axes(common: Selection, axes: Axes) -> Iterator[Selection]:
+    """Yields the selection with each combination of the axes' values."""
     for values in itertools.product(*axes.values()):
         combination = dict(zip(axes, values, strict=True))
         yield msgspec.structs.replace(

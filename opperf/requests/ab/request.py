@@ -124,6 +124,58 @@ def read_report(text: str) -> Path:
     return path
 
 
+Compares = Annotated[
+    Literal["first", "all"],
+    Option(
+        "Compare each arm with the first, or all arms with each other. The error rate is that "
+        "of all comparisons together.",
+        spellings="--against",
+    ),
+]
+
+OrderOption = Annotated[
+    Literal["alternate", "block"] | None,
+    Option(
+        "alternate: calls of the arms take turns in random order within each process, which is "
+        "faster. block: each process has one arm, and processes take turns; what one arm "
+        "leaves in caches, threads and allocators is then never another's.  [default: block]",
+        section="Time and precision",
+    ),
+]
+
+Rtol = Annotated[
+    float | None,
+    Option(
+        "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
+        "[default: by dtype, 1e-4 of float32]",
+        low=0,
+        metavar="SHARE",
+    ),
+]
+
+Atol = Annotated[
+    float | None,
+    Option(
+        "Absolute error that such an element may have beside that.  [default: by dtype, a "
+        "share of the largest element]",
+        low=0,
+        metavar="NUMBER",
+    ),
+]
+
+Budget = Annotated[
+    float | None,
+    Option(
+        "Refuse a session that would take longer, and print options that would fit.",
+        number_between(0),
+        metavar="SECONDS",
+        section="Time and precision",
+        may_differ=True,
+        spellings="--budget",
+    ),
+]
+
+
 class AbRequest(SessionRequest, frozen=True, kw_only=True):
     """Measures arms in turn, in a session whose verdicts say what changed."""
 
@@ -160,23 +212,8 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             section="Arms",
         ),
     ] = ()
-    compares: Annotated[
-        Literal["first", "all"],
-        Option(
-            "Compare each arm with the first, or all arms with each other. The error rate is that "
-            "of all comparisons together.",
-            spellings="--against",
-        ),
-    ] = "first"
-    order: Annotated[
-        Literal["alternate", "block"] | None,
-        Option(
-            "alternate: calls of the arms take turns in random order within each process, which is "
-            "faster. block: each process has one arm, and processes take turns; what one arm "
-            "leaves in caches, threads and allocators is then never another's.  [default: block]",
-            section="Time and precision",
-        ),
-    ] = None
+    compares: Compares = "first"
+    order: OrderOption = None
     locked: LockFile = None
     threads: Annotated[
         str,
@@ -234,35 +271,9 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             excludes=dict.fromkeys(("rtol", "atol"), "it is for the results"),
         ),
     ] = False
-    rtol: Annotated[
-        float | None,
-        Option(
-            "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
-            "[default: by dtype, 1e-4 of float32]",
-            low=0,
-            metavar="SHARE",
-        ),
-    ] = None
-    atol: Annotated[
-        float | None,
-        Option(
-            "Absolute error that such an element may have beside that.  [default: by dtype, a "
-            "share of the largest element]",
-            low=0,
-            metavar="NUMBER",
-        ),
-    ] = None
-    budget_s: Annotated[
-        float | None,
-        Option(
-            "Refuse a session that would take longer, and print options that would fit.",
-            number_between(0),
-            metavar="SECONDS",
-            section="Time and precision",
-            may_differ=True,
-            spellings="--budget",
-        ),
-    ] = None
+    rtol: Rtol = None
+    atol: Atol = None
+    budget_s: Budget = None
     report: Annotated[
         Path,
         Option(

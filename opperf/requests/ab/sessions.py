@@ -237,11 +237,19 @@ def measure_session(writer: SessionWriter, request: ResolvedAb) -> None:
         writer.close_session(_closing(session, time.monotonic() - begun))
 
 
+FIRST_LOOK = Stage("comparison", 0, 1, ())
+"""The only stage of a session without verdicts."""
+
+
 def _stages(session: Session) -> Iterator[Stage | None]:
     """Yields what is left of a session, as it is measured; None for counts."""
     plan = session.plan
     if left_to_count(session):
         yield None
+    if plan.is_quick:
+        if not session.processes:
+            yield FIRST_LOOK
+        return
     while plan.kind == "times" and timed_figures(session):
         stage = next_stage(session.comparisons, plan.thresholds, session.ended)
         if stage is None:
@@ -252,7 +260,7 @@ def _stages(session: Session) -> Iterator[Stage | None]:
 def _closing(session: Session, elapsed_s: float) -> Closing:
     judged = []
     if session.plan.kind == "times":
-        judged = session.judge()
+        judged = [] if session.plan.is_quick else session.judge()
         elapsed_s = sum(process.line.wall_s for process in session.processes)
     of_kind = {
         "times": (case.verdict.value for _, found in judged for case in found.verdicts),

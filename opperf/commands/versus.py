@@ -1,0 +1,50 @@
+"""The command `versus`."""
+
+from __future__ import annotations
+
+import sys
+
+from opperf.commands.options import command, write
+from opperf.requests.versus.request import VersusRequest
+from opperf.results.messages import tell
+
+
+@command(
+    VersusRequest,
+    examples={
+        "Three implementations of two operations": (
+            "opperf versus add softmax --among numpy,torch,jax"
+        ),
+        "What compilation gains, over sizes": (
+            "opperf versus softmax --among torch,torch:compile --shape data=64xN "
+            "--sweep N=256..8192:x2 --quick"
+        ),
+        "A gate: the second is right and not slower": (
+            "opperf versus matmul --among numpy,torch --fail-on wrong,slower"
+        ),
+    },
+)
+def versus(request: VersusRequest) -> int:
+    """Measure operations in several implementations side by side: on the same data, to the bit, in
+    interleaved processes, with their results compared.
+
+    OPERATOR is a canonical operation (matrix_product), the field's name of one (matmul, conv2d,
+    linear), or any framework's operator. The exit code is 1 if results are wrong, and 3 if nothing
+    could be decided.
+    """
+    from opperf.commands.running import command_line
+    from opperf.requests.ab.resolving import progress_of
+    from opperf.requests.versus.running import JudgedVersus, run
+
+    found = run(request, tell, progress_of(request.quiet), command_line())
+    if isinstance(found, int):
+        return found
+    if not isinstance(found, JudgedVersus):
+        for line in found:
+            tell(line, sys.stdout)
+        return 0
+    write(found.report, request)
+    if found.reason:
+        sys.stdout.flush()
+        tell(f"opperf: {found.reason}")
+    return found.code

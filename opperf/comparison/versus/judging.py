@@ -1,0 +1,270 @@
+"""The findings of a session of implementations: times, ratios to the first arm, memory and results
+of each row, and those of all."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from opperf.comparison.ab.judging import judge
+from opperf.comparison.ab.process import key
+from opperf.comparison.ab.session import Implemented, Lacking, Session
+from opperf.comparison.compared import ComparedRow, Comparison
+from opperf.errors import FOUND, INCONCLUSIVE, RunFileError
+from opperf.model import DIFFERENT, PASSES, Struct
+from opperf.results.figures import CaseFigures
+from opperf.results.units import Figure
+from opperf.statistics.data import Verdict
+from opperf.statistics.distributions import t_exceeded
+from opperf.statistics.weights import geometric_mean
+
+LEVEL = 0.025
+"""Probability that a time is beyond either end of its interval: the usual 95 % interval."""
+
+
+class ArmRow(Struct, frozen=True):
+    """A pass of a row in one arm."""
+
+    id: str
+    """That of the group in the session."""
+    operation: str
+    inputs: str
+    metric: str
+    arm: str
+    operator: str = ""
+    """The arm's own, that is called."""
+    time: Figure | None = None
+    """Nanoseconds of a call, with half the width of its 95 % interval."""
+    ratio: float | None = None
+    """Time over that of the first arm; None without one."""
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict | None = None
+    """On the ratio; None of the first arm and of a first look."""
+    p: float | None = None
+    blocks: int | None = None
+    memory: float | None = None
+    results: str = ""
+    """`same`, `different`, `not compared`, or `base`, that of the arm that others are held
+    against."""
+    difference: str = ""
+    note: str = ""
+    point: dict[str, int] = {}
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.results == DIFFERENT
+
+
+class Total(NamedTuple):
+    """An arm over all rows."""
+
+    arm: str
+    ratio: float | None
+    """Geometric mean of the ratios to the first arm, over rows where both are right."""
+    rows: int
+    """Those of the mean."""
+    fastest: int
+    """Rows where no other right arm has a shorter time."""
+    measured: int
+    passed: int
+    wrong: int
+    lacking: int
+
+
+class Versus(Struct, frozen=True):
+    """A comparison of implementations."""
+
+    arms: tuple[str, ...]
+    rows: tuple[ArmRow, ...]
+    totals: tuple[Total, ...]
+    lacking: tuple[Lacking, ...]
+    absent: dict[str, str]
+    numerics: dict[str, dict[str, str]]
+    is_quick: bool
+    valid: bool
+    reason: str
+    threshold: float
+    fail_on: tuple[str, ...]
+    processes: int
+    alternates: bool
+
+
+def versus_of(session: Session, fail_on: Sequence[str] = ()) -> Versus:
+    """Returns what a session says. Raises `RunFileError` for one that `opperf versus` has not
+    made."""
+    plan = session.plan
+    if plan.implementations is None:
+        raise RunFileError("the session is none of opperf versus")
+    compared = {} if plan.is_quick else judge(session)
+    rows = tuple(_rows(session, compared))
+    invalid = [found.session for found in compared.values() if found.session is not None]
+    return Versus(
+        arms=session.arms,
+        rows=rows,
+        totals=tuple(_totals(session, rows)),
+        lacking=plan.implementations.lacking,
+        absent=dict(plan.implementations.absent),
+        numerics=dict(plan.implementations.numerics),
+        is_quick=plan.is_quick,
+        valid=all(facts.valid for facts in invalid),
+        reason=next((facts.reason for facts in invalid if facts.reason), ""),
+        threshold=plan.thresholds.threshold,
+        fail_on=tuple(fail_on),
+        processes=session.n_processes,
+        alternates=plan.order == "alternate",
+    )
+
+
+def _rows(session: Session, compared: Mapping[tuple[str, str], Comparison]) -> Iterator[ArmRow]:
+    implementations = session.plan.implementations
+    assert implementations is not None
+    judged = {
+        (row.id, row.metric, new): row
+        for (base, new), found in compared.items()
+        if base == session.arms[0]
+        for row in found.rows
+    }
+    cases = {arm: session.cases_of(arm) for arm in session.arms}
+    for group in session.plan.groups:
+        told = implementations.groups[group.id]
+        for metric in PASSES:
+            figure = key(group.id, metric)
+            own = [
+                arm
+                for arm in session.arms
+                if figure in session.figures and metric in _passes(cases, arm, group.id)
+            ]
+            times = {arm: _time(session, arm, group.id, metric) for arm in own}
+            for arm in own:
+                first = session.arms[0] if session.arms[0] in own else ""
+                row = judged.get((group.id, metric, arm))
+                yield _row(session, group.id, told, metric, arm, times, first, row)
+
+
+def _passes(cases: Mapping[str, Mapping[str, object]], arm: str, group: str) -> Sequence[str]:
+    case = cases[arm].get(group)
+    return getattr(case, "passes", ())
+
+
+def _row(
+    session: Session,
+    group: str,
+    told: Implemented,
+    metric: str,
+    arm: str,
+    times: Mapping[str, Figure | None],
+    first: str,
+    row: ComparedRow | None,
+) -> ArmRow:
+    base = next(iter(told.operators))
+    check = session.checks_of(arm).get(group) if arm != base else None
+    ratio = low = high = None
+    time, of_first = times[arm], times.get(first)
+    if arm != first and row is not None:
+        ratio, low, high = row.ratio, row.low, row.high
+    elif arm != first and session.plan.is_quick and time is not None and of_first is not None:
+        ratio = time.value / of_first.value
+    lost = session.lost.get(group)
+    return ArmRow(
+        id=group,
+        operation=told.operation,
+        inputs=told.inputs,
+        metric=metric,
+        arm=arm,
+        operator=told.operators[arm],
+        time=time,
+        ratio=ratio,
+        low=low,
+        high=high,
+        verdict=row.verdict if row is not None and arm != first else None,
+        p=row.p if row is not None else None,
+        blocks=row.blocks if row is not None else None,
+        memory=told.memory.get(arm) if metric == PASSES[0] else None,
+        results="base" if arm == base else check.outcome if check else "not compared",
+        difference="; ".join(map(str, check.differences)) if check else "",
+        note=row.note if row is not None else lost.reason if time is None and lost else "",
+        point=told.point,
+    )
+
+
+def _time(session: Session, arm: str, group: str, metric: str) -> Figure | None:
+    """Returns the time of a call: the geometric mean of the medians of an arm's processes, with the
+    interval of blocks; of one block that of the samples."""
+    name, blocks, widths = key(group, metric), defaultdict(list), []
+    for process in session.processes:
+        place = process.line.place
+        if place.arm != arm or place.phase != "comparison" or name not in process.values:
+            continue
+        blocks[place.block].append(process.values[name])
+        for record in process.records:
+            if session.group_of[record.id] == group:
+                found = CaseFigures(record).figure(metric)
+                widths += [found.half_width] if found and found.half_width is not None else []
+    means = [statistics.fmean(values) for values in blocks.values()]
+    if not means:
+        return None
+    value = math.exp(statistics.fmean(means))
+    if len(means) < 2:
+        return Figure(value, statistics.median(widths) if widths else None)
+    error = statistics.stdev(means) / math.sqrt(len(means))
+    freedom = np.array([float(len(means) - 1)])
+    (times,) = t_exceeded(LEVEL, freedom)
+    return Figure(value, value * math.expm1(float(times) * error))
+
+
+def _totals(session: Session, rows: Sequence[ArmRow]) -> Iterator[Total]:
+    implementations = session.plan.implementations
+    assert implementations is not None
+    wins = Counter(_fastest(rows))
+    lacking = Counter(lack.arm for lack in implementations.lacking)
+    for arm in session.arms:
+        own = [row for row in rows if row.arm == arm]
+        ratios = [row.ratio for row in own if row.ratio is not None and not row.is_wrong]
+        yield Total(
+            arm,
+            1.0 if arm == session.arms[0] else geometric_mean(ratios) if ratios else None,
+            len(ratios),
+            wins[arm],
+            len(own),
+            sum(row.results in ("same", "base") for row in own),
+            sum(row.is_wrong for row in own),
+            lacking[arm],
+        )
+
+
+def _fastest(rows: Iterable[ArmRow]) -> Iterator[str]:
+    """Yields the arm of the shortest time of each row, among those that are right."""
+    best: dict[tuple[str, str], ArmRow] = {}
+    for row in rows:
+        if row.time is None or row.is_wrong:
+            continue
+        known = best.get((row.id, row.metric))
+        if known is None or known.time is None or row.time.value < known.time.value:
+            best[row.id, row.metric] = row
+    yield from (row.arm for row in best.values())
+
+
+DECIDED = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
+
+
+def outcome_of(found: Versus) -> tuple[int, str]:
+    """Returns the exit code, and the findings if it is 1: of `Versus.fail_on`. It is inconclusive
+    where the session is invalid, or no ratio is decided."""
+    numbers = {
+        "wrong": sum(row.is_wrong for row in found.rows),
+        "slower": sum(row.verdict is Verdict.REGRESSED and not row.is_wrong for row in found.rows),
+        "lacking": len(found.lacking) + len(found.absent),
+    }
+    said = [f"{numbers[word]} {word}" for word in found.fail_on if numbers[word]]
+    if said:
+        return FOUND, ", ".join(said)
+    if found.is_quick:
+        return 0, ""
+    is_open = not any(row.verdict in DECIDED for row in found.rows)
+    return INCONCLUSIVE if is_open or not found.valid else 0, ""

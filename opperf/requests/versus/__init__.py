@@ -1,0 +1,1 @@
+"""Implementations of operations side by side: `opperf versus`."""

@@ -1,0 +1,151 @@
+"""Compares implementations of operations: the request of `opperf versus` and `opperf.versus`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from opperf.errors import UsageError
+from opperf.frameworks import PREFERENCE
+from opperf.requests.ab.request import (
+    AbRequest,
+    Atol,
+    Budget,
+    Compares,
+    OrderOption,
+    Rtol,
+    SessionRequest,
+    read_report,
+    threads_option,
+)
+from opperf.requests.declaring import Option, argument
+from opperf.requests.operators import names_option
+from opperf.requests.parsers import Words, findings_among, parse_labels, split_commas
+
+WRONG, SLOWER = "wrong", "slower"
+
+FINDINGS = (WRONG, SLOWER, "lacking")
+"""The findings that a comparison of implementations can fail on."""
+
+
+def _read_interpreters(texts: Words) -> Mapping[str, str]:
+    """Returns interpreters by arm or framework. Raises `ValueError` for one that is no program."""
+    from opperf.processes.commands import find_program
+
+    found = dict(parse_labels(texts))
+    for name, path in found.items():
+        program = find_program(path)
+        if program is None:
+            raise ValueError(f"{name}={path}: no such program, or it is not executable")
+        found[name] = program
+    return found
+
+
+class VersusRequest(SessionRequest, frozen=True, kw_only=True):
+    """Measures the same operations in several implementations, on the same data."""
+
+    section: ClassVar[str] = "Comparison"
+
+    no_keywords = ("report", "dry_run", "output_files", "output_format", "among", "names", "python")
+    omitted = ("framework", "ids", "mode", "input_function", "imports", "profiler", "verify")
+
+    names: Annotated[tuple[str, ...], argument("[OPERATION]...", gather=split_commas)] = ()
+    categories: Annotated[
+        tuple[str, ...],
+        names_option(
+            "All operations of this group: unary, binary, reductions, layers, normalisation, "
+            "losses, windows, sorting, indexing, shapes, factorisations, matrices, special.",
+            section="Cases",
+            spellings="--category",
+        ),
+    ] = ()
+    among: Annotated[
+        tuple[str, ...],
+        names_option(
+            "Implementations, the first of which is the base: FRAMEWORK[.NAMESPACE][:MODE], as "
+            "numpy, torch, torch:compile, mxnet.nd, mxnet.np, jax.lax, jax:jit; compile is any "
+            "framework's compiled mode.  [default: all installed frameworks of "
+            f"{', '.join(PREFERENCE)}]",
+            metavar="ARMS",
+            section="Arms",
+        ),
+    ] = ()
+    python: Annotated[
+        dict[str, str],
+        Option(
+            "Interpreter of the environment that has an arm, or all arms of a framework, e.g. "
+            "torch=/opt/torch/bin/python. Repeat it for several.",
+            gather=_read_interpreters,
+            metavar="NAME=PATH",
+            section="Arms",
+        ),
+    ] = {}
+    compares: Compares = "first"
+    order: OrderOption = None
+    threads: Annotated[
+        str,
+        threads_option(
+            "Number of compute threads, the same in all arms, or all: each framework's own choice.",
+            "N|all",
+        ),
+    ] = "1"
+    quick: Annotated[
+        bool,
+        Option(
+            "A first look: two short processes of each arm, whose ratios are no verdicts.",
+            section="Time and precision",
+            excludes=dict.fromkeys(
+                ("blocks", "control_blocks"), "a first look is not measured until it is decided"
+            ),
+        ),
+    ] = False
+    rtol: Rtol = None
+    atol: Atol = None
+    budget_s: Budget = None
+    report: Annotated[
+        Path, Option("File of all measurements, a session.", read_report, section="Output")
+    ] = Path("opperf_versus.jsonl")
+    fail_on: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "Exit with 1 on any of these: wrong (other results than the first), slower (than the "
+            "first, by verdict), lacking (an operation that an arm has not); or none.  [default: "
+            "wrong]",
+            gather=findings_among(FINDINGS),
+            metavar="FINDINGS",
+            section="Plan, resumption and exit code",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        Option(
+            "Print which operator of each arm is measured, and measure nothing.",
+            section="Plan, resumption and exit code",
+        ),
+    ] = False
+
+    def session(self) -> AbRequest:
+        """Returns the request of the session that measures the arms. Raises `UsageError` for
+        findings that a first look does not have."""
+        if self.quick and SLOWER in (self.fail_on or ()):
+            raise UsageError("--quick has no verdicts for --fail-on slower; omit one of them")
+        names = (*SessionRequest.__struct_fields__, "compares", "order", "rtol", "atol")
+        shared = {name: getattr(self, name) for name in (*names, "budget_s", "report", "dry_run")}
+        return AbRequest(**{**shared, "case_time_s": self._case_time_s})
+
+    @property
+    def _case_time_s(self) -> float:
+        is_short = self.quick and "case_time_s" not in self.given
+        return QUICK_TIME_S if is_short else self.case_time_s
+
+
+QUICK_TIME_S = 0.05
+"""Time of a case in a process of a first look: some hundred calls of most operators, whose median
+is then within a few percent of what a longer visit finds."""
+
+
+def check_request(request: VersusRequest) -> None:
+    """Raises `UsageError` for a request that names no operation."""
+    if not request.names and not request.categories:
+        raise UsageError("name operations, e.g. opperf versus add matmul, or a --category of them")

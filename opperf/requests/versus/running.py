@@ -1,0 +1,90 @@
+"""Measures a comparison of implementations to its end, and judges it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from opperf.comparison.ab.session import Session
+from opperf.comparison.versus.judging import Versus, outcome_of, versus_of
+from opperf.comparison.versus.report import report_of
+from opperf.errors import INTERRUPTED, OpperfError
+from opperf.reports.model import Report
+from opperf.requests.ab.keeping import keep_interrupted, say_kept
+from opperf.requests.ab.resolving import Watch
+from opperf.requests.ab.sessions import measure_session
+from opperf.requests.declaring import Say, unsaid
+from opperf.requests.versus.beginning import Beginning
+from opperf.requests.versus.request import WRONG, VersusRequest
+from opperf.requests.versus.resolving import ResolvedVersus, resolve
+from opperf.results.kept import display
+
+
+@dataclass(frozen=True)
+class JudgedVersus:
+    """The findings of a comparison of implementations, and the exit code of its command."""
+
+    versus: Versus
+    report: Report
+    code: int
+    reason: str
+    """Why it is not 0, in one line."""
+
+
+def judge_versus(session: Session, fail_on: tuple[str, ...] | None) -> JudgedVersus:
+    """Returns what a session says, which fails on these findings, by default on wrong results."""
+    found = versus_of(session, (WRONG,) if fail_on is None else fail_on)
+    return JudgedVersus(found, report_of(found), *outcome_of(found))
+
+
+def measured(request: ResolvedVersus) -> Session:
+    """Returns a session of implementations, once it is measured to its end. Raises
+    `OpperfError`."""
+    with request.session.pinning:
+        with ExitStack() as stack:
+            begun = Beginning(request, stack)
+            writer = begun.begin()
+        with writer:
+            measure_session(writer, replace(request.session, arms=begun.arms))
+    return writer.session
+
+
+def planned(request: ResolvedVersus) -> list[str]:
+    """Returns lines on which operator each arm has for each row, and what it lacks."""
+    with request.session.pinning, ExitStack() as stack:
+        plan = Beginning(request, stack).plan
+    return [
+        *(
+            f"{group.row.operation} ({group.inputs}): "
+            + ", ".join(f"{arm} {case.label}" for arm, case in group.cases.items())
+            for group in plan.groups
+        ),
+        *(
+            f"not measured: {lack.arm}: {lack.operation} ({lack.inputs}): {lack.reason}"
+            for lack in plan.lacking
+        ),
+    ]
+
+
+def run(
+    request: VersusRequest, say: Say, watch: Watch, command: str
+) -> JudgedVersus | list[str] | int:
+    """Measures a comparison, keeps its file and judges it; of a dry run returns lines, and of an
+    interrupted one the exit code. Raises `OpperfError`."""
+    quiet_say = unsaid if request.quiet else say
+    resolved = resolve(request, quiet_say, watch, command)
+    if request.dry_run:
+        return planned(resolved)
+    report = request.report
+    try:
+        session = measured(resolved)
+    except KeyboardInterrupt:
+        keep_interrupted(report, say)
+        say(f"interrupted; what was measured is in {display(report)}")
+        return INTERRUPTED
+    except OpperfError:
+        if report.is_file():
+            keep_interrupted(report, say)
+        raise
+    say_kept(report, quiet_say, say)
+    return judge_versus(session, request.fail_on)

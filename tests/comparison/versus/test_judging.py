@@ -1,0 +1,184 @@
+"""What a session of implementations says, of sessions made by hand."""
+
+import math
+
+import msgspec
+import pytest
+
+from opperf.comparison.ab.arms import ArmSpec
+from opperf.comparison.ab.session import Implementations, Implemented, Lacking
+from opperf.comparison.ab.session_file import new_session
+from opperf.comparison.versus.judging import outcome_of, versus_of
+from opperf.comparison.versus.report import report_of
+from opperf.errors import RunFileError
+from opperf.model import Check, Difference, Place, ProcessLine, Tolerance
+from opperf.reports.html import write_html
+from opperf.reports.markdown import write_markdown
+from opperf.reports.text import write_text
+from opperf.sources.selecting import Selection
+from opperf.statistics.data import Thresholds
+from opperf.statistics.design import block_order
+from tests.comparison.ab.sessions import ENVIRONMENT, case, ok
+
+ARMS = ("numpy", "torch", "jax")
+GROUPS = ("g1", "g2", "g3")
+
+
+def session(times, has=None, checks=None, quick=False, blocks=4, noise=0.001):
+    """A session of three arms whose calls take these nanoseconds, by group and arm, forward, and in
+    arms with gradients as long backward; `has` are the arms of a group, by default all."""
+    has = has or {}
+    cases = {
+        group: [
+            case(f"{group}_{arm}", ("forward",) if arm == "numpy" else ("forward", "backward"))
+            if arm in has.get(group, ARMS)
+            else None
+            for arm in ARMS
+        ]
+        for group in times
+    }
+    made = new_session(
+        cases,
+        {arm: ArmSpec(framework=arm) for arm in ARMS},
+        dict.fromkeys(ARMS, ENVIRONMENT),
+        Selection(),
+        "opperf versus",
+        {},
+        kind="times",
+        framework="numpy",
+        thresholds=Thresholds(control_blocks=2, block_cap=blocks),
+        tolerance=Tolerance(),
+        checks=checks or {},
+        implementations=Implementations(
+            {
+                group: Implemented(
+                    f"op_{group}", "x: (2, 3)", {arm: arm for arm in has.get(group, ARMS)}
+                )
+                for group in times
+            },
+            {"mxnet": "mxnet is not installed"},
+            (Lacking("softmax", "", "numpy", "numpy has no operator of softmax"),),
+            {arm: {"denormals": "kept"} for arm in ARMS},
+            quick,
+        ),
+    )
+    wobble = iter(range(10**6))
+    phases = [("comparison", 1)] if quick else [("control", 2), ("comparison", blocks)]
+    for phase, number in phases:
+        roles = ARMS[:2] if phase == "control" else ARMS
+        for block in range(number):
+            for position, role in enumerate(block_order(0, phase, block, roles)):
+                arm = ARMS[0] if phase == "control" else role
+                place = Place(phase, block, position, arm, role)
+                records = []
+                for group, planned in made.cases_of(arm).items():
+                    ns = times[group][ARMS.index(arm)]
+                    # No two processes are alike.
+                    ns *= math.exp(noise * math.sin(97 * next(wobble)))
+                    records.append(ok(planned, ns))
+                made.add(ProcessLine(place, "", 1.0), records)
+    return made
+
+
+TIMES = {"g1": (100.0, 50.0, 200.0), "g2": (100.0, 100.0, 50.0), "g3": (100.0, 100.0, 100.0)}
+
+
+def rows_by(found, metric="forward"):
+    return {(row.id, row.arm): row for row in found.rows if row.metric == metric}
+
+
+def test_ratios_are_to_the_first_with_the_verdicts_of_ab():
+    found = versus_of(session(TIMES))
+    rows = rows_by(found)
+    assert found.valid
+    assert rows["g1", "torch"].ratio == pytest.approx(0.5, rel=0.01)
+    assert rows["g1", "torch"].low < 0.5 < rows["g1", "torch"].high
+    words = {place: row.verdict and row.verdict.value for place, row in rows.items()}
+    assert words["g1", "numpy"] is None
+    assert words["g1", "torch"] == words["g2", "jax"] == "improved"
+    assert words["g1", "jax"] == "regressed"
+    assert words["g3", "jax"] == "same"
+    assert rows["g1", "torch"].time.value == pytest.approx(50, rel=0.01)
+    assert 0 < rows["g1", "torch"].time.half_width < 1
+
+
+def test_a_pass_is_compared_among_the_arms_that_have_it():
+    found = versus_of(session(TIMES))
+    backward = rows_by(found, "backward")
+    assert {arm for _, arm in backward} == {"torch", "jax"}
+    # The first arm has none, so that there is no ratio to it.
+    assert all(row.ratio is None for row in backward.values())
+
+
+def test_groups_that_an_arm_lacks_are_compared_among_the_others():
+    found = versus_of(session(TIMES, has={"g1": ("torch", "jax"), "g2": ("numpy", "jax")}))
+    rows = rows_by(found)
+    assert ("g1", "numpy") not in rows and ("g2", "torch") not in rows
+    assert rows["g1", "jax"].ratio is None
+    assert rows["g2", "jax"].verdict.value == "improved"
+    assert rows["g3", "torch"].verdict.value == "same"
+
+
+WRONG = {"jax": {"g2": Check("different", "", (Difference("output", "shape (2,) in A"),), 1)}}
+
+
+def test_wrong_implementations_are_never_ranked_and_fail():
+    found = versus_of(session(TIMES, checks=WRONG), ("wrong",))
+    totals = {total.arm: total for total in found.totals}
+    # Without its only gain.
+    assert totals["jax"].ratio == pytest.approx(math.sqrt(2), rel=0.01)
+    assert totals["jax"].wrong == 2 and totals["torch"].wrong == 0
+    assert outcome_of(found) == (1, "2 wrong")
+    won = {arm: total.fastest for arm, total in totals.items()}
+    assert won["torch"] >= 2
+
+
+@pytest.mark.parametrize(
+    "fail_on, code, reason",
+    [
+        ((), 0, ""),
+        (("slower",), 1, "1 slower"),
+        (("wrong",), 0, ""),
+        (("lacking",), 1, "2 lacking"),
+    ],
+)
+def test_exit_codes_by_finding(fail_on, code, reason):
+    assert outcome_of(versus_of(session(TIMES), fail_on)) == (code, reason)
+
+
+def test_a_session_that_decides_nothing_is_inconclusive():
+    found = versus_of(session({"g3": (100.0, 101.0, 102.0)}, noise=0.3))
+    assert outcome_of(found)[0] == 3
+
+
+def test_a_first_look_has_ratios_and_no_verdicts():
+    found = versus_of(session(TIMES, quick=True), ("wrong",))
+    rows = rows_by(found)
+    assert rows["g1", "torch"].ratio == pytest.approx(0.5, rel=0.01)
+    assert all(row.verdict is None and row.low is None for row in found.rows)
+    assert outcome_of(found) == (0, "")
+    text = write_text(report_of(found))
+    assert "its ratios to numpy are not verdicts" in " ".join(text.split())
+
+
+def test_the_report_has_every_arm_and_what_is_absent():
+    found = versus_of(session(TIMES, checks=WRONG))
+    report = report_of(found)
+    text = write_text(report)
+    assert "op_g1 (x: (2, 3)), forward" in text
+    assert "mxnet is not installed" in text and "numpy has no operator of softmax" in text
+    markdown = write_markdown(report)
+    assert "~~jax~~" in markdown and "~~torch~~" not in markdown
+    assert "<s>jax</s>" in write_html(report)
+    assert report.header[:6] == ["operation", "inputs", "metric", "arm", "operator", "new"]
+    assert {"ratio", "low", "high", "verdict", "p", "blocks", "id"} <= set(report.header)
+    assert [row[3] for row in report.rows[:3]] == list(ARMS)
+    failed = [test for test in report.tests if test.result == "failure"]
+    assert {test.kind for test in failed} == {"wrong"}
+
+
+def test_a_session_of_ab_is_none():
+    made = session(TIMES)
+    made.plan = msgspec.structs.replace(made.plan, implementations=None)
+    with pytest.raises(RunFileError, match="none of opperf versus"):
+        versus_of(made)
