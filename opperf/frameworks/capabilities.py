@@ -340,6 +340,15 @@ class Framework(
     """A framework whose operators can be measured. What it does not override has the default."""
 
 
+SMALL, FACTOR = 2e-38, 0.25
+"""Numbers of float32 whose product is denormal."""
+
+
+def denormals(product: float) -> dict[str, str]:
+    """Returns what a framework does with the product of `SMALL` and `FACTOR`, as `numerics`."""
+    return {"denormals": "kept" if product else "zero"}
+
+
 DOMAIN = "opperf"
 """Domain of the ranges: the package's own default has another name than NVTX's."""
 

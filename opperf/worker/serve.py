@@ -35,7 +35,7 @@ from opperf.instruments.profilers.python import overhead_ns
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.visit import Conditions
 from opperf.machine.environment import environment
-from opperf.machine.kernel import resolution_ns
+from opperf.machine.kernel import THREAD_VARIABLES, resolution_ns
 from opperf.metrics import instruments_of, process_settings
 from opperf.model import Case, Record, Role, Settings, Status
 from opperf.models.base import SuiteModel, models_of
@@ -160,7 +160,8 @@ def list_models(framework: Framework, suite: str, folder: str) -> tuple[SuiteMod
 
 def numerics(framework: Framework) -> dict[str, str]:
     """Returns the settings of this process that decide how precisely it computes."""
-    return {"threads": str(framework.threads()), **framework.numerics()}
+    threads = framework.threads() or os.environ.get(THREAD_VARIABLES[0])
+    return {"threads": str(threads or "its choice"), **framework.numerics()}
 
 
 ANSWERS: dict[type, Callable[..., object]] = {

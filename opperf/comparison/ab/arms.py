@@ -298,15 +298,22 @@ Order = Literal["alternate", "block"]
 which is a block. `block`: processes of the arms take turns, two of each in a block."""
 
 
+def can_alternate(arms: Mapping[str, ArmSpec], common: Selection) -> bool:
+    """Whether one process can have all arms."""
+    own = [
+        (arm.framework, process_settings(settings_of(arm, common.settings)))
+        for arm in arms.values()
+    ]
+    return not any(arm.python for arm in arms.values()) and all(found == own[0] for found in own)
+
+
 def choose_order(asked: Order | None, arms: Mapping[str, ArmSpec], common: Selection) -> Order:
     """Returns the order of a session: blocks, unless the user asked for the other. Raises
     `UsageError` if its arms cannot alternate, as no process can have all."""
-    own = [process_settings(settings_of(arm, common.settings)) for arm in arms.values()]
-    is_apart = any(arm.python for arm in arms.values()) or any(found != own[0] for found in own)
-    if asked == "alternate" and is_apart:
+    if asked == "alternate" and not can_alternate(arms, common):
         raise UsageError(
             "--order alternate: not possible, as the arms differ in what a process has one of: "
-            "interpreter, variables, threads; omit it"
+            "framework, interpreter, variables, threads; omit it"
         )
     return asked or "block"
 

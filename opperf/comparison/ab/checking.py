@@ -139,8 +139,8 @@ def _observe(
 
 
 def comparable(pair: Pair, sides: Mapping[str, Side]) -> dict[str, Side]:
-    """Returns the sides with the results that both arms can have: on two kinds of devices, or of two
-    frameworks, no gradients, and other contents only if both arms had them."""
+    """Returns the sides with the results that both arms can have: on two kinds of devices, or of
+    two frameworks, no gradients, and other contents only if both arms had them."""
     found = dict(sides)
     is_elsewhere = _device_kind(pair.a) != _device_kind(pair.b)
     why = OTHER_DEVICE if is_elsewhere else _other_framework(pair)

@@ -67,6 +67,7 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
         Field("arm", "Arm", LABEL, lambda row: row.arm, _arm),
         Field("operator", "Operator", LONG_NAME, lambda row: row.operator),
         Field("new", "Time", TIMES, lambda row: row.time, _time),
+        Field("unit", None, LABEL, lambda row: "ns"),
         Field("ratio", "Ratio", NUMBER, lambda row: row.ratio, _ratio),
         Field("low", None, NUMBER, lambda row: row.low),
         Field("high", None, NUMBER, lambda row: row.high),
@@ -83,7 +84,7 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
             lambda row: "" if row.verdict is None else row.verdict.value,
             _verdict,
         ),
-        Field("memory", "Memory", MEMORY, lambda row: row.memory),
+        Field("memory", "Memory", MEMORY, lambda row: row.memory, is_optional=True),
         Field(
             "results", "Results", LABEL, lambda row: row.results, lambda row: RESULTS[row.results]
         ),
@@ -178,8 +179,13 @@ def _numerics(found: Versus) -> Iterator[Section]:
         (arm, ", ".join(f"{name} {own[name]}" for name in names if name in own))
         for arm, own in found.numerics.items()
     ]
-    if any(text for _, text in rows):
-        yield Section(title="Numerics", table=texts_table(("Arm", "Settings"), rows))
+    differing = [
+        name
+        for name in names
+        if len({own[name] for own in found.numerics.values() if name in own}) > 1
+    ]
+    prose = [f"Not the same in all arms: {', '.join(differing)}."] if differing else []
+    yield Section(title="Numerics", table=texts_table(("Arm", "Settings"), rows), prose=prose)
 
 
 def _test(row: ArmRow) -> Test:

@@ -15,7 +15,7 @@ import jaxlib.version
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import numpy_arrays, paths
 from opperf.frameworks.base import CallArguments, Constant, Gradient, ProcessPart, Watched
-from opperf.frameworks.capabilities import Framework
+from opperf.frameworks.capabilities import FACTOR, SMALL, Framework, denormals
 from opperf.frameworks.jax import (
     WIDE,
     compiling,
@@ -241,6 +241,11 @@ class JAX(Framework):
     ) -> list[Note]:
         made = call.call if isinstance(call, models.JAXModel) else call
         return dead_code.notes(made) if isinstance(made, programs.CompiledCall) else []
+
+    def numerics(self) -> dict[str, str]:
+        small, factor = (jax.numpy.full(1, value, "float32") for value in (SMALL, FACTOR))
+        products = jax.config.values["jax_default_matmul_precision"] or "default"
+        return {**denormals(float((small * factor)[0])), "products": str(products)}
 
     def set_threads(self, count: int) -> None:
         """Limits the process to that many processors, as many as XLA's pool then has threads."""

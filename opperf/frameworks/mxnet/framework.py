@@ -23,7 +23,7 @@ from opperf.frameworks.base import (
     ProcessPart,
     Watched,
 )
-from opperf.frameworks.capabilities import Framework
+from opperf.frameworks.capabilities import FACTOR, SMALL, Framework, denormals
 from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     dead_code,
@@ -169,6 +169,11 @@ class MXNet(Framework):
 
     def version(self) -> str:
         return str(mx.__version__)
+
+    def numerics(self) -> dict[str, str]:
+        product = mx.nd.full((1,), SMALL) * mx.nd.full((1,), FACTOR)
+        safe = os.environ.get("MXNET_SAFE_ACCUMULATION", "0")
+        return {**denormals(float(product.asscalar())), "safe accumulation": safe}
 
     def versions(self) -> dict[str, str]:
         return {

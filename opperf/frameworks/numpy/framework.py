@@ -17,7 +17,7 @@ from opperf.errors import UnsupportedError, one_line
 from opperf.frameworks import base, numpy_arrays, scripts
 from opperf.frameworks.base import CallArguments, Constant
 from opperf.frameworks.calls import Recorder
-from opperf.frameworks.capabilities import Framework
+from opperf.frameworks.capabilities import FACTOR, SMALL, Framework, denormals
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import functions, private, registry, signatures, tensors
@@ -173,6 +173,9 @@ class NumPy(Framework):
 
     def version(self) -> str:
         return np.__version__
+
+    def numerics(self) -> dict[str, str]:
+        return denormals(float(np.float32(SMALL) * np.float32(FACTOR)))
 
     def versions(self) -> dict[str, str]:
         return {"numpy": self.version(), **_libraries()}

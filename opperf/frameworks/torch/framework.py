@@ -125,6 +125,7 @@ class PyTorch(Framework):
     cache_flush = staticmethod(cache_flush)
     memory = staticmethod(measure)
     option = staticmethod(options.option)
+    numerics = staticmethod(options.numerics)
     has_nan = staticmethod(tensors.has_nan)
     threads = staticmethod(torch.get_num_threads)
     extents = staticmethod(tensors.extents)

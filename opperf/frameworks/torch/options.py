@@ -11,6 +11,7 @@ import torch
 
 from opperf.errors import UsageError, suggest
 from opperf.frameworks.base import ProcessPart
+from opperf.frameworks.capabilities import FACTOR, SMALL, denormals
 from opperf.frameworks.torch.modes import set_whole_graphs
 
 Read = Callable[[str], Any]
@@ -126,6 +127,25 @@ def option(name: str, text: str) -> Callable[[], object]:
             raise UsageError(f"--set {name}={text}: {str(error).splitlines()[0]}") from error
 
     return apply
+
+
+def numerics() -> dict[str, str]:
+    """Returns the settings of precision, as `Processes.numerics`."""
+    product = torch.full((1,), SMALL) * torch.full((1,), FACTOR)
+    found = {**denormals(product.item()), "products": torch.get_float32_matmul_precision()}
+    if torch.cuda.is_available():
+        products = torch.backends.cuda.matmul
+        reductions = (
+            products.allow_fp16_reduced_precision_reduction,
+            products.allow_bf16_reduced_precision_reduction,
+        )
+        found["TF32"] = _yes(products.allow_tf32 or torch.backends.cudnn.allow_tf32)
+        found["reduced-precision reductions"] = _yes(any(reductions))
+    return found
+
+
+def _yes(is_on: bool) -> str:
+    return "on" if is_on else "off"
 
 
 PARTS = tuple(

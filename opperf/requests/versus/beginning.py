@@ -3,18 +3,16 @@ each once, which is measured by an ordinary session."""
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from opperf.comparison.ab.arms import ThreadPlan, choose_order, plan_threads, selection_of
+from opperf.comparison.ab.arms import Order, ThreadPlan, can_alternate, choose_order, plan_threads
 from opperf.comparison.ab.checking import check_pair
 from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.forecast import check_budget, forecast_of, forecast_text
@@ -23,19 +21,15 @@ from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, Caller, why_excluded
 from opperf.comparison.ab.session import Implementations, Implemented, Lacking, Session
 from opperf.comparison.ab.session_file import SessionWriter, new_session
 from opperf.comparison.ab.slow_calls import SlowPair, Visits, slow_pair
-from opperf.errors import FrameworkError, OpperfError, UsageError, WorkerError, one_line
+from opperf.errors import FrameworkError, UsageError, WorkerError, one_line
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.model import (
     PASSES,
     Case,
     Check,
     Environment,
-    OperatorTarget,
     Record,
-    Settings,
     Status,
-    TensorSpec,
-    map_tensors,
 )
 from opperf.plurals import pluralize
 from opperf.requests.ab.beginning import say_cores, starter
@@ -43,62 +37,12 @@ from opperf.requests.ab.keeping import make_room
 from opperf.requests.ab.planning import along_axes, listed
 from opperf.requests.ab.resolving import Work
 from opperf.requests.versus.arms import check_arms
+from opperf.requests.versus.planning import Group, plan_groups
 from opperf.requests.versus.resolving import ResolvedVersus
 from opperf.results.figures import CaseFigures
 from opperf.results.output import check_output
-from opperf.results.text import inputs_text
-from opperf.rules.values import in_requested_dtype
-from opperf.sources.operation_rows import Row
-from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
-
-COMPILED = ("compile", "jit")
-"""Names of a framework's compiled mode, of which `compile` stands for any."""
-
-
-class Group(NamedTuple):
-    """The cases of a row, by arm, with one value of each axis."""
-
-    row: Row
-    cases: dict[str, Case]
-    """Of two arms at least."""
-
-    @property
-    def first(self) -> Case:
-        return next(iter(self.cases.values()))
-
-    @property
-    def inputs(self) -> str:
-        """The inputs by role."""
-        return _inputs_text(self.row, self.first.settings.dtype)
-
-    @property
-    def id(self) -> str:
-        """That of the first arm's case, and how many arms' are with it."""
-        return "-".join(dict.fromkeys(case.id for case in self.cases.values()))
-
-
-class Plan(NamedTuple):
-    """The groups, and what is not measured."""
-
-    groups: list[Group]
-    lacking: list[Lacking]
-    environments: dict[str, Environment]
-    numerics: dict[str, dict[str, str]]
-    start_s: float
-
-
-def _inputs_text(row: Row, dtype: str) -> str:
-    """Returns the inputs of a row by role, in a requested dtype."""
-
-    def shown(spec: TensorSpec) -> TensorSpec:
-        fill = msgspec.structs.replace(spec.fill, of="")
-        return msgspec.structs.replace(in_requested_dtype(spec, dtype), fill=fill)
-
-    roles = {role: map_tensors(value, shown) for role, value in row.roles.items()}
-    settings = Settings(dtype=dtype)
-    return inputs_text(Case(OperatorTarget("", row.operation), roles, settings))
 
 
 class Beginning:
@@ -137,53 +81,10 @@ class Beginning:
         settings = msgspec.structs.replace(session.selection.settings, threads=number)
         self.common = msgspec.structs.replace(session.selection, settings=settings)
         start_s = (time.monotonic() - begun) / len(self.arms)
-        self.plan = self._planned(environments, start_s)
-
-    def _planned(self, environments: dict[str, Environment], start_s: float) -> Plan:
-        rows = self.request.rows
-        found: dict[tuple[int, int], dict[str, Case]] = defaultdict(dict)
-        reasons: dict[tuple[int, int], dict[str, str]] = defaultdict(dict)
-        combinations = list(along_axes(self.common, self.session.axes))
-        for name, arm in self.arms.items():
-            for number, common in enumerate(combinations):
-                made, why = self._of_arm(name, selection_of(arm, common))
-                for place in range(len(rows)):
-                    if place in made:
-                        found[number, place][name] = made[place]
-                    else:
-                        reasons[number, place][name] = why[place]
-        numerics = {name: worker.numerics() for name, worker in self.workers.items()}
-        groups: dict[str, Group] = {}
-        lacking: dict[Lacking, None] = {}
-        for number, place in itertools.product(range(len(combinations)), range(len(rows))):
-            row, cases = rows[place], found[number, place]
-            inputs = _inputs_text(row, combinations[number].settings.dtype)
-            lacks = reasons[number, place]
-            if len(cases) == 1:
-                lacks |= dict.fromkeys(cases, "no other arm has it")
-            for name, reason in lacks.items():
-                lacking[Lacking(row.operation, inputs, name, reason)] = None
-            if len(cases) > 1:
-                group = Group(row, cases)
-                groups.setdefault(group.id, group)
-        return Plan(list(groups.values()), list(lacking), environments, numerics, start_s)
-
-    def _of_arm(self, name: str, selection: Selection) -> tuple[dict[int, Case], dict[int, str]]:
-        """Returns an arm's cases of one combination of settings, by the row's place, and why it has
-        no others. Raises `UsageError` for a mode or namespace that it lacks."""
-        worker, arm, rows = self.workers[name], self.arms[name], self.request.rows
-        dtype = selection.settings.dtype
-        try:
-            choices = worker.choices()
-            if dtype not in choices["dtype"]:
-                return {}, dict.fromkeys(range(len(rows)), f"{arm.framework} has no {dtype}")
-            resolved = worker.resolve_selection(_with_mode(selection, choices["mode"]))
-            made = worker.operation_cases(rows, resolved, arm.namespace)
-        except (WorkerError, FrameworkError):
-            raise
-        except OpperfError as error:
-            raise UsageError(f"--among {name}: {error}") from error
-        return made.cases, made.reasons
+        combinations = list(along_axes(self.common, session.axes))
+        self.plan = plan_groups(self.workers, self.arms, request.rows, combinations)
+        self.environments, self.start_s = environments, start_s
+        self.numerics = {name: worker.numerics() for name, worker in self.workers.items()}
 
     def begin(self) -> SessionWriter:
         """Calls each case once and begins the session's file. Raises `UsageError` where no row has
@@ -195,7 +96,7 @@ class Beginning:
         made = _Rehearsed(self)
         if not made.groups:
             raise UsageError(f"nothing to compare: {_why_nothing(made.lacking)}")
-        order = choose_order(session.asked.order, self.arms, self.common)
+        order = self._order(made)
         plan = made.session(order)
         forecast = forecast_of(plan)
         if not request.asked.quick:
@@ -211,15 +112,17 @@ class Beginning:
                 session.say(line)
         return SessionWriter.create(session.report, plan, request.asked.overwrite)
 
-
-def _with_mode(selection: Selection, modes: Sequence[str]) -> Selection:
-    """Returns a selection with the framework's own compiled mode where any is asked for."""
-    mode = selection.settings.mode
-    if mode != COMPILED[0] or mode in modes:
-        return selection
-    own = next((name for name in COMPILED if name in modes), mode)
-    settings = msgspec.structs.replace(selection.settings, mode=own)
-    return msgspec.structs.replace(selection, settings=settings)
+    def _order(self, made: _Rehearsed) -> Order:
+        """Returns the order of the session: where one process can have all arms their calls
+        alternate. Raises `UsageError` if they are to and cannot."""
+        asked = self.session.asked.order
+        every = [[case.passes for case in group.cases.values()] for group in made.groups.values()]
+        are_whole = all(own == [own[0]] * len(self.arms) for own in every)
+        if asked == "alternate" and not are_whole:
+            raise UsageError("--order alternate: some rows are not in all arms; omit it")
+        if asked is None and are_whole and can_alternate(self.arms, self.common):
+            return "alternate"
+        return choose_order(asked, self.arms, self.common)
 
 
 def _why_nothing(lacking: Sequence[Lacking]) -> str:
@@ -240,7 +143,7 @@ class _Rehearsed:
         visits = self._call_all()
         self.numerics = {
             name: _told_of_changes(before, begun.workers[name].numerics())
-            for name, before in begun.plan.numerics.items()
+            for name, before in begun.numerics.items()
         }
         self.groups = {
             group.id: made
@@ -329,7 +232,7 @@ class _Rehearsed:
                 progress.end(Record(case=case, id=case.id, status=Status.OK))
         return dict(checks)
 
-    def session(self, order: str) -> Session:
+    def session(self, order: Order) -> Session:
         """Returns the session of the groups."""
         begun, request = self._begun, self._request
         arms = begun.arms
@@ -337,7 +240,7 @@ class _Rehearsed:
         return new_session(
             {id: [group.cases.get(arm) for arm in arms] for id, group in self.groups.items()},
             arms,
-            begun.plan.environments,
+            begun.environments,
             begun.common,
             request.command,
             dict(begun.request.lacking),
@@ -360,13 +263,17 @@ class _Rehearsed:
             thresholds=request.thresholds,
             seed=request.seed,
             visit_s=self.visit_s,
-            start_s=begun.plan.start_s + self._first_s,
-            later_start_s=begun.plan.start_s / 10 + self._first_s,
+            start_s=begun.start_s + self._first_s,
+            later_start_s=begun.start_s / 10 + self._first_s,
             allocates="case_time_s" not in request.given and not begun.request.asked.quick,
             tolerance=request.tolerance,
             checks=self.checks,
             slow=self.slow,
             implementations=self._implementations(),
+            # Different interpreters do not do the same reference work.
+            reference_work=not request.asked.no_pace
+            and order == "block"
+            and len({found.python for found in begun.environments.values()}) == 1,
         )
 
     def _implementations(self) -> Implementations:

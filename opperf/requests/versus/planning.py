@@ -1,0 +1,113 @@
+"""The rows of a comparison of implementations as cases of each arm, planned by its own worker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.comparison.ab.arms import ArmSpec, selection_of
+from opperf.comparison.ab.session import Lacking
+from opperf.errors import FrameworkError, OpperfError, UsageError, WorkerError
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec, map_tensors
+from opperf.results.text import inputs_text
+from opperf.rules.values import in_requested_dtype
+from opperf.sources.operation_cases import OperationCases
+from opperf.sources.operation_rows import Row
+from opperf.sources.selecting import Selection
+from opperf.worker.client import Worker
+
+COMPILED = ("compile", "jit")
+"""Names of a framework's compiled mode, of which `compile` stands for any."""
+
+
+class Group(NamedTuple):
+    """The cases of a row, by arm, with one value of each axis."""
+
+    row: Row
+    inputs: str
+    """Those by role, as text."""
+    cases: dict[str, Case]
+    """Of two arms at least."""
+
+    @property
+    def first(self) -> Case:
+        return next(iter(self.cases.values()))
+
+    @property
+    def id(self) -> str:
+        """That of the first arm's case, and how many arms' are with it."""
+        return "-".join(dict.fromkeys(case.id for case in self.cases.values()))
+
+
+class Plan(NamedTuple):
+    """The groups, and what is not measured."""
+
+    groups: list[Group]
+    lacking: list[Lacking]
+
+
+def describe(row: Row, dtype: str) -> str:
+    """Returns the inputs of a row by role, in a requested dtype, as text."""
+
+    def shown(spec: TensorSpec) -> TensorSpec:
+        fill = msgspec.structs.replace(spec.fill, of="")
+        return msgspec.structs.replace(in_requested_dtype(spec, dtype), fill=fill)
+
+    roles = {role: map_tensors(value, shown) for role, value in row.roles.items()}
+    return inputs_text(Case(OperatorTarget("", row.operation), roles, Settings(dtype=dtype)))
+
+
+def plan_groups(
+    workers: Mapping[str, Worker],
+    arms: Mapping[str, ArmSpec],
+    rows: Sequence[Row],
+    combinations: Sequence[Selection],
+) -> Plan:
+    """Returns the groups of rows with each combination of settings. Raises `UsageError` for a mode
+    or namespace that an arm lacks."""
+    groups: dict[str, Group] = {}
+    lacking: dict[Lacking, None] = {}
+    for common in combinations:
+        of_arms = {name: _of_arm(workers[name], arm, rows, common) for name, arm in arms.items()}
+        for place, row in enumerate(rows):
+            inputs = describe(row, common.settings.dtype)
+            cases = {name: own.cases[place] for name, own in of_arms.items() if place in own.cases}
+            reasons = {
+                name: own.reasons[place] for name, own in of_arms.items() if name not in cases
+            }
+            if len(cases) > 1:
+                group = Group(row, inputs, cases)
+                groups.setdefault(group.id, group)
+            else:
+                reasons |= dict.fromkeys(cases, "no other arm has it")
+            for name, reason in reasons.items():
+                lacking[Lacking(row.operation, inputs, name, reason)] = None
+    return Plan(list(groups.values()), list(lacking))
+
+
+def _of_arm(worker: Worker, arm: ArmSpec, rows: Sequence[Row], common: Selection) -> OperationCases:
+    selection = selection_of(arm, common)
+    dtype = selection.settings.dtype
+    try:
+        choices = worker.choices()
+        if dtype not in choices["dtype"]:
+            reason = f"{arm.framework} has no {dtype}"
+            return OperationCases({}, dict.fromkeys(range(len(rows)), reason))
+        resolved = worker.resolve_selection(_with_mode(selection, choices["mode"]))
+        return worker.operation_cases(rows, resolved, arm.namespace)
+    except (WorkerError, FrameworkError):
+        raise
+    except OpperfError as error:
+        raise UsageError(f"--among {arm.name}: {error}") from error
+
+
+def _with_mode(selection: Selection, modes: Sequence[str]) -> Selection:
+    """Returns a selection with the framework's own compiled mode where any is asked for."""
+    mode = selection.settings.mode
+    if mode != COMPILED[0] or mode in modes:
+        return selection
+    own = next((name for name in COMPILED if name in modes), mode)
+    settings = msgspec.structs.replace(selection.settings, mode=own)
+    return msgspec.structs.replace(selection, settings=settings)
