@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from opperf.commands import COMMANDS
+from opperf.comparison.ab.session import Lacking
 from opperf.comparison.ab.telling import telling_of as of_session
 from opperf.comparison.compared import ComparedRow, Comparison, Side
 from opperf.comparison.explaining.difference import (
@@ -31,6 +32,8 @@ from opperf.comparison.suites.comparing import compare
 from opperf.comparison.suites.comparing import telling_of as of_suites_compared
 from opperf.comparison.suites.score_report import milabench_report as of_milabench
 from opperf.comparison.suites.score_report import report_of as of_scores
+from opperf.comparison.versus.judging import ArmRow, Total, Versus
+from opperf.comparison.versus.report import report_of as of_implementations
 from opperf.errors import UsageError
 from opperf.history.attempts import Attempt, Outcome
 from opperf.history.bisection.report import report_for as of_bisection
@@ -69,6 +72,7 @@ from opperf.reports.showing import report_of as of_operator
 from opperf.reports.validations import report_of as of_validation
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.runfile import read_run
+from opperf.results.units import Figure
 from opperf.statistics.data import Verdict
 from opperf.suites.results.layers import OWN, validate
 from opperf.suites.results.scores import scores_of
@@ -142,6 +146,7 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         "coverage": [of_coverage(coverage(listing, odd_run.records))],
         "compare": [report_of(one, of_files(one)) for one in (everything, hostile)],
         "ab": [report_of(one, of_session(one)) for one in (session, odd)],
+        "versus": [of_implementations(implementations())],
         "report": [of_ranking(find_hotspots([odd_run])), *map(of_recording, recordings())],
         "explain": [of_functions(functions, NASTY)],
         "trace": list(reports_of_traces(NASTY)),
@@ -151,6 +156,29 @@ def found(odd_run, everything, hostile, session, tmp_path):  # noqa: F811
         **of_history(tmp_path),
         "bisect": [of_bisection(bisection(), Path(NASTY.replace("\x07", "")))],
     }
+
+
+def implementations():
+    """Two arms, of which one is slower, and one that is absent."""
+    first = ArmRow("1", NASTY, NASTY, "forward", NASTY, NASTY, Figure(1.0), results="base")
+    other = ArmRow(
+        *("1", NASTY, NASTY, "forward", "b", NASTY, Figure(2.0, 0.5)),
+        ratio=2.0,
+        verdict=Verdict.REGRESSED,
+        results="same",
+        difference=NASTY,
+        note=NASTY,
+    )
+    lacking = (Lacking(NASTY, NASTY, "b", NASTY),)
+    return Versus(
+        arms=(NASTY, "b"),
+        rows=(first, other),
+        totals=(Total(NASTY, 1.0, 1, 1, 1, 1, 0, 0), Total("b", None, 0, 0, 1, 0, 1, 1)),
+        lacking=lacking,
+        absent={NASTY: NASTY},
+        numerics={NASTY: {NASTY: NASTY}, "b": {NASTY: "off"}},
+        fail_on=("wrong",),
+    )
 
 
 def nodes_compared():

@@ -22,6 +22,8 @@ from opperf.models.base import SuiteModel
 from opperf.processes import channel
 from opperf.processes.channel import Answer, Refusal
 from opperf.sources.completing import Completed
+from opperf.sources.operation_cases import OperationCases
+from opperf.sources.operation_rows import Row
 from opperf.sources.registry import Plan
 from opperf.sources.resolving import Resolution
 from opperf.sources.selecting import Selection
@@ -48,6 +50,11 @@ def said(make_case, fake):
             protocol.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
             Resolution({"device": ("gpu(0)",)}, {"device": ()}),
         ),
+        (
+            protocol.OperationsRequest((Row("relu", case.arguments),), SELECTION, "np"),
+            OperationCases({0: case}, {1: "no such operator"}),
+        ),
+        (protocol.NumericsRequest(), {"denormals": "kept"}),
         (protocol.ListRequest(), Listing("fake", "1", 1, (ListedOperator(operator, "rule:x"),))),
         (protocol.ChoicesRequest(), {"dtype": ("float32", "int8")}),
         (protocol.ModelsRequest("nets", "/x"), (SuiteModel("mlp", ("small",), tier=1),)),

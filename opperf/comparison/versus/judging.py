@@ -83,16 +83,19 @@ class Versus(Struct, frozen=True):
     arms: tuple[str, ...]
     rows: tuple[ArmRow, ...]
     totals: tuple[Total, ...]
-    lacking: tuple[Lacking, ...]
-    absent: dict[str, str]
-    numerics: dict[str, dict[str, str]]
-    is_quick: bool
-    valid: bool
-    reason: str
-    threshold: float
-    fail_on: tuple[str, ...]
-    processes: int
-    alternates: bool
+    lacking: tuple[Lacking, ...] = ()
+    absent: dict[str, str] = {}
+    numerics: dict[str, dict[str, str]] = {}
+    is_quick: bool = False
+    """Whether it is a first look, without verdicts."""
+    valid: bool = True
+    reason: str = ""
+    """Why it is not."""
+    threshold: float = 0.02
+    fail_on: tuple[str, ...] = ()
+    processes: int = 0
+    alternates: bool = False
+    """Whether calls of the arms alternated within each process."""
 
 
 def versus_of(session: Session, fail_on: Sequence[str] = ()) -> Versus:

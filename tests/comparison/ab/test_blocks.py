@@ -279,6 +279,7 @@ class Measured:
     def __init__(self, cases, lost, coarse_lost):
         self._cases, self.lost, self.coarse_lost = cases, lost, coarse_lost
         self.pairs, self.plan, self.decided = (), SimpleNamespace(gate=None), frozenset()
+        self.figures = ()
 
     def cases_of(self, arm):
         return self._cases
