@@ -36,8 +36,9 @@ from opperf.reading import shown
 Kernel = Literal["copy", "triad", "read"]
 
 ARRAYS: dict[Kernel, int] = {"copy": 2, "triad": 3, "read": 2}
-"""Arrays that each kernel moves. Of those that NumPy has, `dot` reads fastest: maxima and sums take
-from a third to twice as long in caches."""
+"""Arrays that each kernel moves. Of the functions that NumPy has, `copyto`, `maximum` of two arrays
+and `dot`, in single precision, move them fastest in the first cache; `add` takes twice as long
+there, sums and maxima of one array up to four times."""
 
 MEMORY = "memory"
 
@@ -53,8 +54,11 @@ SHARE_OF_MEMORY = 4
 LARGE = 4 * 2**20
 """Bytes from which the time of a call is not subtracted: it is less than a thousandth."""
 
-ALIGNED = 128
-"""Bytes of which the size of an array is a multiple, and so its half that of a cache's line."""
+PART = 2
+"""Of small arrays so many times smaller ones are moved too: below, NumPy may take another way."""
+
+ALIGNED = PART * 64
+"""Bytes of which the size of an array is a multiple, and so its part that of a cache's line."""
 
 PAGE = 4096
 
@@ -63,14 +67,14 @@ APART = 1088
 array to depend on the last write to another, and a triad in the first cache takes ten times as
 long."""
 
-EACH_S = 0.2
+EACH_S = 0.3
 """Seconds for each figure: tens of rounds, of which the fastest counts."""
 
 ROUND_NS = 5_000_000
 """Nanoseconds of a round: long against the moments by which processes miss the common begin, and as
 long as the kernel may leave a process the core."""
 
-BATCH_NS = 10_000
+BATCH_NS = 20_000
 """Nanoseconds of passes that small arrays are timed by: long against the clock's step, and so short
 that many are undisturbed on a machine that is not quiet."""
 
@@ -148,13 +152,15 @@ def serve(channel: Channel, cpu: int) -> None:
         work = decoder_of(Work).decode(line)
         apart = -(-work.sizes[0] // PAGE) * PAGE + APART
         if buffer.size < 3 * apart + PAGE:
-            buffer = np.ones(3 * apart + PAGE, np.uint8)
+            buffer = np.empty(3 * apart + PAGE, np.uint8)
+            # Written, as pages are no memory before.
+            buffer.fill(0)
         first = -buffer.ctypes.data % PAGE
         calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         for size in work.sizes:
             begins = range(first, first + 3 * apart, apart)
-            a, b, c = (buffer[begin : begin + size].view(np.float64) for begin in begins)
-            kernels = {"copy": (np.copyto, (a, b)), "triad": (np.add, (b, c, a))}
+            a, b, c = (buffer[begin : begin + size].view(np.float32) for begin in begins)
+            kernels = {"copy": (np.copyto, (a, b)), "triad": (np.maximum, (b, c, a))}
             calls.append(kernels.get(work.kernel, (np.dot, (b, c))))
         fastest = [math.inf] * len(calls)
         while time.perf_counter_ns() < work.begin_ns:
@@ -197,12 +203,12 @@ def _round(
 
 def _rate(forks: Sequence[Fork], kernel: Kernel, level: Level) -> float:
     """Returns the bytes per second of all processes together: of large arrays those of the fastest
-    round; else by the difference of arrays and their halves, so that the time of a call does not
+    round; else by the difference of arrays and a part of them, so that the time of a call does not
     count."""
     size = level.moved // ARRAYS[kernel] // ALIGNED * ALIGNED
     moved = size * ARRAYS[kernel]
     is_large = moved >= LARGE
-    sizes = (size,) if is_large else (size, size // 2)
+    sizes = (size,) if is_large else (size, size // PART)
     # The first passes make the arrays, and fill the caches.
     once = max(min(_round(forks, kernel, sizes, 1) for _ in range(3)))[0]
     passes = max(1, round((ROUND_NS if is_large else BATCH_NS) / once))
@@ -215,8 +221,8 @@ def _rate(forks: Sequence[Fork], kernel: Kernel, level: Level) -> float:
         return 1e9 * max(sum(moved / ns for (ns,) in each) for each in rounds)
     total = 0.0
     for of_fork in zip(*rounds, strict=True):
-        whole, half = map(min, zip(*of_fork, strict=True))
-        total += (moved / 2) / (whole - half) if whole > half else moved / whole
+        whole, part = map(min, zip(*of_fork, strict=True))
+        total += (moved - moved / PART) / (whole - part) if whole > part else moved / whole
     return 1e9 * total
 
 

@@ -90,3 +90,18 @@ def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
     assert said[0] == "numpy: cpu(0), 1 thread"
     assert said[1].startswith("numpy: no product of bfloat16 on cpu(0): unknown dtype 'bfloat16'")
     assert said[2].startswith("no_such_framework is omitted: ")
+
+
+def test_of_another_device_than_the_cores_the_memory_is_measured_too(monkeypatch):
+    monkeypatch.setattr(module, "measure_bandwidths", lambda usable, say: ())
+    for name, value in (("CPU", "none"), ("EXTENTS", (128,)), ("GPU_BYTES", 2**12)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(module, "DTYPES", ("float32",))
+    said = []
+    _, found = measure_peaks(["numpy"], frozenset({0}), said.append)
+    assert said == ["numpy: cpu(0)"] and found.device == "cpu(0)"
+    assert [(one.level, one.kernel, one.threads) for one in found.bandwidths] == [
+        ("memory", kernel, 0) for kernel in ("copy", "triad", "read")
+    ]
+    assert all(one.rate > 0 for one in found.bandwidths)
+    assert [one.threads for one in found.products] == [0] and len(found.dispatches) == 1
