@@ -21,7 +21,7 @@ NAME = "FlashInfer-Bench"
 
 TOLERANCE = 1e-2
 
-Floats = Literal["float32", "float16", "bfloat16", "float8_e4m3", "float8_e5m2"]
+Floats = Literal["float32", "float16", "bfloat16", "float8_e4m3", "float8_e5m2", "float4_e2m1"]
 
 Others = Literal["int64", "int32", "int16", "int8", "bool"]
 
@@ -53,6 +53,14 @@ class Definition(Struct, frozen=True):
     outputs: dict[str, Tensor]
     reference: str
     constraints: list[str] | None = None
+
+    @property
+    def refusal(self) -> str:
+        """Why it cannot be run here; empty if it can."""
+        if self.op_type == "sampling":
+            return "its results are random, which are not compared here"
+        dtypes = {each.dtype for each in (*self.inputs.values(), *self.outputs.values())}
+        return "it has numbers of four bits" if "float4_e2m1" in dtypes else ""
 
     @property
     def constant(self) -> dict[str, int]:
@@ -126,14 +134,18 @@ def read(asked: Asked) -> ProblemSet:
     known = (name for each in definitions.values() for name in each.axes)
     sizes = base.check_sets(asked, known)
     workloads: dict[str, list[Workload]] = {name: [] for name in definitions}
+    skipped = {name: each.refusal for name, each in definitions.items() if each.refusal}
     for path in sorted((root / "workloads").rglob("*.jsonl")):
-        for number, line in enumerate(base.read_file(path).splitlines(), 1):
+        for number, line in enumerate(base.read_file(path).rstrip().splitlines(), 1):
             at = f"line {number}"
             trace = as_form(parse(line, path), Trace, path, at)
             if trace.definition not in definitions:
                 raise wrong(path, at, f"no definition {trace.definition!r}; add it")
-            _check_workload(path, at, definitions[trace.definition], trace.workload, root)
-            workloads[trace.definition].append(trace.workload)
+            _check_workload(path, at, definitions[trace.definition], trace.workload)
+            if reason := _lacking(trace.workload, root):
+                skipped[f"{trace.definition}, workload {trace.workload.uuid}"] = reason
+            elif trace.definition not in skipped:
+                workloads[trace.definition].append(trace.workload)
     solutions = list(_solutions(asked, definitions))
     problems = [
         _problem(
@@ -146,7 +158,8 @@ def read(asked: Asked) -> ProblemSet:
         for name, definition in definitions.items()
         if workloads[name]
     ]
-    skipped = {name: "it has no workload" for name, own in workloads.items() if not own}
+    for name in (name for name, own in workloads.items() if not own):
+        skipped.setdefault(name, "it has no workload that can be run")
     return ProblemSet(NAME, problems, skipped)
 
 
@@ -163,9 +176,7 @@ def _check_definition(path: Path, definition: Definition) -> None:
         raise wrong(path, "reference", "no function run; define it")
 
 
-def _check_workload(
-    path: Path, at: str, definition: Definition, workload: Workload, root: Path
-) -> None:
+def _check_workload(path: Path, at: str, definition: Definition, workload: Workload) -> None:
     axes = {**definition.constant, **workload.axes}
     for name in definition.axes:
         if axes.get(name, -1) < 0:
@@ -180,11 +191,16 @@ def _check_workload(
                 raise wrong(path, at, f"{constraint}: {error}; change the constraint") from error
             if not holds:
                 raise wrong(path, f"{at}: workload.axes", f"{constraint} is false; change a size")
+
+
+def _lacking(workload: Workload, root: Path) -> str:
+    """Returns why a workload cannot be run; empty if it can."""
     for name, given in workload.inputs.items():
         if given.type == "safetensors" and not importlib.util.find_spec("safetensors"):
-            raise wrong(path, at, f"{name} needs safetensors: {install_command('safetensors')}")
+            return f"{name} needs safetensors: {install_command('safetensors')}"
         if given.type == "safetensors" and not (root / given.path).is_file():
-            raise wrong(path, at, f"{name}: no file {given.path} in {root}")
+            return f"{name}: no file {given.path} in {root}"
+    return ""
 
 
 def _solutions(asked: Asked, definitions: Mapping[str, Definition]) -> Iterator[Solution]:

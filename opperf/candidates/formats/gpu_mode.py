@@ -104,8 +104,8 @@ def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any])
     base.read_python(sources[REFERENCE], "generate_input", "ref_kernel")
     files = {key: base.read_file(source) for key, source in sources.items()}
     own = sorted({*path.parent.glob("submission*.py"), *path.parent.glob("s*/**/*.py")})
-    given = dict.fromkeys([*own, *asked.candidates])
-    solutions = [base.read_python(each, "custom_kernel") for each in given]
+    solutions = [each for each in map(base.read_python, own) if "custom_kernel" in each.names]
+    solutions += [base.read_python(each, "custom_kernel") for each in asked.candidates]
     settings = {"format": NAME, "problem": REFERENCE}
     # What is expected is not where it could be called.
     others = {key: content for key, content in files.items() if key != REFERENCE}

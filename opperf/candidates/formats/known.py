@@ -18,7 +18,7 @@ from opperf.errors import UsageError
 
 
 class Format(NamedTuple):
-    """How a format is recognised and read."""
+    """How a format is recognised, and read."""
 
     recognizes: Callable[[Path], bool]
     read: Callable[[Asked], ProblemSet]

@@ -84,15 +84,15 @@ def _received(value: Any) -> Any:
     """Returns the value that was sent."""
     if not isinstance(value, (list, tuple)):
         return value
-    if len(value) == 2 and value[0] == OF_TORCH:
-        return getattr(torch, value[1])
-    if value and isinstance(value[0], str) and value[0] == DICT:
+    kind = value[0] if value and isinstance(value[0], str) else ""
+    if kind == DICT:
         return {name: _received(each) for name, each in value[1:]}
-    return type(value)(map(_received, value))
+    return getattr(torch, value[1]) if kind == OF_TORCH else type(value)(map(_received, value))
 
 
 class Posed:
-    """A problem; of a candidate's folder, its settings name the candidate."""
+    """A problem: `make_inputs` returns arguments, `reference` what has to be computed, `solution`
+    the function of the candidate that the settings name."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
@@ -104,18 +104,6 @@ class Posed:
     @functools.cached_property
     def candidate(self) -> Any:
         return load(self.settings["candidate"], self.settings.get("constants", {}))
-
-    def make_inputs(self, *none: Any, **trial: Any) -> list[Any]:
-        """Returns arguments, after the seed was set."""
-        raise NotImplementedError
-
-    def reference(self, *arguments: Any) -> Any:
-        """Returns what has to be computed."""
-        raise NotImplementedError
-
-    def solution(self) -> Callable[..., Any]:
-        """Returns the candidate's function."""
-        raise NotImplementedError
 
 
 class KernelBench(Posed):
@@ -137,9 +125,8 @@ class KernelBench(Posed):
         """The model in float64, for inputs of that."""
         return copy.deepcopy(self.model).double()
 
-    def solution(self) -> Callable[..., Any]:
-        made: Callable[..., Any] = self._make(self.candidate.ModelNew)
-        return made
+    def solution(self) -> Any:
+        return self._make(self.candidate.ModelNew)
 
     def _make(self, kind: Callable[..., Any]) -> Any:
         torch.manual_seed(MODEL_SEED)
@@ -168,8 +155,9 @@ class RobustKBench(Posed):
             made = [each.detach() if _is_float(each) else each for each in call.args]
         else:
             raise TypeError("Model.forward does not call its fn")
-        is_backward = self.settings["backward"]
-        return [torch.randn_like(self.problem.forward_fn(*made)), *made] if is_backward else made
+        if self.settings["backward"]:
+            made.insert(0, torch.randn_like(self.problem.forward_fn(*made)))
+        return made
 
     def _note(self, *arguments: Any, **named: Any) -> None:
         bound = inspect.signature(self.problem.forward_fn).bind(*arguments, **named)
@@ -178,14 +166,13 @@ class RobustKBench(Posed):
 
     def reference(self, *arguments: Any) -> Any:
         function = self.problem.forward_fn
-        return (
-            _gradients(function, *arguments) if self.settings["backward"] else function(*arguments)
-        )
+        if self.settings["backward"]:
+            return _gradients(function, *arguments)
+        return function(*arguments)
 
-    def solution(self) -> Callable[..., Any]:
+    def solution(self) -> Any:
         if not self.settings["backward"]:
-            forward: Callable[..., Any] = self.candidate.forward
-            return forward
+            return self.candidate.forward
         function = self.problem.AutogradFunction
         function.backward_fn = staticmethod(self.candidate.backward)
         return functools.partial(_gradients, function.apply)
@@ -346,7 +333,7 @@ def _random(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
     return torch.randint(low, high, shape, dtype=dtype)
 
 
-FORMATS: Mapping[str, type[Posed]] = {
+FORMATS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "KernelBench": KernelBench,
     "robust-kbench": RobustKBench,
     "GPU MODE": GpuMode,
@@ -356,21 +343,22 @@ FORMATS: Mapping[str, type[Posed]] = {
 
 
 @functools.cache
-def _posed() -> Posed:
+def _posed() -> Any:
     _import_from_here()
     settings = json.loads((HERE / SETTINGS).read_text("utf-8"))
     return FORMATS[settings["format"]](settings)
 
 
 @functools.cache
-def _solution() -> Callable[..., Any]:
+def _solution() -> Any:
     return _posed().solution()
 
 
 def make_inputs(seed: int, **trial: Any) -> list[Any]:
     """Returns the arguments of a trial, the same for the same seed."""
     torch.manual_seed(seed)
-    return _posed().make_inputs(**trial)
+    made: list[Any] = _posed().make_inputs(**trial)
+    return made
 
 
 def reference(*arguments: Any) -> Any:

@@ -141,6 +141,23 @@ def test_kernels_of_gpus_are_listed_with_the_reason(tmp_path: Path) -> None:
     assert list(posed.refused) == [sample.stem] and len(posed.candidates) == 1
 
 
+def test_workloads_and_definitions_that_cannot_be_run_are_skipped(tmp_path: Path) -> None:
+    inputs = {"x": {"type": "safetensors", "path": "blob/a.safetensors", "tensor_key": "x"}}
+    files = _flashinfer(constraints=[])
+    lines = [
+        {"definition": "d", "workload": {"uuid": uuid, "axes": {"n": 2}, "inputs": given}}
+        for uuid, given in (("u", {}), ("v", inputs))
+    ]
+    files["workloads/d.jsonl"] = "".join(f"{json.dumps(line)}\n" for line in lines)
+    files["definitions/e.json"] = json.dumps({**DEFINITION, "name": "e", "op_type": "sampling"})
+    for name, text in files.items():
+        write_file(tmp_path / "given" / name, text)
+    found = read_in(tmp_path)
+    assert [posed.problem.trials for posed in found.problems] == [({"workload": "u", "n": 2},)]
+    assert found.skipped["e"].startswith("its results are random")
+    assert found.skipped["d, workload v"].startswith("x")
+
+
 def test_candidates_elsewhere_are_of_the_problem_that_their_name_says(tmp_path: Path) -> None:
     WRITERS["KernelBench"](tmp_path / "given")
     mine = write_file(tmp_path / "3_matmul_mine.py", "class ModelNew: ...\n")
