@@ -81,9 +81,10 @@ class DeclaredOption(click.Option):
 
 def _default_text(field: Declared) -> str:
     """Returns the default as help shows it, where it is no absence of a value."""
-    if field.is_flag or field.is_required or field.default in (None, "", (), {}):
+    default = field.default
+    if field.is_flag or field.is_required or default is False or default in (None, "", (), {}):
         return ""
-    return f"  [default: {', '.join(field.texts(field.default))}]"
+    return f"  [default: {', '.join(field.texts(default))}]"
 
 
 def parameter_of(field: Declared) -> click.Parameter:
@@ -146,6 +147,28 @@ def repeat_options(args: Sequence[str], taking: Collection[str]) -> list[str]:
     return words
 
 
+def mark_alone(args: Sequence[str], fields: Mapping[str, Declared]) -> list[str]:
+    """Returns the words of a command with the value that an option has without one, where the word
+    behind it cannot be one: click would take it all the same."""
+    words: list[str] = []
+    for number, word in enumerate(args):
+        if word == "--":
+            return [*words, *args[number:]]
+        field = fields.get(word)
+        behind = args[number + 1] if number + 1 < len(args) else "-"
+        is_alone = field is not None and not behind.startswith("-") and not _reads(field, behind)
+        words.append(f"{word}={field.option.alone}" if field and is_alone else word)
+    return words
+
+
+def _reads(field: Declared, word: str) -> bool:
+    try:
+        field.read(word)
+    except ValueError:
+        return False
+    return True
+
+
 class RequestCommand(click.Command, Generic[Asked]):
     """A command whose options and arguments are the fields of a request; its function is given the
     request and returns the exit code. It refuses options of one value that are set several times,
@@ -202,8 +225,15 @@ class RequestCommand(click.Command, Generic[Asked]):
                 yield title, found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        taking = {n for f in declared(self.kind).values() if f.option.takes_words for n in f.names}
+        fields = [(name, field) for field in declared(self.kind).values() for name in field.names]
+        taking = {name for name, field in fields if field.option.takes_words}
         args = repeat_options(args, taking) if taking else args
+        may_be_alone = {
+            name: field
+            for name, field in fields
+            if field.option.alone is not None and field.option.read is not None
+        }
+        args = mark_alone(args, may_be_alone)
         _, _, occurrences = self.make_parser(ctx).parse_args(list(args))
         # Help is shown whatever else is wrong.
         counts = {} if self.get_help_option(ctx) in occurrences else Counter(occurrences)

@@ -45,8 +45,11 @@ WRONG = {
 }
 """Codes of verification that are failures, with what they mean."""
 
-UNDECIDABLE = VerificationCode.NONDETERMINISTIC_EAGER_RUN.value
-"""The code where eager itself differs from one run to the next."""
+UNTOLD = {
+    VerificationCode.NONDETERMINISTIC_EAGER_RUN.value: "eager is not deterministic",
+    VerificationCode.UNDECIDABLE.value: "its inputs do not tell right from wrong",
+}
+"""Codes of verification that say nothing of the result, with the reason."""
 
 NO_TIMES = "no times, and no error either"
 
@@ -60,8 +63,8 @@ def outcome_of(record: ModelRecord) -> tuple[Outcome, str]:
         return Outcome.FAILED, error
     if code in WRONG:
         return Outcome.FAILED, WRONG[code]
-    if code == UNDECIDABLE:
-        return Outcome.SKIPPED, "eager is not deterministic"
+    if code in UNTOLD:
+        return Outcome.SKIPPED, UNTOLD[code]
     if code not in VERIFIED and not record.has_times:
         return Outcome.FAILED, NO_TIMES
     return Outcome.PASSED, ""

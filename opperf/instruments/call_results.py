@@ -85,7 +85,7 @@ class CallResults:
         """Those of the arguments that the first call has changed, by their place in the call."""
         self._may_change = fresh is not None and fresh.restore is not None
         """Whether calls change some arguments, and none has shown here which."""
-        self._gradient: Gradient | None = None
+        self._gradient: ReadableGradient | None = None
         self._change: Callable[[], object] | None = None
         """Gives the inputs other contents, once they have them."""
 
@@ -160,9 +160,10 @@ class CallResults:
         gradient = self._gradient
         if gradient is None:
             self._begin()
-            gradient = self._gradient = prepared.make_gradient()
-        if not isinstance(gradient, ReadableGradient):
-            raise NoGradientError("its gradients cannot be read")
+            made = prepared.make_gradient()
+            if not isinstance(made, ReadableGradient):
+                raise NoGradientError("its gradients cannot be read")
+            gradient = self._gradient = made
         returned: Any = None
         for _ in range(calls):
             # What it drew and changed when it was made does not count.
@@ -171,6 +172,11 @@ class CallResults:
             returned = gradient.backward()
         self._wait()
         return self.of_gradients(gradient.read(returned))
+
+    @property
+    def heads(self) -> Sequence[Any]:
+        """The gradients of the results with which the backward pass began; none before it."""
+        return () if self._gradient is None else self._gradient.heads
 
     def of_gradients(self, results: Sequence[Any]) -> list[Leaf]:
         """Returns the gradients of a backward pass, each with its place."""

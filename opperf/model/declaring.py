@@ -93,6 +93,8 @@ class Setting:
     many: bool = False
     flag: Any = None
     """The value set by an option that takes none."""
+    alone: str | None = None
+    """The text of an option that is written without a value, where it may be; None where not."""
     section: str = "Settings"
     """Title of its section in a command's help."""
     name: str = ""
@@ -107,6 +109,8 @@ class Setting:
         """The words of a command line that set the value."""
         if self.flag is not None:
             return (self.option,) if value == self.flag else ()
+        if self.alone is not None and isinstance(value, bool):
+            return (self.option,) if value else ()
         return tuple(word for text in self._texts(value) for word in (self.option, text))
 
     def assignments(self, value: Any) -> tuple[str, ...]:

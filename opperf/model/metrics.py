@@ -170,12 +170,15 @@ class VerificationCode(str, enum.Enum):
 
     PASS = "PASS"
     FAIL = "FAIL"
-    """The results differ from those of eager mode by more than rounding does."""
+    """The results differ from those of eager mode, or of the reference, by more than rounding
+    does."""
     EAGER_FAILED = "EAGER_FAILED"
     EXCEPTION_RAISED = "EXCEPTION_RAISED"
     """Eager mode runs, and the mode under test raises an exception."""
     NONDETERMINISTIC_EAGER_RUN = "NONDETERMINISTIC_EAGER_RUN"
     """Two runs of eager mode with the same seeds differ, so that nothing can be compared."""
+    UNDECIDABLE = "UNDECIDABLE"
+    """These inputs cannot tell right from wrong: what is certainly wrong would pass as well."""
     VERIFIER_SKIPPED = "VERIFIER_SKIPPED"
     """The case cannot be verified."""
     VERIFIER_DIDNT_RUN = "VERIFIER_DIDNT_RUN"
@@ -185,9 +188,10 @@ class VerificationCode(str, enum.Enum):
 WRONG = (VerificationCode.FAIL,)
 """Codes of results that are wrong: their times are ranked nowhere."""
 
-Method = Literal["", "exact", "allclose", "rmse", "cosine"]
+Method = Literal["", "exact", "allclose", "rmse", "cosine", "slope"]
 """How results were found equal, or different: by the equality of each element, a tolerance of each,
-errors from a run in float64, or the cosine of all elements."""
+errors from a run in float64, or the cosine of all elements; gradients by the slopes of a reference
+along directions."""
 
 
 class Verification(Struct, frozen=True, kw_only=True):
@@ -201,7 +205,7 @@ class Verification(Struct, frozen=True, kw_only=True):
     mean_relative_error: float | None = None
     max_relative_error: float | None = None
     """Errors of the elements of all floating-point results from those of eager mode (of eager mode
-    itself from those in float64), each as a share of the element, or of the root mean square of its
+    itself, or by a reference, from those in float64), each as a share of the element, or of the root mean square of its
     array where that is larger. None without any, or if one is not finite."""
     failed: str = ""
     """The result that differs, the first of several: `output[0]`, `gradient of layer.weight`."""

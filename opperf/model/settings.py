@@ -6,6 +6,7 @@ declarations, so that a new setting is one field here and the code that applies 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Literal
 
@@ -18,6 +19,19 @@ timing = partial(declaring.Setting, identity=False, section="Time and precision"
 inputs = partial(declaring.Setting, identity=False, common=True, section="Inputs")
 of_process = partial(declaring.Setting, process=True, axis=True)
 common_axis = partial(declaring.Setting, axis=True, common=True)
+
+
+VERIFIED: Mapping[str, bool | Literal["reference"]] = {
+    "true": True,
+    "false": False,
+    "reference": "reference",
+}
+"""What results are verified by, as users write it: true is by the modes of their framework."""
+
+
+def read_verified(text: str) -> bool | Literal["reference"]:
+    """Returns what results are verified by, or whether by other modes."""
+    return VERIFIED[declaring.one_of(*VERIFIED)(text)]
 
 
 class Settings(Struct, frozen=True):
@@ -319,15 +333,18 @@ class Settings(Struct, frozen=True):
         ),
     ] = True
     verify: Annotated[
-        bool,
+        bool | Literal["reference"],
         declaring.Setting(
             "--verify",
             "Compare each case's results with those of eager mode, which runs twice with the same "
-            "seeds, and once in float64: outputs, gradients, and parameters after a step. Times "
-            "are measured as without it.",
+            "seeds, and once in float64: outputs, gradients, and parameters after a step. "
+            "reference: with those of its canonical operation in float64. Times are measured as "
+            "without it.",
+            read_verified,
+            metavar="[reference]",
             identity=False,
             title="Results verified",
-            flag=True,
+            alone="true",
         ),
     ] = False
     verify_iterations: Annotated[

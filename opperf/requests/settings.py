@@ -62,6 +62,7 @@ def option_of(
         spellings=" ".join(filter(None, (setting.short, setting.option, setting.also))),
         text=text or (lambda value: setting.empty if value is None else str(value)),
         texts=_entries if setting.name in MAPPINGS else None,
+        alone=setting.alone,
         flag=True if setting.flag is None else setting.flag,
     )
 

@@ -30,6 +30,10 @@ MEAN_ERROR, MAX_ERROR = (
 )
 
 
+REFERENCE = "reference"
+"""The setting by which results are compared with those of the canonical operation."""
+
+
 class Verifier(Instrument):
     """Compares a case's results with those of eager mode, and with a run in float64."""
 
@@ -38,7 +42,7 @@ class Verifier(Instrument):
     needs = Needs(last=True)
 
     def measures(self, settings: Settings) -> bool:
-        return settings.verify
+        return bool(settings.verify)
 
     def effort(self, settings: Settings) -> list[str]:
         return ["results verified"]
@@ -53,7 +57,10 @@ class Verifier(Instrument):
 
     def measure(self, visit: Visit) -> None:
         # It computes with NumPy, which the manager does without.
-        from opperf.instruments.verification.verifying import verify
+        if visit.prepared.case.settings.verify == REFERENCE:
+            from opperf.instruments.verification.by_reference import verify_by_reference as verify
+        else:
+            from opperf.instruments.verification.verifying import verify
 
         visit.verification = found = verify(visit.prepared)
         errors = found.mean_relative_error, found.max_relative_error

@@ -19,7 +19,7 @@ from opperf.model import Method, Verification, VerificationCode
 Results = Mapping[str, Array]
 """Arrays by what they are: `output[0]`, `loss`, `gradient of layer.weight`."""
 
-WEAKER: Final[Sequence[Method]] = ("", "exact", "allclose", "rmse", "cosine")
+WEAKER: Final[Sequence[Method]] = ("", "exact", "allclose", "rmse", "slope", "cosine")
 """Methods by how much they let pass."""
 
 

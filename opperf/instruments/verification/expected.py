@@ -1,0 +1,156 @@
+"""What a case's canonical operation says: its reference, computed in float64 from the arrays that
+the case was given."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks import Framework
+from opperf.instruments.call_results import contents_of
+from opperf.model import Case
+from opperf.operations import OPERATIONS, CanonicalOperation
+from opperf.operations.references.reference import Property
+from opperf.operations.uses import Use, Written
+from opperf.rules.configurations import PHASE
+from opperf.rules.engine import rules_module
+
+Arguments = dict[str, Any]
+"""A case's arguments, arrays in NumPy, by the operator's names."""
+
+RAGGED = ("nested", "jagged")
+"""Layouts of sequences of several lengths, which references have padded."""
+
+
+class Said(NamedTuple):
+    """Of a case, what its operation is and how its arguments are called there."""
+
+    use: Use
+    operation: CanonicalOperation
+    names: Mapping[str, str]
+    """The operator's names of the case's arguments."""
+
+
+def operation_of(case: Case, framework: Framework) -> Said:
+    """Returns a case's operation. Raises `UnsupportedError` with the reason if it has none."""
+    called = framework.signature(case.target)
+    operator = framework.wrapped_operator(case.target, called)
+    table = rules_module(framework.rules).OPERATIONS
+    entry = next((table[n] for n in operator.names if n in table), None) if operator else None
+    if operator is None or entry is None:
+        raise UnsupportedError(f"no canonical operation is known of {case.target.label}")
+    own = [parameter.name for parameter in operator.parameters]
+    # A function has the arguments of the operator that it calls, mostly in the same order.
+    placed = dict(zip((each.name for each in called.parameters), own, strict=False))
+    names = {
+        name: operator.own_name(name) if operator.own_name(name) in own else placed.get(name, name)
+        for name in case.arguments
+    }
+    values = {names[name]: value for name, value in case.arguments.items()}
+    try:
+        use = entry.of({**values, PHASE: case.settings.phase})
+    except KeyError as error:
+        raise UnsupportedError(f"no operation is known of {case.target.label} here") from error
+    return Said(use, OPERATIONS[use.operation], names)
+
+
+def as_arrays(framework: Framework, value: Any) -> Any:
+    """Returns a value, or what a container holds, with tensors as NumPy arrays of their own memory;
+    numbers that NumPy lacks as float32. Raises `UnsupportedError` for sequences of several
+    lengths."""
+    if isinstance(value, dict):
+        return {name: as_arrays(framework, each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        made = [as_arrays(framework, each) for each in value]
+        return made if isinstance(value, list) else tuple(made)
+    held = contents_of(framework, value)
+    if held is None:
+        return value
+    if held.layout in RAGGED:
+        raise UnsupportedError(f"no reference takes tensors of the layout {held.layout}")
+    return np.array(held.numbers(1)).reshape(held.shape)
+
+
+def in_double(value: Any) -> Any:
+    """Returns floating arrays in double precision, in containers too."""
+    if isinstance(value, dict):
+        return {name: in_double(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        made = [in_double(each) for each in value]
+        return made if isinstance(value, list) else tuple(made)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return value.astype("float64" if value.dtype.kind == "f" else "complex128")
+    return value
+
+
+def listed(value: Any) -> list[Any]:
+    """Returns a list of the outputs, also if there is one."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def arrays_in(value: Any) -> Iterator[Any]:
+    """Yields the arrays in nested lists and tuples."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from arrays_in(each)
+
+
+class Reference:
+    """The reference of a case's operation."""
+
+    def __init__(self, said: Said) -> None:
+        self._use, self.operation = said.use, said.operation
+        self._own = said.operation.reference
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it says what outputs have to fulfil, as they are not unique."""
+        return isinstance(self._own, Property)
+
+    def results(self, arguments: Arguments) -> Written:
+        """Returns the outputs, and what is written to arguments, of arguments in double
+        precision."""
+        made = self._apply(self._own.compute, arguments)  # type: ignore[union-attr]
+        return made if isinstance(made, Written) else Written(made)
+
+    def pairs(self, arguments: Arguments, outputs: list[Any]) -> list[tuple[Any, Any]]:
+        """Returns what has to be equal, of a property of outputs."""
+        compute = partial(self._own.pairs, in_double(outputs))  # type: ignore[union-attr]
+        return list(self._apply(compute, arguments))
+
+    def _apply(self, compute: Callable[..., Any], arguments: Arguments) -> Any:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            # References divide by zero where operators do.
+            warnings.simplefilter("ignore")
+            try:
+                return self._use.apply(compute, arguments)
+            except (KeyError, TypeError) as error:
+                name = self.operation.name
+                raise UnsupportedError(
+                    f"the reference of {name} takes no such call: {type(error).__name__}: {error}"
+                ) from error
+
+
+SUMMING = ("matrices", "factorisations", "windows", "normalisation", "layers", "special", "images")
+"""Modules of operations whose results are sums along an axis that results may have too."""
+
+
+def reduction_length(operation: CanonicalOperation, arguments: Arguments, results: int) -> int:
+    """Returns about how many terms the sum behind a result has: as many elements as there are for
+    each result, or in the longest axis, or for one channel of a kernel."""
+    inputs = [array for value in arguments.values() for array in arrays_in(value)]
+    terms = sum(array.size for array in inputs) / max(1, results)
+    if operation.module in SUMMING or operation.name.startswith("cum"):
+        terms = max([terms, *(extent for array in inputs for extent in array.shape)])
+    if operation.module == "windows":
+        kernels = [array for array in inputs[1:] if array.ndim > 1]
+        terms = max([terms, *(math.prod(kernel.shape[1:]) for kernel in kernels)])
+    return max(1, round(terms))

@@ -1,0 +1,145 @@
+"""Verification of cases by their canonical operations, by each framework."""
+
+import pytest
+
+from opperf.frameworks import is_available, load
+from opperf.instruments.prepared import Bound
+from opperf.model import (
+    CallableTarget,
+    Case,
+    FileTarget,
+    Fill,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+    VerificationCode,
+)
+from opperf.worker.measure import measure
+
+USUAL = {"profiler": "python", "runs": 2, "warmup": 1, "memory": False, "verify": "reference"}
+
+X = TensorSpec((40, 30), fill=Fill("normal", 0.0, 1.0), gradient=True)
+
+
+def verified(target, arguments, passes=("forward",), function=None, **settings):
+    if not is_available(target.framework):
+        pytest.skip(f"{target.framework} is not installed")
+    case = Case(target, arguments, Settings(**{**USUAL, **settings}), passes)
+    bound = Bound(function=function) if function else Bound()
+    return measure(case, load(target.framework), bound).verification
+
+
+RELU = {
+    "torch": OperatorTarget("torch", "relu", "default"),
+    "jax": OperatorTarget("jax", "nn.relu"),
+    "mxnet": OperatorTarget("mxnet", "relu"),
+}
+
+
+@pytest.mark.parametrize("framework", RELU)
+def test_an_operator_and_its_gradient_are_right(framework):
+    name = {"torch": "self", "jax": "x", "mxnet": "data"}[framework]
+    found = verified(RELU[framework], {name: X}, ("forward", "backward"))
+    assert found.line == "PASS" and found.compared == 2 and found.method == "slope"
+    assert found.max_relative_error == 0.0
+
+
+def altered(change):
+    """A function in place of torch's relu."""
+
+    def function(self):
+        return change(self.relu())
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        (lambda y: y * 1.001, "off by"),
+        (lambda y: y + 1e-4, "off by"),
+        (lambda y: y * 0, "off by"),
+        (lambda y: y.mean().expand(y.shape), "off by"),
+        (lambda y: y.flip(0), "off by"),
+        (lambda y: y.bfloat16().float(), "off by"),
+        (lambda y: y / (y != y.max()), "NaN or infinite"),
+        (lambda y: y.double(), "dtype is float64, and its inputs' float32"),
+        (lambda y: y.half(), "dtype is float16"),
+        (lambda y: y.int(), "no integers"),
+        (lambda y: y[:-1], "shape is (39, 30), and the operation's (40, 30)"),
+        (lambda y: (y, y), "there are 2, and the operation has 1"),
+    ],
+)
+def test_a_wrong_result_is_found(change, text):
+    found = verified(RELU["torch"], {"self": X}, function=altered(change))
+    assert found.is_wrong and text in found.reason, found.line
+
+
+def test_a_wrong_gradient_is_found():
+    passes = ("forward", "backward")
+
+    def scaled(self):
+        y = self.relu()
+        return y.detach() + 1.01 * (y - y.detach())
+
+    found = verified(RELU["torch"], {"self": X}, passes, function=scaled)
+    assert found.is_wrong and found.failed == "gradient of self" and found.method == "slope"
+    assert found.error > 10 * found.allowed
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_other_dtypes_have_their_own_rounding(dtype):
+    spec = TensorSpec((64, 64), dtype, Fill("normal", 0.0, 1.0))
+    inputs = {"self": spec, "mat2": spec}
+    found = verified(OperatorTarget("torch", "mm", "default"), inputs, dtype=dtype)
+    assert found.line == "PASS"
+
+
+def test_inputs_that_tell_nothing_are_undecidable():
+    target = OperatorTarget("torch", "isnan", "default")
+    found = verified(target, {"self": X})
+    assert found.code is VerificationCode.UNDECIDABLE and "zeros" in found.reason
+    assert not found.is_wrong
+    positive = TensorSpec((8, 8), fill=Fill("uniform", 1.0, 2.0))
+    found = verified(OperatorTarget("torch", "sign", "default"), {"self": positive})
+    assert found.code is VerificationCode.UNDECIDABLE and "mean" in found.reason
+    # Where the operation is that number, nothing else would pass.
+    assert verified(OperatorTarget("torch", "zeros_like", "default"), {"self": X}).line == "PASS"
+    mask = verified(OperatorTarget("torch", "isfinite", "default"), {"self": X})
+    assert mask.line == "PASS" and mask.method == "exact"
+
+
+def test_a_function_is_verified_by_the_operator_that_it_calls():
+    target = CallableTarget("torch", "torch.nn.functional.relu")
+    assert verified(target, {"input": X}, ("forward", "backward")).line == "PASS"
+
+
+def test_results_that_are_not_unique_have_a_property():
+    found = verified(OperatorTarget("torch", "linalg_qr", "default"), {"A": TensorSpec((8, 5))})
+    assert found.code is VerificationCode.PASS and "not unique" in found.reason
+
+    def wrong(A):
+        q, r = A.qr()
+        return q, 1.01 * r
+
+    target = OperatorTarget("torch", "linalg_qr", "default")
+    assert verified(target, {"A": TensorSpec((8, 5))}, function=wrong).is_wrong
+
+
+def test_a_large_reference_is_not_computed_and_said_so():
+    sizes = {"input": TensorSpec((8, 64, 64, 64)), "weight": TensorSpec((64, 64, 3, 3))}
+    found = verified(OperatorTarget("torch", "conv2d", "default"), sizes)
+    assert found.code is VerificationCode.VERIFIER_SKIPPED and "--size small" in found.reason
+
+
+def test_what_has_no_operation_is_skipped(tmp_path):
+    file = tmp_path / "my.py"
+    file.write_text("def f(x):\n    return x * 2\n")
+    found = verified(FileTarget("torch", str(file), "f"), {"x": X})
+    assert found.code is VerificationCode.VERIFIER_SKIPPED
+    assert "no canonical operation is known" in found.reason
+
+
+def test_numpy_reads_its_own_arrays():
+    spec = TensorSpec((30, 20), fill=Fill("normal", 0.0, 1.0))
+    assert verified(OperatorTarget("numpy", "cumsum"), {"a": spec, "axis": 0}).line == "PASS"
