@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Contents, Gradient, ReadableGradient
+from opperf.frameworks.base import Contents, ReadableGradient
 from opperf.instruments.restoring import FreshInputs
 
 if TYPE_CHECKING:

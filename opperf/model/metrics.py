@@ -205,8 +205,9 @@ class Verification(Struct, frozen=True, kw_only=True):
     mean_relative_error: float | None = None
     max_relative_error: float | None = None
     """Errors of the elements of all floating-point results from those of eager mode (of eager mode
-    itself, or by a reference, from those in float64), each as a share of the element, or of the root mean square of its
-    array where that is larger. None without any, or if one is not finite."""
+    itself, or by a reference, from those in float64), each as a share of the element, or of the
+    root mean square of its array where that is larger. None without any, or if one is not
+    finite."""
     failed: str = ""
     """The result that differs, the first of several: `output[0]`, `gradient of layer.weight`."""
     error: float | None = None

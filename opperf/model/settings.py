@@ -26,7 +26,7 @@ VERIFIED: Mapping[str, bool | Literal["reference"]] = {
     "false": False,
     "reference": "reference",
 }
-"""What results are verified by, as users write it: true is by the modes of their framework."""
+"""Values of the setting, as users write them: true is by the modes of the framework."""
 
 
 def read_verified(text: str) -> bool | Literal["reference"]:

@@ -29,7 +29,7 @@ NEVER: Final = frozenset(
         *("unique_slices", "combinations", "bernoulli_numbers", "mode"),
     }
 )
-"""Operations whose results are whole numbers, steps or constants."""
+"""Operations whose results are integers, steps or constants."""
 
 WITHOUT: Final = frozenset({"creation", "sampling", "optimizers"})
 """Modules of operations that make tensors, draw them, or change weights by gradients themselves."""

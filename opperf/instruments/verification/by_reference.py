@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from opperf.dtypes import DTYPES, kind_of
@@ -18,7 +17,6 @@ from opperf.instruments.verification.expected import (
     Arguments,
     Reference,
     Said,
-    arrays_in,
     as_arrays,
     in_double,
     listed,
@@ -34,7 +32,7 @@ from opperf.instruments.verification.nearness import (
     rounding_of,
 )
 from opperf.instruments.verification.slopes import compare_gradient
-from opperf.instruments.verification.verifying import EAGER, prepare_anew
+from opperf.instruments.verification.verifying import prepare_anew
 from opperf.model import DType, Verification, VerificationCode
 from opperf.operations.differentiation import way_of
 from opperf.operations.uses import ANYTHING
@@ -99,9 +97,7 @@ class _Verifying:
         wanted = self._wanted()
         if isinstance(wanted, str):
             return _wrong("output", Comparison("exact", wanted))
-        made = {one.place: self._compared(one) for one in wanted}
-        verification = self._of(made, wanted)
-        return verification
+        return self._of({one.place: self._compared(one) for one in wanted}, wanted)
 
     def _check_work(self, work: int) -> None:
         windows = self._said.operation.module == "windows"
@@ -128,7 +124,8 @@ class _Verifying:
         expected = listed(written.output)
         if len(expected) != len(self._found):
             return f"there are {len(self._found)}, and the operation has {len(expected)}"
-        places = ["output"] if len(expected) == 1 else [f"output[{i}]" for i in range(len(expected))]
+        several = [f"output[{number}]" for number in range(len(expected))]
+        places = ["output"] if len(expected) == 1 else several
         pairs = list(zip(places, expected, self._found, strict=True))
         for name, value in written.arguments.items():
             found = [self._array(one) for one in listed(self._after[name])]
@@ -186,9 +183,9 @@ class _Verifying:
         return ""
 
     def _by_property(self) -> Verification:
-        if self._property_fails(self._found):
-            made = self._property_fails(self._found)
-            return _wrong("output", Comparison("exact", made))
+        reason = self._property_fails(self._found)
+        if reason:
+            return _wrong("output", Comparison("exact", reason))
         zeros = [found._replace(values=np.zeros_like(found.values)) for found in self._found]
         if not self._property_fails(zeros):
             reason = "zeros in its place would pass as well"

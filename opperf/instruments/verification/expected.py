@@ -153,4 +153,4 @@ def reduction_length(operation: CanonicalOperation, arguments: Arguments, result
     if operation.module == "windows":
         kernels = [array for array in inputs[1:] if array.ndim > 1]
         terms = max([terms, *(math.prod(kernel.shape[1:]) for kernel in kernels)])
-    return max(1, round(terms))
+    return max(1, int(terms))

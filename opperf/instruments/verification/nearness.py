@@ -4,7 +4,7 @@ that would tell a wrong result."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +61,7 @@ ones."""
 
 
 class Allowed(NamedTuple):
-    """What explains an error."""
+    """The explanation of an error."""
 
     rounding: float
     terms: int
@@ -90,14 +90,15 @@ class Wanted(NamedTuple):
     """Its values in the shape of the array."""
 
 
-def compare(wanted: Wanted, allowed: Allowed, double: bool = False) -> Comparison:
+def compare(wanted: Wanted, allowed: Allowed) -> Comparison:
     """Returns how an array compares with that of the reference."""
     expected, found = np.asarray(wanted.expected), np.asarray(wanted.found.values)
     if expected.ndim == 0 and found.size == 1:
         # Tensors of some frameworks have at least one axis.
         expected = expected.reshape(found.shape)
     if found.shape != expected.shape:
-        return Comparison("exact", f"its shape is {found.shape}, and the operation's {expected.shape}")
+        text = f"its shape is {found.shape}, and the operation's {expected.shape}"
+        return Comparison("exact", text)
     if found.dtype.kind not in "fc":
         return _compare_exactly(expected, found)
     wide = complex if "c" in expected.dtype.kind + found.dtype.kind else float
@@ -169,8 +170,8 @@ def certainly_wrong(wanted: Sequence[Wanted]) -> Iterator[tuple[str, list[Wanted
     be."""
     for name, change in CHANGES.items():
         made = [
-            one._replace(found=one.found._replace(values=change(np.asarray(one.found.values))))
-            for one in wanted
+            own._replace(found=own.found._replace(values=change(np.asarray(own.found.values))))
+            for own in wanted
         ]
         yield name, made
 
@@ -179,7 +180,8 @@ def _mean(values: Any) -> Any:
     if values.dtype.kind not in "fc":
         return values
     finite = values[np.isfinite(values)]
-    return np.full_like(values, np.mean(finite, dtype=complex if values.dtype.kind == "c" else float)) if finite.size else values
+    wide = complex if values.dtype.kind == "c" else float
+    return np.full_like(values, np.mean(finite, dtype=wide)) if finite.size else values
 
 
 def _shuffled(values: Any) -> Any:
@@ -195,7 +197,7 @@ def _truncated(values: Any) -> Any:
     return made
 
 
-CHANGES = {
+CHANGES: Mapping[str, Callable[[Any], Any]] = {
     "zeros": np.zeros_like,
     "the mean of its elements": _mean,
     "its elements in another order": _shuffled,

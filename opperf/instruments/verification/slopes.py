@@ -110,7 +110,7 @@ def smooth_part(function: Callable[[Any], list[Any]], x: Any, u: Any) -> Any:
     """Returns a direction without the elements at which a function that is elementwise has a
     kink."""
     here = function(x)
-    if any(np.shape(one) != x.shape for one in here):
+    if any(np.shape(result) != x.shape for result in here):
         return u
     step = STEPS[-1]
     high, low = function(x + step * u), function(x - step * u)
@@ -160,10 +160,11 @@ def compare_gradient(
             signs = draw.choice([-1.0, 1.0], x.shape)
             moved = slope_of(along, x * (1 + allowed.rounding * signs), u, way)
             change = abs(moved.value - slope.value)
-            most += EACH * min(change, WORST_CONDITION * most / EACH) if math.isfinite(change) else 0
+            if math.isfinite(change):
+                most += EACH * min(change, WORST_CONDITION * most / EACH)
         if off > most:
             text = (
-                f"along a direction it is {found:.6g}, and the reference's slope {slope.value:.6g}: "
+                f"along a direction it is {found:.6g}, and the slope {slope.value:.6g}: "
                 f"off by {off:.2g}, where rounding explains {most:.2g}"
             )
             return Checked(Comparison("slope", text, error=off, allowed=most), kinked, count)
@@ -174,7 +175,8 @@ def _limit(gradient: Any, u: Any, slope: Slope, allowed: Allowed) -> float:
     """Returns the largest error along a direction that rounding explains."""
     spread = math.sqrt(float(np.mean(np.square(gradient))))
     parts = math.sqrt(float(np.sum(np.square((np.abs(gradient) + spread) * u))))
-    return EACH * (allowed.unit * (abs(slope.value) + parts) + slope.error) + DIFFERENCE_ERROR * parts
+    size = abs(slope.value) + parts
+    return EACH * (allowed.unit * size + slope.error) + DIFFERENCE_ERROR * parts
 
 
 def _weighted(function: Callable[[Any], list[Any]], heads: list[Any], x: Any) -> Any:

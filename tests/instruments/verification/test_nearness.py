@@ -101,7 +101,8 @@ def test_an_element_that_the_inputs_rounding_moves_far_may_be_off_by_it():
     assert not compared(expected, found).is_equal
     assert compared(expected, found, sensitivity=np.array([0, 0, 500.0, 0])).is_equal
     # A step is no rounding.
-    assert not compared(expected, (expected + [0, 0, 1, 0]).astype("float32"), sensitivity=1e9).is_equal
+    found = (expected + [0, 0, 1, 0]).astype("float32")
+    assert not compared(expected, found, sensitivity=1e9).is_equal
 
 
 def test_a_shorter_dtype_has_its_own_rounding_and_no_longer_sums():
