@@ -128,7 +128,7 @@ class _Verifying:
         places = ["output"] if len(expected) == 1 else several
         pairs = list(zip(places, expected, self._found, strict=True))
         for name, value in written.arguments.items():
-            found = [self._array(one) for one in listed(self._after[name])]
+            found = [self._array(own) for own in listed(self._after[name])]
             pairs += [
                 (f"{name} after the call", one, own)
                 for one, own in zip(listed(value), found, strict=True)
@@ -169,7 +169,7 @@ class _Verifying:
         """Returns which wrong result would pass; empty if none would."""
         if self._said.operation.name in CONSTANT:
             return ""
-        whole = [one for one in wanted if one.found.is_exact or one.found.size < 2]
+        whole = [each for each in wanted if each.found.is_exact or each.found.size < 2]
         for name, changed in certainly_wrong(wanted):
             same = all(
                 np.array_equal(own.found.values, one.found.values, equal_nan=not own.found.is_exact)
@@ -178,7 +178,7 @@ class _Verifying:
             is_right = same and (
                 name in MAY_BE_RIGHT or (name != "zeros" and len(whole) == len(wanted))
             )
-            if not is_right and not any(compare(one, self._allowed).reason for one in changed):
+            if not is_right and not any(compare(each, self._allowed).reason for each in changed):
                 return f"{name} in its place would pass as well"
         return ""
 
@@ -195,11 +195,11 @@ class _Verifying:
 
     def _property_fails(self, outputs: list[Array]) -> str:
         try:
-            pairs = self._reference.pairs(self._double, [one.values for one in outputs])
+            pairs = self._reference.pairs(self._double, [array.values for array in outputs])
         except Exception as error:
-            # Of results that have no such property at all, as of zeros.
+            # Some results have no such property at all, such as zeros.
             return f"{type(error).__name__}: {error}"
-        dtype = max((one.dtype for one in outputs), key=rounding_of)
+        dtype = max((found.dtype for found in outputs), key=rounding_of)
         for found, expected in pairs:
             values = np.asarray(found)
             own = Array(dtype, values.shape, values)
@@ -246,7 +246,7 @@ class _Verifying:
     def _heads(self) -> dict[int, Any] | None:
         """Returns the gradients of results, by which of the results they are of; None if that is
         not known."""
-        heads = [in_double(as_arrays(self._framework, one)) for one in self._results.heads]
+        heads = [in_double(as_arrays(self._framework, head)) for head in self._results.heads]
         floating = [i for i, one in enumerate(self._found) if kind_of(one.dtype) == "float"]
         every = list(range(len(self._found)))
         places = next((p for p in (every, floating) if len(p) == len(heads)), None)
@@ -294,9 +294,9 @@ def _wrong(place: str, comparison: Comparison) -> Verification:
 
 def _verification(made: Mapping[str, Comparison], note: str) -> Verification:
     wrong = _first_wrong(made)
-    mean, largest = figures_of([one.errors for one in made.values()])
+    mean, largest = figures_of([each.errors for each in made.values()])
     if not wrong:
-        methods = [one.method for one in made.values()]
+        methods = [each.method for each in made.values()]
         return Verification(
             code=VerificationCode.PASS,
             method=max(methods, key=WEAKER.index, default=""),

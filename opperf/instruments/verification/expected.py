@@ -1,5 +1,5 @@
-"""What a case's canonical operation says: its reference, computed in float64 from the arrays that
-the case was given."""
+"""The canonical operation of a case, and its reference, computed in float64 from the arrays that the
+case was given."""
 
 from __future__ import annotations
 

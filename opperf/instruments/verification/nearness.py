@@ -47,7 +47,7 @@ of all may: functions of single precision have 4 units in the last place, which 
 
 WORST_CONDITION = 2.0**12
 """Largest part of a result, in terms of its inputs' change, that a change of them by one rounding
-may explain: a step, as of floor, is none."""
+may explain: a step like one of floor is none."""
 
 
 def rounding_of(*dtypes: str) -> float:
