@@ -72,8 +72,8 @@ class _Verifying:
         self._before: Arguments = {n: as_arrays(self._framework, v) for n, v in named.items()}
         self._results = CallResults(made, prepared.case.settings.seed)
         self._results.outputs()
-        returned = [one for one in listed(self._results.take_returned()) if one is not None]
-        self._found = [self._array(one) for one in returned]
+        returned = [own for own in listed(self._results.take_returned()) if own is not None]
+        self._found = [self._array(own) for own in returned]
         self._after = {said.names[name]: value for name, value in made.arguments.items()}
         self._double: Arguments = in_double(self._before)
         self._notes: list[str] = []
@@ -97,7 +97,7 @@ class _Verifying:
         wanted = self._wanted()
         if isinstance(wanted, str):
             return _wrong("output", Comparison("exact", wanted))
-        return self._of({one.place: self._compared(one) for one in wanted}, wanted)
+        return self._of({own.place: self._compared(own) for own in wanted}, wanted)
 
     def _check_work(self, work: int) -> None:
         windows = self._said.operation.module == "windows"
@@ -111,11 +111,11 @@ class _Verifying:
     def _dtypes(self) -> list[str]:
         """Returns the dtypes of floating numbers among the inputs, which may be named too."""
         held = (
-            contents_of(self._framework, one)
+            contents_of(self._framework, own)
             for value in self._made.arguments.values()
-            for one in (value if isinstance(value, (list, tuple)) else [value])
+            for own in (value if isinstance(value, (list, tuple)) else [value])
         )
-        found = [one.dtype for one in held if one is not None]
+        found = [own.dtype for own in held if own is not None]
         return [dtype for dtype in found if kind_of(dtype) in ("float", "complex")]
 
     def _wanted(self) -> list[Wanted] | str:

@@ -1,5 +1,5 @@
-"""The canonical operation of a case, and its reference, computed in float64 from the arrays that the
-case was given."""
+"""The canonical operation of a case, and its reference in float64, of the arrays that the case was
+given."""
 
 from __future__ import annotations
 
