@@ -41,7 +41,7 @@ MOST_TERMS = 2**30
 """Terms of all sums of a reference beyond which it is not computed: some seconds of NumPy."""
 
 MOST_IN_WINDOWS = 2**25
-"""The same of windows of a picture, each of which the reference copies in float64."""
+"""The same of windows of an image, each of which the reference copies in float64."""
 
 CONSTANT = frozenset({"full", "full_like", "full_of_each", "ones_like", "zeros_like"})
 """Operations whose results are one number everywhere by what they are."""
