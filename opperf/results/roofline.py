@@ -224,9 +224,9 @@ def _nearest(peaks: Iterable[Peak], threads: int | None) -> list[Peak]:
     return [peak for peak in listed if peak.threads == chosen]
 
 
-def _has_as_many(peak: BandwidthPeak | ProductPeak, threads: int | None) -> bool:
-    """Whether no more threads are used than a peak is of; of a GPU (0) always."""
-    return threads is None or peak.threads == 0 or peak.threads >= threads
+def _has_as_many(measured: int, threads: int | None) -> bool:
+    """Whether no more threads are used than peaks were measured of; of a GPU (0) always."""
+    return threads is None or measured == 0 or measured >= threads
 
 
 class Level(NamedTuple):
@@ -264,7 +264,7 @@ def _by_memory(
     is_sure = (
         known_by in ("formula", "count")
         and len(levels) > 1
-        and _has_as_many(_nearest(bandwidths, threads)[0], threads)
+        and _has_as_many(_nearest(bandwidths, threads)[0].threads, threads)
     )
     ns, floor_ns = NS * moved / chosen.rate, _filled_ns(levels, moved)
     return _Limit("memory", ns, floor_ns, is_sure, chosen.name)
@@ -281,7 +281,9 @@ def _filled_ns(levels: Sequence[Level], moved: int) -> float:
 
 def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _Limit | None:
     threads = case.settings.threads
-    near = _nearest(products, threads)
+    # Fewer threads, which are a choice too, may multiply faster.
+    most = max((peak.threads for peak in _nearest(products, threads)), default=0)
+    near = [peak for peak in products if peak.threads <= most]
     found = [
         (peak, dtype)
         for dtype in sorted(_dtypes(case))
@@ -294,7 +296,7 @@ def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _
     ns = NS * flops / peak.rate
     is_sure = (
         peak.dtype == dtype
-        and _has_as_many(peak, threads)
+        and _has_as_many(most, threads)
         # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
         and not case.settings.options
         and (peak.threads > 0 or dtype != "float32")
