@@ -75,10 +75,11 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     output_format: Annotated[str, format_option(DRAWN)] = ""
     files: RunFiles
     rank: Annotated[
-        Literal["time", "recorded", "calls", "memory"],
+        Literal["time", "recorded", "calls", "memory", "headroom"],
         Option(
             "What comes first: the most time of all calls, the most time that they took in a "
-            "recorded program, the most calls, or the largest peak of memory."
+            "recorded program, the most calls, the largest peak of memory, or the most time that "
+            "could go by the machine's peaks (`opperf doctor --peaks`)."
         ),
     ] = "time"
     by: Annotated[
@@ -116,6 +117,7 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
     def run(self, say: Say) -> Report:
         from opperf.execution.workers import scripts_of
         from opperf.reports.hotspots.data import find_hotspots
+        from opperf.reports.hotspots.headroom import check_headroom
         from opperf.reports.hotspots.ranking_report import recording_of, report_of
         from opperf.reports.hotspots.reading import on_pages_only, read_ranked
         from opperf.reports.model import RunOnPage
@@ -126,6 +128,8 @@ class ReportRequest(ReportedRequest, frozen=True, kw_only=True):
         runs = read_ranked(self.files, say)
         names = [display(path) for path in self.files]
         found = find_hotspots(runs, self.rank, self.by, names)
+        if self.rank == "headroom":
+            check_headroom(found.headroom, runs)
         recording = recording_of(found, runs, self.what_if)
         if self.tree and recording.tree is None:
             raise UsageError(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from opperf.errors import one_line
 from opperf.instruments.memory import MEMORY
 from opperf.model import PASSES, WITHOUT_FIGURE, Case, MetricKind, NoteCode, Record, Run
+from opperf.reports.hotspots.headroom import Headroom, headroom_of
 from opperf.reports.hotspots.times import (
     MEASURED,
     Basis,
@@ -71,6 +72,8 @@ class Hotspot(NamedTuple):
     """Median over the calls of their time, each call taking its case's."""
     memory: Figure | None
     """The largest peak of a case, in bytes; None if none was measured."""
+    headroom: Headroom | None
+    """None if the peaks say nothing of its times."""
     share: float
     running: float
     may_be_stall: bool
@@ -103,11 +106,14 @@ class Hotspots(NamedTuple):
     """The ranking of one or several runs, which are added up."""
 
     by: tuple[str, ...]
+    rank: str
     basis: Basis
     rows: tuple[Hotspot, ...]
     timed: tuple[Timed, ...]
     time: Figure
     """Of all calls, in nanoseconds; their number where calls are counted."""
+    headroom: Headroom | None
+    """Of all calls; None if the peaks say nothing of their times."""
     unmeasured: tuple[Unmeasured, ...]
     """Those that stand for the most calls first."""
     excluded: dict[str, str]
@@ -145,12 +151,18 @@ def _calls(timed: Iterable[Timed]) -> int:
     return max(by_pass.values(), default=0)
 
 
+def _headroom_ns(entry: Hotspot) -> float:
+    time = entry.headroom and entry.headroom.time
+    return 0.0 if time is None else time.value
+
+
 RANKINGS: dict[str, Callable[[Hotspot], float]] = {
     # Those leave the others' order; among themselves they are by their time.
     "time": lambda entry: -1.0 if entry.may_be_stall else entry.time.value,
     "recorded": lambda entry: -1.0 if entry.recorded_ns is None else entry.recorded_ns,
     "calls": lambda entry: entry.calls,
     "memory": lambda entry: -1.0 if entry.memory is None else entry.memory.value,
+    "headroom": lambda entry: -1.0 if entry.may_be_stall else _headroom_ns(entry),
 }
 """Figures that hotspots are ranked by, the largest first."""
 
@@ -195,10 +207,12 @@ def find_hotspots(
 
     return Hotspots(
         by=tuple(by),
+        rank=rank,
         basis=basis,
         rows=tuple(group(timed, total.value, by, RANKINGS[rank])),
         timed=timed,
         time=total,
+        headroom=_headroom(timed),
         unmeasured=tuple(_unmeasured(runs, basis)),
         steps=_steps(runs),
         excluded={name: why for run in runs for name, why in run.header.excluded.items()},
@@ -297,10 +311,15 @@ def _hotspot(values: dict[str, str], timed: Sequence[Timed], has_framework: bool
         recorded_ns=_recorded(timed),
         median_ns=_median_call(timed),
         memory=max(filter(None, peaks), key=lambda peak: peak.value, default=None),
+        headroom=_headroom(timed),
         share=0.0,
         running=0.0,
         may_be_stall=_may_be_stall(timed),
     )
+
+
+def _headroom(timed: Iterable[Timed]) -> Headroom | None:
+    return headroom_of((entry.record, entry.calls, entry.observation.metric) for entry in timed)
 
 
 def _may_be_stall(timed: Sequence[Timed]) -> bool:

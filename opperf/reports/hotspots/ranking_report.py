@@ -13,6 +13,7 @@ from opperf.reports.hotspots.account import Account, accounts_of
 from opperf.reports.hotspots.chains import Savings, savings_of
 from opperf.reports.hotspots.data import Hotspot, Hotspots, find_hotspots, group
 from opperf.reports.hotspots.flame import flame_graph
+from opperf.reports.hotspots.headroom import roofline_sentences
 from opperf.reports.hotspots.modules import Module, module_tree
 from opperf.reports.hotspots.places import has_places
 from opperf.reports.hotspots.recording_report import (
@@ -157,6 +158,8 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         yield f"{repeated} of one file measured in another, too; added up."
     if found.grouped:
         yield f"{found.grouped}; the calls of each count."
+    if found.headroom is not None:
+        yield from roofline_sentences(found.headroom, found.time.value, found.steps)
 
 
 def _remedy(found: Hotspots) -> Iterator[str]:
@@ -274,8 +277,8 @@ def short_text(run: Run, width: int | None = None) -> str:
     """Returns a run's first operators; empty where no case was seen more than once."""
     if not any(record.case.count > 1 for record in run.records):
         return ""
-    # The summary of the run lists the operators without a case.
-    found = find_hotspots([run])._replace(excluded={})
+    # The summary of the run lists the operators without a case, and has no roofline.
+    found = find_hotspots([run])._replace(excluded={}, headroom=None)
     if not found.rows or found.basis is not MEASURED:
         return ""
     table = _ranking_table(found, SHOWN_SHORT)

@@ -25,6 +25,7 @@ from opperf.reports.fields import (
 from opperf.reports.hotspots.account import NAMES, Account, Part
 from opperf.reports.hotspots.chains import Saving, Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
+from opperf.reports.hotspots.headroom import headroom_fields
 from opperf.reports.hotspots.modules import Amount, Module
 from opperf.reports.hotspots.places import Place, has_places, line_text, places_of
 from opperf.reports.hotspots.times import CALLS, MEASURED
@@ -43,6 +44,8 @@ KILOBYTES = figure(MEMORY.unit, unit_of(MEMORY.unit).size)
 def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
     """Returns the columns of figures of a ranking."""
     is_timed, is_measured = found.basis is not CALLS, found.basis is MEASURED
+    by_headroom = found.rank == "headroom"
+    of_headroom = headroom_fields(by_headroom) if found.headroom else ()
     return (
         Field(
             "time_ms",
@@ -51,7 +54,8 @@ def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
             lambda row: row.time if is_timed else None,
         ),
         Field("share", "Share", PERCENT, lambda row: row.share),
-        Field("running_sum", "Sum", PERCENT, lambda row: row.running),
+        *(field.of(lambda row: row.headroom) for field in of_headroom),
+        Field("running_sum", None if by_headroom else "Sum", PERCENT, lambda row: row.running),
         Field("calls", "Calls", COUNT, lambda row: row.calls),
         Field(
             "median_ms",
@@ -338,9 +342,10 @@ def columns_of(found: Hotspots, savings: Sequence[Savings] = ()) -> tuple[str, .
     """Returns the columns of the CSV, with one for each dimension beside the operator, and those of
     chains if there are any."""
     others = () if CALLED.issuperset(found.by) else found.by
+    of_headroom = [field.key for field in headroom_fields(True)] if found.headroom else []
     has_chains = any(own.rows for own in savings)
     of_chains = [field.key for field in saving_fields() if field.key] if has_chains else []
-    return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:], *of_chains)))
+    return tuple(dict.fromkeys((COLUMNS[0], *others, *COLUMNS[1:], *of_headroom, *of_chains)))
 
 
 def rows_of(
