@@ -17,14 +17,21 @@ from opperf.instruments.program_metrics import EXPECTED, PROGRAM_METRICS, STEPS
 from opperf.instruments.replays import REPLAYS
 from opperf.instruments.times import RECORDED_TIMES, TIMES
 from opperf.instruments.verification.instrument import VERIFICATION
+from opperf.instruments.work import WORK
 from opperf.instruments.wrapped.programs import METRICS as WRAPPED
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.model import DECLARED, Case, Metric, MetricKind, Record, ScriptTarget, Settings
 
-BUILT_IN = (TIMES, STEPS, MEMORY_PEAKS, CALLGRIND, COMPILER, RECORDED_TIMES, REPLAYS, VERIFICATION)
+BUILT_IN = (
+    *(TIMES, STEPS, MEMORY_PEAKS, CALLGRIND, COMPILER, WORK),
+    *(RECORDED_TIMES, REPLAYS, VERIFICATION),
+)
 """In the order of tables."""
 
-ORDER = (MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, STEPS, RECORDED_TIMES, REPLAYS, VERIFICATION)
+ORDER = (
+    *(MEMORY_PEAKS, CALLGRIND, TIMES, COMPILER, WORK, STEPS),
+    *(RECORDED_TIMES, REPLAYS, VERIFICATION),
+)
 """In the order of measuring: peaks of memory before the many calls of times."""
 
 OF_NO_CASE = (*WRAPPED, *PROGRAM_METRICS)

@@ -118,6 +118,8 @@ class Extent(NamedTuple):
     begin: int = 0
     end: int = 0
     """First address, and the one after the last; equal if no other tensor shares the memory."""
+    elements: int = 0
+    """Number of elements, those that a stride of zero repeats included."""
 
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether the two have an address in common."""
@@ -127,16 +129,48 @@ class Extent(NamedTuple):
 def count_moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: bool) -> int:
     """Returns the bytes of the inputs, and of the outputs that share no memory with them; a tensor
     that occurs several times counts once. Zero if all outputs are views of inputs."""
-    read = _distinct(inputs)
-    made = [
-        output for output in _distinct(outputs) if not any(map(output.shares_memory_with, read))
-    ]
+    read = distinct(inputs)
+    made = [output for output in distinct(outputs) if not any(map(output.shares_memory_with, read))]
     if outputs and not made and not in_place:
         return 0
     return sum(extent.bytes for extent in (*read, *made))
 
 
-def _distinct(extents: Iterable[Extent]) -> list[Extent]:
+class CallExtents(NamedTuple):
+    """The tensors of a call."""
+
+    read: Sequence[Extent]
+    made: Sequence[Extent]
+    in_place: bool
+    """Whether results that share memory with inputs are written there."""
+
+    @property
+    def are_views(self) -> bool:
+        """Whether all results are views of inputs."""
+        return (
+            bool(self.made)
+            and not self.in_place
+            and all(any(map(made.shares_memory_with, self.read)) for made in self.made)
+        )
+
+    @property
+    def moved(self) -> int:
+        """Least bytes, of which those of inputs that are results count once."""
+        return count_moved_bytes(self.read, self.made, self.in_place)
+
+    @property
+    def made_bytes(self) -> int:
+        """Bytes of the results."""
+        return sum(extent.bytes for extent in distinct(self.made))
+
+    @property
+    def rewritten_bytes(self) -> int:
+        """Bytes of the results that inputs are overwritten with."""
+        inside = [one for one in self.made if any(map(one.shares_memory_with, self.read))]
+        return sum(one.bytes for one in distinct(inside)) if self.in_place else 0
+
+
+def distinct(extents: Iterable[Extent]) -> list[Extent]:
     """Returns the extents without duplicates, but all empty ones: values without memory."""
     found: list[Extent] = []
     seen: set[tuple[int, int]] = set()

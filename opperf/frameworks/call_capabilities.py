@@ -122,6 +122,16 @@ class Modes(Core):
         counts none. `call` is as of `compilation`."""
         return None
 
+    def call_flops(self, case: Case, arguments: CallArguments, results: Any) -> Flops | None:
+        """Returns the operations of an operator's call by the framework's own formula, from what it
+        was given and returned; None without one."""
+        return None
+
+    def counting(self) -> AbstractContextManager[Callable[[], Flops]] | None:
+        """Returns a context that counts the operations of calls inside it, and has a function that
+        returns them; None if the framework counts none."""
+        return None
+
     def removed_work(
         self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> Sequence[Note]:

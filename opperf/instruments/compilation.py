@@ -87,19 +87,21 @@ class Compilation(Instrument):
             visit.keep_value(declared[name], float(count))
         flops = visit.framework.compiled_flops(call)
         if flops is not None:
-            keep_flops(visit, flops)
+            keep_flops(visit, FLOPS, flops)
 
 
 COMPILER = Compilation()
 
 
-def keep_flops(visit: Visit, flops: Flops) -> None:
-    """Keeps a number of operations in place of an earlier one, with a note on what it lacks."""
-    visit.keep_value(FLOPS, float(flops.total))
-    visit.notes = [note for note in visit.notes if note.metric != FLOPS.name]
+def keep_flops(visit: Visit, metric: Metric, flops: Flops) -> None:
+    """Keeps a framework's count of a pass's operations in place of an earlier one, with a note on
+    what it lacks."""
+    visit.keep_value(metric, float(flops.total))
+    visit.known_by[metric.name] = "count"
+    visit.notes = [note for note in visit.notes if note.metric != metric.name]
     if flops.uncounted:
         names = ", ".join(flops.uncounted)
-        visit.note(FLOPS.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
+        visit.note(metric.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
 
 
 def note_removed_work(visit: Visit) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.frameworks.models import RunnableModel
-from opperf.instruments.compilation import keep_flops
+from opperf.instruments.compilation import FLOPS, keep_flops
 from opperf.instruments.instrument import Instrument, Needs
 from opperf.instruments.times import BACKWARD, time_metric
 from opperf.model import Case, Metric, MetricKind, ModelTarget
@@ -121,7 +121,7 @@ class Steps(Instrument):
             return
         flops = model.flops(of_step=BACKWARD.name in visit.summaries)
         if flops is not None:
-            keep_flops(visit, flops)
+            keep_flops(visit, FLOPS, flops)
         if BACKWARD.name not in visit.case.passes:
             return
         from opperf.instruments.sampled_passes import SampledPasses

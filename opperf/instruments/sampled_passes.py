@@ -200,6 +200,8 @@ class SampledPasses:
             made = [array for array in found if array is not None]
             heads, gradients = map(visit.framework.extents, (list(gradient.heads), made))
             visit.moved_backward_bytes = count_moved_bytes(heads, gradients, in_place=False)
+            if visit.moved_backward_bytes:
+                visit.known_by["moved_backward_bytes"] = "minimal"
             if visit.observer is not None:
                 visit.observer.backward(found)
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from opperf.frameworks.base import count_moved_bytes
+from opperf.frameworks.base import CallExtents
 from opperf.instruments.peaks import MemoryMeter
 from opperf.instruments.prepared import PreparedCase, compiles
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.restoring import FreshInputs
+from opperf.instruments.work import note_work
 from opperf.model import (
     Case,
+    KnownBy,
     Metric,
     MetricKind,
     Note,
@@ -122,6 +124,8 @@ class Visit:
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
+        self.known_by: dict[str, KnownBy] = {}
+        """How the operations and bytes of passes are known."""
         self.moved_backward_bytes = 0
         """Minimum bytes of a backward pass: gradients of results, and of inputs."""
         self.returns_views = False
@@ -180,13 +184,10 @@ class Visit:
                 )
                 self.note("", NoteCode.NAN, text)
         outputs = self.framework.extents(results)
-        in_place = writes_in_place(self.case)
-        self.moved_bytes = count_moved_bytes(inputs, outputs, in_place)
-        self.returns_views = (
-            bool(outputs)
-            and not in_place
-            and all(any(map(output.shares_memory_with, inputs)) for output in outputs)
-        )
+        in_place = writes_in_place(self.case) or self.inputs.restore is not None
+        extents = CallExtents(inputs, outputs, in_place)
+        self.returns_views = extents.are_views
+        note_work(self, extents, results)
 
     def note(self, metric: str, code: NoteCode, message: str) -> None:
         """Adds a note on a metric, or on the whole record where that is empty."""
@@ -234,6 +235,7 @@ class Visit:
             busy_s=self.busy_s,
             moved_bytes=self.moved_bytes,
             moved_backward_bytes=self.moved_backward_bytes,
+            known_by=self.known_by,
             time_kind=self.time_kind,
             parts=self.parts,
             verification=self.verification,

@@ -41,6 +41,7 @@ from opperf.model.records import (
     Check,
     Difference,
     GpuState,
+    KnownBy,
     LoadedFile,
     Outcome,
     Part,

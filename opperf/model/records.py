@@ -211,6 +211,9 @@ OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
 
+KnownBy = Literal["formula", "count", "minimal"]
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """The results of one case, without the case itself."""
 
@@ -241,7 +244,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     is neither read nor written, does not count."""
     moved_backward_bytes: int = 0
     """Likewise of a backward pass: the gradients of the outputs, and those of the inputs."""
-    known_by: dict[str, Literal["formula", "count", "minimal"]] = {}
+    known_by: dict[str, KnownBy] = {}
     """How the operations and bytes of passes are known, by `flops`, `flops_backward`, `moved_bytes`
     and `moved_backward_bytes`: by the formula of its operation, by the framework's own count, or as
     the minimal traffic, each tensor whole and once."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
@@ -43,6 +43,14 @@ ToArguments = Callable[[Operator, Roles], "dict[str, Argument] | None"]
 """Converts inputs by role to an operator's arguments; None if the operator takes no such inputs."""
 
 
+ToRoles = Callable[..., dict[str, Any]]
+"""Converts a case's arguments to inputs by role."""
+
+
+def _no_roles(**arguments: Any) -> dict[str, Any]:
+    raise KeyError("no roles")
+
+
 @dataclass(frozen=True)
 class Use:
     """The operation of one operator of a framework."""
@@ -52,6 +60,8 @@ class Use:
     to_arguments: ToArguments
     roles: Mapping[str, str] = field(default_factory=dict)
     """Roles of its arguments, by their names, where renaming is enough; some may be other names."""
+    to_roles: ToRoles = _no_roles
+    """Raises `KeyError` and the like for arguments that the conversion is not written for."""
 
     def of(self, arguments: Values) -> Use:
         return self
@@ -89,9 +99,6 @@ class Choice:
 
 Table = dict[str, Use | Choice]
 """Uses by the operator's name."""
-
-ToRoles = Callable[..., dict[str, Any]]
-"""Converts a case's arguments to inputs by role."""
 
 ToOutput = Callable[[Any, Values], Any]
 """Converts the output of an operation's function, with a case's arguments, to that of the call."""
@@ -179,7 +186,7 @@ def use(
         return None if made is None else {**made, **(also or {})}
 
     named = {name: role for name, role in words.roles.items() if role is not None}
-    return Use(operation, apply, convert, named)
+    return Use(operation, apply, convert, named, to_roles)
 
 
 def uses(
@@ -195,7 +202,7 @@ def only_if(entry: Use, holds: Callable[[Roles], bool]) -> Use:
     def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         return entry.to_arguments(operator, roles) if holds(roles) else None
 
-    return Use(entry.operation, entry.apply, to_arguments)
+    return replace(entry, to_arguments=to_arguments)
 
 
 def of_ranks(entry: Use, **axes: int) -> Use:
@@ -218,7 +225,7 @@ def if_complete(entry: Use) -> Use:
         required = {parameter.name for parameter in operator.parameters if parameter.required}
         return made if made is not None and required <= made.keys() else None
 
-    return Use(entry.operation, entry.apply, to_arguments)
+    return replace(entry, to_arguments=to_arguments)
 
 
 def as_list(value: Argument) -> tuple[int, ...]:

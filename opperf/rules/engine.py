@@ -22,6 +22,7 @@ from opperf.model import (
 )
 from opperf.operations import OPERATIONS
 from opperf.operations.uses import Choice, Roles, Use
+from opperf.operations.work.sizes import Formula
 from opperf.rules.configurations import (
     NOTES,
     Configuration,
@@ -90,6 +91,8 @@ class RulesModule(Protocol):
     """Operators that cannot be called on their own, each with the reason."""
     NOT_FINITE: Mapping[str, NotFinite]
     """Operators whose results may have NaN or infinity, each with the reason."""
+    WORK: Mapping[str, Formula]
+    """Operations and bytes of operators without a canonical operation, by their argument names."""
     RECORDED: Callable[[Operator, Arguments], Arguments]
     """Returns those arguments of a recorded call of an operator that a case has; by default all."""
     CONTENTS: Rules
@@ -105,7 +108,7 @@ class RulesModule(Protocol):
 
 OPTIONAL: Mapping[str, object] = {
     **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
-    **dict.fromkeys(("CONTENTS", "RESULTS"), {}),
+    **dict.fromkeys(("CONTENTS", "RESULTS", "WORK"), {}),
     **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
     "GRADIENTS": False,
     "RECORDED": lambda operator, arguments: arguments,

@@ -166,8 +166,8 @@ def extent(value: jax.Array) -> Extent:
         begin = value.unsafe_buffer_pointer()
     except (ValueError, RuntimeError, jax.errors.JaxRuntimeError):
         # One that is on several devices has no single address.
-        return Extent(size)
-    return Extent(size, begin, begin + size)
+        return Extent(size, elements=int(value.size))
+    return Extent(size, begin, begin + size, int(value.size))
 
 
 def extents(values: Any) -> list[Extent]:

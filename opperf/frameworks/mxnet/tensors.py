@@ -103,12 +103,13 @@ def _extent(array: Any) -> Extent:
     if array.stype != "default":
         # MXNet returns copies of the parts only, so the array's handle represents them all.
         handle = int(array.handle.value)
-        return Extent(sum(map(_bytes_of, stored_parts(array))), handle, handle + 1)
+        return Extent(sum(map(_bytes_of, stored_parts(array))), handle, handle + 1, int(array.size))
     size = _bytes_of(array)
     begin = ctypes.c_void_p()
     private.check_call(private.library.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
     address = begin.value or 0
-    return Extent(size, address, address + size) if address else Extent(size)
+    end = address + size if address else 0
+    return Extent(size, address, end, int(array.size))
 
 
 def _bytes_of(array: Any) -> int:

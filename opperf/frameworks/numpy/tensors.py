@@ -114,13 +114,13 @@ def extent(value: Any) -> Extent:
     """Returns an array's or number's extent in memory; what a stride of zero repeats counts
     once."""
     if not isinstance(value, np.ndarray) or not value.size:
-        return Extent(int(value.nbytes))
+        return Extent(int(value.nbytes), elements=int(value.size))
     begin = value.__array_interface__["data"][0]
     end = begin + value.itemsize
     for count, stride in zip(value.shape, value.strides, strict=True):
         reach = (count - 1) * stride
         begin, end = begin + min(0, reach), end + max(0, reach)
-    return Extent(min(int(value.nbytes), end - begin), begin, end)
+    return Extent(min(int(value.nbytes), end - begin), begin, end, int(value.size))
 
 
 def extents(values: Any) -> list[Extent]:

@@ -6,7 +6,8 @@ count as none. So does PyTorch's own counter, whose formulas these add to."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -15,7 +16,9 @@ from torch.utils import flop_counter
 
 from opperf.frameworks.base import CallArguments, Flops
 from opperf.frameworks.torch import private
+from opperf.frameworks.torch.functions import bind, function_of
 from opperf.frameworks.torch.tensors import tensors
+from opperf.model import Case
 
 Formula = Callable[[CallArguments], float]
 """Returns the operations of a call from its arguments by name."""
@@ -104,6 +107,24 @@ def count_call(operator: Any, args: Any, named: Any, result: Any) -> float | Non
     if operator.namespace not in PLAIN:
         return 0.0 if operator.is_view else None
     return None if operator.namespace == "aten" and COUNTING.search(packet.__name__) else 0.0
+
+
+def call_flops(case: Case, arguments: CallArguments, results: Any) -> Flops | None:
+    """Returns the operations of a call of an overload, 0 of what makes views or copies; None
+    without a formula. PyTorch's counter has no operations of functions of each element either."""
+    called = function_of(case.target)
+    if not private.is_overload(called):
+        return None
+    bound = bind(called, arguments, case.settings.device)
+    count = count_call(called, bound.args, bound.keywords, results)
+    return None if count is None or not (count or called.is_view) else Flops(count)
+
+
+@contextmanager
+def counting() -> Iterator[Callable[[], Flops]]:
+    """Returns a context in which the operations of calls are counted."""
+    with FlopCounter() as counter:
+        yield lambda: counter.flops
 
 
 def _counted_as(operator: Any, packet: Any) -> Any:

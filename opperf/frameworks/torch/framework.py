@@ -20,6 +20,7 @@ from opperf.frameworks.torch import (
     bodies,
     chains,
     embedding_tables,
+    flops,
     functions,
     inference,
     messages,
@@ -127,6 +128,8 @@ class PyTorch(Framework):
     option = staticmethod(options.option)
     numerics = staticmethod(options.numerics)
     has_nan = staticmethod(tensors.has_nan)
+    call_flops = staticmethod(flops.call_flops)
+    counting = staticmethod(flops.counting)
     threads = staticmethod(torch.get_num_threads)
     extents = staticmethod(tensors.extents)
     keep = staticmethod(restoring.keep)

@@ -329,7 +329,7 @@ def _flat(value: torch.Tensor, layout: str) -> torch.Tensor:
 def extent(value: torch.Tensor) -> Extent:
     """Returns a tensor's place in memory. Of a sparse, nested or quantised one, only the bytes."""
     if layout_of(value) != "dense" or value.device.type == META:
-        return Extent(sum(part.nbytes for part in stored_parts(value)))
+        return Extent(sum(part.nbytes for part in stored_parts(value)), elements=value.numel())
     if not value.numel():
         return Extent(0)
     begin = value.data_ptr()
@@ -337,7 +337,8 @@ def extent(value: torch.Tensor) -> Extent:
     last = sum((extent - 1) * step for extent, step in steps)
     end = begin + (last + 1) * value.element_size()
     # Elements that a stride of zero repeats count once.
-    return Extent(min(value.numel() * value.element_size(), end - begin), begin, end)
+    size = min(value.numel() * value.element_size(), end - begin)
+    return Extent(size, begin, end, value.numel())
 
 
 def extents(values: Any) -> list[Extent]:

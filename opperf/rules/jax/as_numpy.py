@@ -138,7 +138,10 @@ def _use_of_numpy(use: Use, name: str) -> Use:
             return None
         return {key: narrowed(value) for key, value in renamed.items()}
 
-    return Use(use.operation, apply, to_arguments)
+    def to_roles(**arguments: Any) -> dict[str, Any]:
+        return use.to_roles(**numpy_values(name, _renamed(arguments, back)))
+
+    return Use(use.operation, apply, to_arguments, to_roles=to_roles)
 
 
 def _operations() -> Table:

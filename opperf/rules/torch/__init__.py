@@ -57,6 +57,7 @@ from opperf.rules.torch import (
     sparse,
     transforms,
     views,
+    work,
 )
 
 MODULES = (
@@ -150,6 +151,7 @@ NOT_BENCHMARKED: dict[str, str] = {
 
 RECORDED = logged.own_arguments
 CONTENTS = recorded_fills.FILLS
+WORK = work.WORK
 RESULTS = results.RESULTS
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Roles, Table, Use, only_if, use
 from opperf.rules.jax.as_numpy import narrowed
@@ -19,7 +21,7 @@ def with_narrow_indices(entry: Use) -> Use:
         made = entry.to_arguments(operator, roles)
         return made and {name: narrowed(value) for name, value in made.items()}
 
-    return Use(entry.operation, entry.apply, to_arguments)
+    return replace(entry, to_arguments=to_arguments)
 
 
 TABLE: Table = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
@@ -70,7 +71,7 @@ def with_lists_of_lengths(entry: Use) -> Use:
             made[name] = tuple(spec.fill.data)
         return made
 
-    return Use(entry.operation, entry.apply, to_arguments)
+    return replace(entry, to_arguments=to_arguments)
 
 
 def with_saved(entry: Use) -> Use:
@@ -79,7 +80,7 @@ def with_saved(entry: Use) -> Use:
     def apply(function: Any, arguments: Values) -> Any:
         return entry.apply(function, arguments), ANYTHING
 
-    return Use(entry.operation, apply, entry.to_arguments)
+    return replace(entry, apply=apply)
 
 
 CTC = loss(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -105,7 +106,7 @@ def with_fewer_samples(entry: Use) -> Use:
         }
         return entry.to_arguments(operator, {**roles, **fewer})
 
-    return Use(entry.operation, entry.apply, to_arguments)
+    return replace(entry, to_arguments=to_arguments)
 
 
 NORM_NUMBERS = {"spectral": 2, "columns": 1}

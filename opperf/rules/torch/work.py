@@ -1,0 +1,149 @@
+"""The operations and bytes of PyTorch's operators without a canonical operation: steps of others,
+and gradients, which recordings of training have. Inputs by role are the arguments themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from opperf.operations.work.layers import NORM_BACKWARD_FLOPS
+from opperf.operations.work.sizes import (
+    COPY,
+    CREATION,
+    ELEMENTWISE,
+    REDUCTION,
+    SUM,
+    Formula,
+    Sizes,
+    listed,
+    nothing,
+    per_element,
+    per_result,
+)
+from opperf.operations.work.table import FORMULAS
+
+UNWRITTEN = Formula(per_result(0), nothing, per_result(0))
+"""Memory that is not written."""
+
+RESULTS_OF_NUMBERS = Formula(per_result(0), nothing, lambda call: call.bytes("self"))
+
+
+def _of_lists(call: Sizes) -> float:
+    return float(sum(one.size for one in call.get("self")))
+
+
+def _updates(call: Sizes) -> float:
+    """A new value of each weight and of each of its states, which are lists too."""
+    states = ("exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs", "momentum_buffer_list", "state_sums")
+    return float(
+        sum(one.size for role in ("self", *states) for one in call.get(role, ()) if one.size > 1)
+    )
+
+
+def _convolution_backward(call: Sizes) -> float:
+    """As PyTorch's counter: a product of the forward's size for each gradient, and the bias's
+    sum."""
+    data, weight, bias = call.get("output_mask")
+    maps = call.size("input") if call.get("transposed") else call.size("grad_output")
+    product = 2.0 * maps * math.prod(call.shape("weight")[1:])
+    return product * (int(data) + int(weight)) + call.size("grad_output") * bool(bias)
+
+
+def _pooled_backward(call: Sizes) -> float:
+    return float(call.size("grad_output") * math.prod(listed(call.get("kernel_size"))))
+
+
+LISTS = Formula(_of_lists, nothing)
+ATTENTION = FORMULAS["attention"]
+ATTENTION_BACKWARD = Formula(lambda call: 2.5 * ATTENTION.flops(call))
+ADDED_ROWS = Formula(per_element("grad_output"), nothing)
+WINDOWS = Formula(_pooled_backward, nothing)
+
+CLASSES: tuple[tuple[Formula, str], ...] = (
+    (FORMULAS["softmax"], "_softmax _log_softmax _safe_softmax _masked_softmax"),
+    (
+        Formula(per_result(4), nothing),
+        "_softmax_backward_data _log_softmax_backward_data _masked_softmax_backward",
+    ),
+    (
+        Formula(lambda call: NORM_BACKWARD_FLOPS * float(call.size("input")), nothing),
+        "native_layer_norm_backward native_group_norm_backward native_batch_norm_backward "
+        "batch_norm_backward _fused_rms_norm_backward",
+    ),
+    (
+        ELEMENTWISE,
+        "nll_loss_backward nll_loss2d_backward mse_loss_backward huber_loss_backward "
+        "smooth_l1_loss_backward soft_margin_loss_backward binary_cross_entropy_backward "
+        "multi_margin_loss_backward multilabel_margin_loss_backward native_dropout_backward "
+        "native_dropout _prelu_kernel _prelu_kernel_backward nextafter _add_relu "
+        "_fused_dropout _masked_scale embedding_sparse_backward _conj_physical",
+    ),
+    (ADDED_ROWS, "embedding_dense_backward embedding_backward"),
+    (
+        WINDOWS,
+        "avg_pool1d_backward avg_pool2d_backward avg_pool3d_backward",
+    ),
+    (
+        ADDED_ROWS,
+        "max_pool2d_with_indices_backward max_pool3d_with_indices_backward "
+        "fractional_max_pool2d_backward fractional_max_pool3d_backward "
+        "adaptive_max_pool2d_backward adaptive_max_pool3d_backward",
+    ),
+    (
+        ELEMENTWISE,
+        "_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward",
+    ),
+    (REDUCTION, "_adaptive_avg_pool2d _adaptive_avg_pool3d native_norm norm hash_tensor"),
+    (
+        COPY,
+        "_unsafe_view _to_copy select_backward slice_backward diagonal_backward unfold_backward "
+        "trace_backward to_dense chalf _reshape_copy _pin_memory _copy_from value_selecting "
+        "_index_put_impl_ _pad_circular _pad_enum constant_pad_nd copy clone contiguous "
+        "to_padded_tensor nested_to_padded_tensor _nested_from_padded",
+    ),
+    (RESULTS_OF_NUMBERS, "item _local_scalar_dense is_nonzero"),
+    (
+        UNWRITTEN,
+        "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided",
+    ),
+    (CREATION, "_efficientzerotensor new_zeros new_ones new_full scalar_tensor"),
+    (
+        ATTENTION,
+        "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention "
+        "_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention "
+        "_scaled_dot_product_attention_math",
+    ),
+    (
+        ATTENTION_BACKWARD,
+        "_scaled_dot_product_flash_attention_for_cpu_backward "
+        "_scaled_dot_product_flash_attention_backward "
+        "_scaled_dot_product_efficient_attention_backward "
+        "_scaled_dot_product_cudnn_attention_backward",
+    ),
+    (Formula(_convolution_backward), "convolution_backward"),
+    (
+        Formula(_updates, nothing),
+        "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_",
+    ),
+    (SUM, "_foreach_sum"),
+)
+"""Formulas with the names of operators, of all overloads."""
+
+FOREACH = (
+    *("abs", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "ceil", "clamp_max", "clamp_min"),
+    *("cos", "cosh", "div", "erf", "erfc", "exp", "expm1", "floor", "frac", "lerp", "lgamma"),
+    *("log", "log10", "log1p", "log2", "max", "maximum", "minimum", "mul", "neg", "norm", "pow"),
+    *("powsum", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "sub"),
+    *("tan", "tanh", "trunc"),
+)
+"""Functions and reductions of each tensor of a list: `_foreach_add`."""
+
+WORK: Mapping[str, Formula] = {
+    **{name: formula for formula, names in CLASSES for name in names.split()},
+    **{f"_foreach_{name}{end}": LISTS for name in FOREACH for end in ("", "_")},
+    **{
+        f"_foreach_{name}": Formula(per_result(0), nothing)
+        for name in ("copy", "copy_", "zero", "zero_", "clone")
+    },
+}
+"""Formulas by the names of operators."""

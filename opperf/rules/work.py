@@ -1,0 +1,152 @@
+"""The operations and bytes of a case's call, by the formula of its operator's operation."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from opperf.frameworks import Framework
+from opperf.frameworks.base import CallExtents, distinct
+from opperf.model import (
+    Argument,
+    Case,
+    Number,
+    Operator,
+    Target,
+    TensorSpec,
+    iter_tensors,
+    split_positional,
+)
+from opperf.operations.uses import Choice, ToRoles, Use
+from opperf.operations.work.sizes import COMPUTED, ELEMENTWISE, REDUCTION, Formula, Sizes
+from opperf.operations.work.stand_ins import numpy_dtype, stand_in
+from opperf.operations.work.table import FORMULAS
+from opperf.rules.configurations import PHASE
+from opperf.rules.engine import rules_module
+
+FEW = 1024
+"""Elements of a tensor of given numbers that are read."""
+
+
+CATEGORIES: Mapping[str, Formula] = {
+    **dict.fromkeys(("activation", "binary", "unary"), ELEMENTWISE),
+    **dict.fromkeys(("random", "random_sampling"), COMPUTED),
+    "cumulative": REDUCTION,
+}
+"""Formulas of operators of a category that no table has: of operators that only some framework
+has."""
+
+
+class Work(NamedTuple):
+    """The operations and bytes of a call by formula; None where there is none."""
+
+    flops: float | None = None
+    flops_backward: float | None = None
+    bytes: int | None = None
+
+
+class Computed(NamedTuple):
+    """What an operator computes."""
+
+    called: Operator
+    operator: Operator
+    entry: Use | Choice | Formula
+
+
+# Signatures take milliseconds.
+@functools.cache
+def computed(framework: Any, target: Target) -> Computed | None:
+    """Returns what a target computes; None if no table has it."""
+    called = framework.signature(target)
+    operator = framework.wrapped_operator(target, called)
+    rules = rules_module(framework.rules)
+    for name in () if operator is None else operator.names:
+        found: Any = rules.OPERATIONS.get(name) or rules.WORK.get(name)
+        if found is not None:
+            return Computed(called, operator, found)
+    of_category = None if operator is None else CATEGORIES.get(operator.category)
+    return of_category and Computed(called, operator, of_category)
+
+
+def work_of(case: Case, framework: Framework, extents: CallExtents) -> Work:
+    """Returns the operations and bytes of a call with these tensors. Those of sparse tensors depend
+    on what they store, and have no formula."""
+    specs = [spec for value in case.arguments.values() for spec in iter_tensors(value)]
+    found = computed(framework, case.target)
+    if found is None or any(spec.layout != "dense" for spec in specs):
+        return Work()
+    own = {own_name(found, name): value for name, value in named(found.called, case).items()}
+    to_roles: ToRoles = dict
+    if isinstance(found.entry, Formula):
+        formula = found.entry
+    else:
+        use = found.entry.of({**own, PHASE: case.settings.phase})
+        formula, to_roles = FORMULAS[use.operation], use.to_roles
+    differentiated = [spec for spec in specs if spec.gradient]
+
+    def roles() -> Mapping[str, Any]:
+        return to_roles(**{name: array_of(value) for name, value in own.items()})
+
+    sizes = Sizes(
+        roles,
+        tuple(one.elements for one in distinct(extents.read)),
+        tuple(one.elements for one in extents.made),
+        extents.moved,
+        extents.made_bytes,
+        0 if "out" in found.operator.variants else extents.rewritten_bytes,
+        len(differentiated),
+    )
+    flops = _number(lambda: formula.flops(sizes))
+    backward = None
+    if flops is not None and "backward" in case.passes:
+        backward = _number(lambda: formula.backward(sizes, flops))
+    moved = _number(lambda: formula.bytes(sizes))
+    return Work(flops, backward, None if moved is None else int(moved))
+
+
+def _number(count: Any) -> float | None:
+    """Returns what a formula gives; None where the conversion to roles, written for other calls of
+    an operator than this one, refuses its arguments or asks for data."""
+    try:
+        made = count()
+    except Exception:
+        return None
+    return float(made) if made is not None and math.isfinite(made) and made >= 0 else None
+
+
+def named(called: Operator, case: Case) -> dict[str, Argument]:
+    """Returns a case's arguments by the names of its target's signature."""
+    unnamed, others = split_positional(case.arguments)
+    names = [parameter.name for parameter in called.parameters]
+    return dict(zip(names, unnamed, strict=False)) | dict(others)
+
+
+def own_name(found: Computed, name: str) -> str:
+    """Returns an operator's name of an argument of a function that calls it: the same, an alias, or
+    that of the same place."""
+    own = found.operator.own_name(name)
+    if found.operator.parameter(own) is not None:
+        return own
+    places = [parameter.name for parameter in found.called.parameters]
+    place = places.index(name) if name in places else len(places)
+    declared = found.operator.parameters
+    return declared[place].name if place < len(declared) else name
+
+
+def array_of(value: Argument) -> Any:
+    """Returns an argument with arrays without data in place of tensors, but for few given
+    numbers."""
+    if isinstance(value, tuple):
+        return tuple(map(array_of, value))
+    if isinstance(value, Number):
+        return value.value
+    if not isinstance(value, TensorSpec):
+        return value
+    dtype = numpy_dtype(value.dtype)
+    if value.fill.distribution == "literal" and math.prod(value.shape) <= FEW:
+        return np.broadcast_to(np.asarray(value.fill.data, dtype), value.shape)
+    return stand_in(value.shape, dtype, value.gradient)
