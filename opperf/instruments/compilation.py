@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opperf.frameworks.base import Flops
 from opperf.instruments.instrument import Instrument
+from opperf.instruments.work import FLOPS
 from opperf.model import DEFAULTS, SEQUENCES, Metric, MetricKind, NoteCode
 
 NS_PER_S = 1e9
@@ -27,10 +27,6 @@ DESCRIPTIONS = {
     ),
     "graph_breaks": ("count", "places where compiled code returns to the interpreter"),
     "recompilations": ("count", "times that code was compiled again"),
-    "flops": (
-        "count",
-        "floating-point operations of the forward pass, or of a model's training step",
-    ),
     "bytes_accessed": (
         "B",
         "bytes that the forward pass reads and writes, by the compiler's count",
@@ -53,7 +49,6 @@ METRICS = tuple(
 )
 
 FIRST_CALL = METRICS[0]
-FLOPS = next(metric for metric in METRICS if metric.name == "flops")
 
 COMPILATION, CACHE_MISSES = "compilation", "compile_cache_misses"
 
@@ -87,21 +82,10 @@ class Compilation(Instrument):
             visit.keep_value(declared[name], float(count))
         flops = visit.framework.compiled_flops(call)
         if flops is not None:
-            keep_flops(visit, FLOPS, flops)
+            visit.work[FLOPS] = "count", flops
 
 
 COMPILER = Compilation()
-
-
-def keep_flops(visit: Visit, metric: Metric, flops: Flops) -> None:
-    """Keeps a framework's count of a pass's operations in place of an earlier one, with a note on
-    what it lacks."""
-    visit.keep_value(metric, float(flops.total))
-    visit.known_by[metric.name] = "count"
-    visit.notes = [note for note in visit.notes if note.metric != metric.name]
-    if flops.uncounted:
-        names = ", ".join(flops.uncounted)
-        visit.note(metric.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
 
 
 def note_removed_work(visit: Visit) -> None:

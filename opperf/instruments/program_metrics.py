@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.frameworks.models import RunnableModel
-from opperf.instruments.compilation import FLOPS, keep_flops
 from opperf.instruments.instrument import Instrument, Needs
 from opperf.instruments.times import BACKWARD, time_metric
+from opperf.instruments.work import FLOPS, keep_flops
 from opperf.model import Case, Metric, MetricKind, ModelTarget
 
 if TYPE_CHECKING:

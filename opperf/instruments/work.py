@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from opperf.frameworks.base import CallExtents
-from opperf.frameworks.models import RunnableModel
-from opperf.instruments.compilation import FLOPS, keep_flops
+from opperf.frameworks.base import CallExtents, Flops
 from opperf.instruments.instrument import Instrument, backward_of
 from opperf.instruments.times import BACKWARD
-from opperf.model import SEQUENCES, CallableTarget, KnownBy, Metric, OperatorTarget
-from opperf.rules.work import Work, work_of
+from opperf.model import KnownBy, Metric, MetricKind, NoteCode, ObjectTarget, OperatorTarget
 
 if TYPE_CHECKING:
     from opperf.instruments.visit import Visit
 
+FLOPS = Metric(
+    "flops",
+    "count",
+    MetricKind.COUNT,
+    description="floating-point operations of the forward pass, or of a model's training step",
+    usual=False,
+)
 FLOPS_BACKWARD = msgspec.structs.replace(
     backward_of(FLOPS), description="floating-point operations of the backward pass"
 )
@@ -27,48 +31,70 @@ LONGEST_S = 0.1
 """Seconds of a first call up to which one more is made to be counted."""
 
 
-def note_work(visit: Visit, extents: CallExtents, results: Any) -> None:
-    """Keeps the operations and bytes of a call where they are known by formula, or by the
+def keep_flops(visit: Visit, metric: Metric, flops: Flops, by: KnownBy = "count") -> None:
+    """Keeps a pass's operations in place of an earlier count, with a note on what it lacks."""
+    visit.keep_value(metric, float(flops.total))
+    visit.known_by[metric.name] = by
+    visit.notes = [note for note in visit.notes if note.metric != metric.name]
+    if flops.uncounted:
+        names = ", ".join(flops.uncounted)
+        visit.note(metric.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
+
+
+def look_at_work(visit: Visit, extents: CallExtents, results: Any) -> None:
+    """Finds the operations and bytes of a call where they are known by formula, or by the
     framework's own; else the bytes of all its tensors. What only makes views has none."""
-    by: KnownBy = "minimal"
-    visit.moved_bytes = extents.moved
-    work = Work()
-    if isinstance(visit.case.target, (CallableTarget, OperatorTarget)):
-        work = work_of(visit.case, visit.framework, extents)
+    # It needs NumPy, which commands that measure nothing do without.
+    from opperf.rules.work import Work, work_of
+
+    case, framework, prepared = visit.case, visit.framework, visit.prepared
+    is_own = prepared.bound.function is None and framework.is_own(case.target)
+    work = work_of(case, framework, extents) if is_own else Work()
     if extents.are_views:
         work = work._replace(flops=0.0, bytes=0)
-    if work.bytes is not None:
-        visit.moved_bytes, by = work.bytes, "formula"
+    visit.moved_bytes = extents.moved if work.bytes is None else work.bytes
     if visit.moved_bytes or extents.are_views:
-        visit.known_by["moved_bytes"] = by
+        visit.known_by["moved_bytes"] = "minimal" if work.bytes is None else "formula"
     for metric, count in ((FLOPS, work.flops), (FLOPS_BACKWARD, work.flops_backward)):
         if count is not None:
-            visit.keep_value(metric, count)
-            visit.known_by[metric.name] = "formula"
-    if work.flops is None and isinstance(visit.case.target, OperatorTarget):
-        counted = visit.framework.call_flops(visit.case, visit.prepared.arguments, results)
+            visit.work[metric] = "formula", Flops(count)
+    if work.flops is None and isinstance(case.target, OperatorTarget):
+        counted = framework.call_flops(case, prepared.arguments, results)
         if counted is not None:
-            keep_flops(visit, FLOPS, counted)
+            visit.work[FLOPS] = "count", counted
+
+
+def keep_work(visit: Visit) -> None:
+    """Keeps the operations that were found, but those that a compiler has counted, or of a pass
+    that was not measured."""
+    for metric, (by, count) in visit.work.items():
+        is_measured = metric is FLOPS or BACKWARD.name in visit.summaries
+        if is_measured and metric.name not in visit.summaries:
+            keep_flops(visit, metric, count, by)
 
 
 class CountedWork(Instrument):
-    """Counts by the framework's own count of one more call what no formula gives of short calls. A
-    compiled call has no operators to count."""
+    """Keeps the operations of passes. Of short calls of the framework's own functions and layers,
+    what no formula gives is counted in one more call; a user's function is called as often as it is
+    measured, and a compiled one has no operators to count."""
 
     name = "work"
-    metrics = (FLOPS_BACKWARD,)
+    metrics = (FLOPS, FLOPS_BACKWARD)
 
     def measure(self, visit: Visit) -> None:
+        keep_work(visit)
+        target, found = visit.case.target, visit.summaries
+        is_layer = isinstance(target, ObjectTarget) and not target.file
         if (
             visit.compiles
             or visit.first_s > LONGEST_S
-            or isinstance(visit.prepared.called, RunnableModel)
-            or isinstance(visit.case.target, SEQUENCES)
+            or visit.prepared.bound.function is not None
+            or not (is_layer or visit.framework.is_own(target))
         ):
             return
-        if FLOPS.name not in visit.summaries:
+        if FLOPS.name not in found:
             self._count(visit, FLOPS, [visit.prepared.call])
-        if BACKWARD.name in visit.summaries and FLOPS_BACKWARD.name not in visit.summaries:
+        if BACKWARD.name in found and FLOPS_BACKWARD.name not in found:
             visit.restore()
             gradient = visit.prepared.make_gradient()
             self._count(visit, FLOPS_BACKWARD, [gradient.record, gradient.backward])
@@ -76,11 +102,11 @@ class CountedWork(Instrument):
     def _count(self, visit: Visit, metric: Metric, phases: Sequence[Callable[[], object]]) -> None:
         """Keeps the operations of the last phase. None at all are no count: a framework counts none
         of what computes each element alone."""
-        for phase in phases[:-1]:
-            phase()
         context = visit.framework.counting()
         if context is None:
             return
+        for phase in phases[:-1]:
+            phase()
         with context as counted:
             phases[-1]()
             visit.synchronize()

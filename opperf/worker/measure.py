@@ -19,6 +19,7 @@ from opperf.instruments.peaks import LOCAL_METER, guard
 from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope, reason_of
 from opperf.instruments.times import BACKWARD, FORWARD, TIMES, TOTAL
 from opperf.instruments.visit import Conditions, Visit
+from opperf.instruments.work import keep_work
 from opperf.machine.gpus import (
     GpuReading,
     find_gpu,
@@ -219,6 +220,7 @@ def _alternate(
         with case_scope(visit.case, framework):
             if visit.conditions.finds_removed_work:
                 note_removed_work(visit)
+            keep_work(visit)
     for visit in visits:
         with case_scope(visit.case, framework):
             if visit.observer is not None:

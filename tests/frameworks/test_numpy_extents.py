@@ -14,11 +14,12 @@ def test_an_extent_is_what_the_strides_reach():
     array = np.zeros((4, 6), "float64")
     whole = extent(array)
     assert (whole.bytes, whole.end - whole.begin) == (192, 192)
-    assert extent(array[1:3, 2:4]) == Extent(32, whole.begin + 64, whole.begin + 64 + 64)
+    assert extent(array[1:3, 2:4]) == Extent(32, whole.begin + 64, whole.begin + 64 + 64, 4)
     assert extent(array[::-1, ::-1]) == whole == extent(array.T)
-    assert extent(np.broadcast_to(array[0], (100, 6))) == Extent(48, whole.begin, whole.begin + 48)
+    repeated = extent(np.broadcast_to(array[0], (100, 6)))
+    assert repeated == Extent(48, whole.begin, whole.begin + 48, 600)
     # A number, and an array that has none, share memory with nothing.
-    assert extent(array.sum()) == Extent(8) and extent(array[:0]) == Extent(0)
+    assert extent(array.sum()) == Extent(8, elements=1) and extent(array[:0]) == Extent(0)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ BYTES = 64 * 32 * 4
                 "x2": TensorSpec((64, 32)),
                 "out": TensorSpec((64, 32), fill=Fill("same", data="x1")),
             },
-            2 * BYTES,
+            3 * BYTES,
         ),
         ("sum", {"a": TensorSpec((64, 32))}, BYTES + 4),
         ("transpose", {"a": TensorSpec((64, 32))}, 0),

@@ -18,7 +18,7 @@ SAME = TensorSpec((64, 32), fill=Fill("same", data="weight"))
     ("name", "arguments", "moved"),
     [
         ("relu", {"data": DATA}, 2 * BYTES),
-        ("sgd_update", {"weight": DATA, "grad": DATA, "lr": 0.1, "out": SAME}, 2 * BYTES),
+        ("sgd_update", {"weight": DATA, "grad": DATA, "lr": 0.1, "out": SAME}, 3 * BYTES),
         ("broadcast_add", {"lhs": DATA, "rhs": DATA}, 3 * BYTES),
         # An array of MXNet's has a number for its shape.
         ("sum", {"data": DATA}, BYTES + 4),

@@ -103,7 +103,9 @@ def _extent(array: Any) -> Extent:
     if array.stype != "default":
         # MXNet returns copies of the parts only, so the array's handle represents them all.
         handle = int(array.handle.value)
-        return Extent(sum(map(_bytes_of, stored_parts(array))), handle, handle + 1, int(array.size))
+        return Extent(
+            sum(map(_bytes_of, stored_parts(array))), handle, handle + 1, math.prod(array.shape)
+        )
     size = _bytes_of(array)
     begin = ctypes.c_void_p()
     private.check_call(private.library.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
