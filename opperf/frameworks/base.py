@@ -166,8 +166,8 @@ class CallExtents(NamedTuple):
     @property
     def rewritten_bytes(self) -> int:
         """Bytes of the results that inputs are overwritten with."""
-        inside = [one for one in self.made if any(map(one.shares_memory_with, self.read))]
-        return sum(one.bytes for one in distinct(inside)) if self.in_place else 0
+        inside = [extent for extent in self.made if any(map(extent.shares_memory_with, self.read))]
+        return sum(extent.bytes for extent in distinct(inside)) if self.in_place else 0
 
 
 def distinct(extents: Iterable[Extent]) -> list[Extent]:

@@ -93,8 +93,8 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Work:
 
     sizes = Sizes(
         roles,
-        tuple(one.elements for one in distinct(extents.read)),
-        tuple(one.elements for one in extents.made),
+        tuple(extent.elements for extent in distinct(extents.read)),
+        tuple(extent.elements for extent in extents.made),
         extents.moved,
         extents.made_bytes,
         0 if "out" in found.operator.variants else extents.rewritten_bytes,

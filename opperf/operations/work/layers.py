@@ -36,7 +36,8 @@ def _recurrent(call: Sizes) -> float:
     """Products of each step with each matrix, and the biases."""
     steps = math.prod(call.shape("data")[:2])
     matrices, biases = (
-        sum(math.prod(one.shape) for one in call.get(role, ())) for role in ("weights", "biases")
+        sum(math.prod(array.shape) for array in call.get(role, ()))
+        for role in ("weights", "biases")
     )
     return float(steps * (2 * matrices + biases))
 

@@ -19,7 +19,7 @@ def product_flops(x: Shape, y: Shape) -> float:
     left = x if len(x) > 1 else (1, *x)
     right = y if len(y) > 1 else (*y, 1)
     rank = max(len(left), len(right)) - 2
-    stacks = [(1,) * (rank + 2 - len(one)) + one[:-2] for one in (left, right)]
+    stacks = [(1,) * (rank + 2 - len(shape)) + shape[:-2] for shape in (left, right)]
     stack = math.prod(max(pair) for pair in zip(*stacks, strict=True))
     return float(2 * stack * left[-2] * left[-1] * right[-1])
 
@@ -71,13 +71,13 @@ def _einsum(call: Sizes) -> float:
         free = "".join(chr(ord("\u03b1") + i) for i in range(array.ndim - len(word) + 3))
         for letter, extent in zip(word.replace("...", free), array.shape, strict=True):
             extents[letter] = max(extent, extents.get(letter, 1))
-    is_summed = not arrow or any(one < "\u03b1" and one not in result for one in extents)
+    is_summed = not arrow or any(letter < "\u03b1" and letter not in result for letter in extents)
     return float(math.prod(extents.values()) * (len(call.get("tensors")) - 1 + is_summed))
 
 
 def _chain(call: Sizes) -> float:
     """The cheapest order of multiplying matrices, which may be vectors at both ends."""
-    shapes = [one.shape for one in call.get("matrices")]
+    shapes = [matrix.shape for matrix in call.get("matrices")]
     rows = shapes[0] if len(shapes[0]) > 1 else (1, *shapes[0])
     extents = [*rows, *(shape[1] if len(shape) > 1 else 1 for shape in shapes[1:])]
     count = len(shapes)

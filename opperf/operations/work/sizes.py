@@ -1,5 +1,5 @@
-"""What formulas of operations and bytes are functions of, a call's inputs by role and its results;
-and the formulas of classes of operations."""
+"""Sizes of a call, which formulas of operations and bytes are functions of; and the formulas of
+classes of operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Sizes:
-    """What a call is given and returns, without data."""
+    """Inputs of a call by role, and its results, without data."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Sizes:
         """Bytes of an input; 0 of a number. Of a list, those of all its arrays."""
         found = self.get(role)
         if isinstance(found, (list, tuple)):
-            return sum(int(getattr(one, "nbytes", 0)) for one in found)
+            return sum(int(getattr(array, "nbytes", 0)) for array in found)
         return int(getattr(found, "nbytes", 0))
 
     def along(self, role: str, axes: Any) -> int:
@@ -68,8 +68,8 @@ class Sizes:
 
 
 def listed(value: Any) -> list[int]:
-    """Returns a list of whole numbers, of one a list of it."""
-    return [int(one) for one in value] if isinstance(value, Iterable) else [int(value)]
+    """Returns a list of integers, of one a list of it."""
+    return [int(number) for number in value] if isinstance(value, Iterable) else [int(value)]
 
 
 def log2(value: float) -> float:
@@ -107,7 +107,7 @@ def nothing(call: Sizes, forward: float) -> float:
 
 
 def added_up(call: Sizes, forward: float) -> float:
-    """What was copied to several places has the sum of their gradients."""
+    """An element that was copied to several places has the sum of their gradients."""
     return float(call.result)
 
 

@@ -19,7 +19,7 @@ VIEWS = frozenset(
         *(np.zeros_like, np.ones_like, np.atleast_1d, np.reshape),
     }
 )
-"""Functions that copy no array, or make one as they are told."""
+"""Functions that copy no array, or none that is large."""
 
 
 class NoDataError(ValueError):
@@ -42,7 +42,7 @@ class StandIn(np.ndarray):  # type: ignore[type-arg]
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
         if ufunc.signature is not None or method not in ("__call__", "reduce", "accumulate"):
             raise NoDataError(f"{ufunc.__name__} of arrays without data")
-        shape = np.broadcast_shapes(*(np.shape(one) for one in inputs))
+        shape = np.broadcast_shapes(*(np.shape(array) for array in inputs))
         if method == "reduce":
             shape = _reduced(shape, named.get("axis", 0), bool(named.get("keepdims")))
         made = [self._like(shape, inputs) for _ in range(ufunc.nout)]
@@ -53,7 +53,7 @@ class StandIn(np.ndarray):  # type: ignore[type-arg]
             pairs = np.broadcast_to(args[1], (self.ndim, 2)).sum(1)
             return self._like(tuple(np.add(self.shape, pairs).tolist()), args)
         arrays = _arrays(args)
-        if function not in VIEWS and sum(one.size for one in arrays) > FEW:
+        if function not in VIEWS and sum(array.size for array in arrays) > FEW:
             raise NoDataError(f"{function.__name__} of a large array without data")
         made = super().__array_function__(function, types, args, kwargs)
         return self._like(made.shape, arrays) if isinstance(made, np.ndarray) else made
@@ -61,7 +61,7 @@ class StandIn(np.ndarray):  # type: ignore[type-arg]
     def _like(self, shape: tuple[int, ...], inputs: Any) -> StandIn:
         arrays = _arrays(inputs)
         made = stand_in(shape, self.dtype)
-        made.gradient = any(getattr(one, "gradient", False) for one in arrays)
+        made.gradient = any(getattr(array, "gradient", False) for array in arrays)
         return made
 
     def astype(self, dtype: Any, *given: Any, **named: Any) -> StandIn:
@@ -92,7 +92,7 @@ def _reduced(shape: tuple[int, ...], axis: Any, keeps: bool) -> tuple[int, ...]:
 
 def _arrays(values: Any) -> list[Any]:
     if isinstance(values, (list, tuple)):
-        return [one for value in values for one in _arrays(value)]
+        return [array for value in values for array in _arrays(value)]
     return [values] if isinstance(values, np.ndarray) else []
 
 

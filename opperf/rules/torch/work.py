@@ -29,14 +29,19 @@ RESULTS_OF_NUMBERS = Formula(per_result(0), nothing, lambda call: call.bytes("se
 
 
 def _of_lists(call: Sizes) -> float:
-    return float(sum(one.size for one in call.get("self")))
+    return float(sum(array.size for array in call.get("self")))
 
 
 def _updates(call: Sizes) -> float:
     """A new value of each weight and of each of its states, which are lists too."""
     states = ("exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs", "momentum_buffer_list", "state_sums")
     return float(
-        sum(one.size for role in ("self", *states) for one in call.get(role, ()) if one.size > 1)
+        sum(
+            array.size
+            for role in ("self", *states)
+            for array in call.get(role, ())
+            if array.size > 1
+        )
     )
 
 
