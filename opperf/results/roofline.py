@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from opperf.dtypes import is_floating
-from opperf.instruments.compilation import FLOPS
 from opperf.instruments.profilers.reference_work import LAUNCH_BOUND
 from opperf.instruments.times import BACKWARD, FORWARD
+from opperf.instruments.work import FLOPS
 from opperf.model import (
     PASSES,
     REMOVED,
