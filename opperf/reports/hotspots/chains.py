@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from opperf.model import (
-    BandwidthPeak,
     Chain,
     ChainCall,
     ChainTarget,
@@ -18,6 +17,7 @@ from opperf.model import (
 )
 from opperf.reports.hotspots.account import Account, difference
 from opperf.reports.hotspots.times import add_figures, time_of
+from opperf.results.roofline import NS, levels_of
 from opperf.results.units import Figure
 
 EAGER = "eager"
@@ -66,7 +66,6 @@ class Savings(NamedTuple):
     """The chains of a program, those that would save most first."""
 
     rows: tuple[Saving, ...]
-    framework: str
     has_peaks: bool
     """Whether the time of bytes is by measured bandwidths; else by shares of the calls' times."""
     call_ns: float | None
@@ -79,17 +78,17 @@ def savings_of(run: Run, account: Account) -> Savings:
     for record in run.records:
         if not isinstance(record.case.target, ChainTarget) and time_of(record) is not None:
             measured.setdefault(record.case.call_id, record)
-    peaks = {record.id: _peaks_of(run, record) for record in measured.values()}
+    peaks = [record.peaks for record in measured.values() if record.peaks is not None]
     call_ns = account.dispatch_ns
     if call_ns is None:
-        call_ns = _dispatch(account.program.framework, peaks.values())
+        call_ns = _dispatch(account.program.framework, peaks)
     step = account.step.value if account.step is not None and account.is_comparable else None
     modes = _measured_chains(run)
     rows = []
     for chain in account.program.chains:
         times = modes.get(chain.id, {})
         compiled = next((mode for mode in times if mode != EAGER), "")
-        by_bytes = _bytes_ns(chain, measured, peaks, call_ns or 0.0)
+        by_bytes = _bytes_ns(chain, measured, call_ns or 0.0)
         rows.append(
             Saving(
                 chain,
@@ -102,22 +101,15 @@ def savings_of(run: Run, account: Account) -> Savings:
             )
         )
     rows.sort(key=lambda row: (-(row.saved_ns or 0.0), -row.between_bytes))
-    has_peaks = any(own is not None and own.bandwidths for own in peaks.values())
-    return Savings(tuple(rows), account.program.framework, has_peaks, call_ns)
+    return Savings(tuple(rows), any(own.bandwidths for own in peaks), call_ns)
 
 
 def _in_step(chain: Chain, time: Figure | None) -> Figure | None:
     return None if time is None else add_figures([(chain.count, time)])
 
 
-def _peaks_of(run: Run, record: Record) -> Peaks | None:
-    environment = run.environments.get(record.environment)
-    found = () if environment is None else environment.peaks
-    return next((own for own in found if own.device == record.case.settings.device), None)
-
-
-def _dispatch(framework: str, peaks: Iterable[Peaks | None]) -> float | None:
-    found = (peak for own in peaks if own is not None for peak in own.dispatches)
+def _dispatch(framework: str, peaks: Iterable[Peaks]) -> float | None:
+    found = (peak for own in peaks for peak in own.dispatches)
     return next((peak.ns for peak in found if peak.framework == framework), None)
 
 
@@ -131,12 +123,7 @@ def _measured_chains(run: Run) -> dict[str, dict[str, Figure]]:
     return found
 
 
-def _bytes_ns(
-    chain: Chain,
-    measured: Mapping[str, Record],
-    peaks: Mapping[str, Peaks | None],
-    call_ns: float,
-) -> float | None:
+def _bytes_ns(chain: Chain, measured: Mapping[str, Record], call_ns: float) -> float | None:
     """Returns the time of the bytes between the calls, each time that they are made; None if a call
     that moves some was not measured."""
     total = 0.0
@@ -147,13 +134,11 @@ def _bytes_ns(
             if call.between_bytes:
                 return None
             continue
-        total += saved_of_call(call, record, time.value, peaks[record.id], call_ns)
+        total += saved_of_call(call, record, time.value, call_ns)
     return total
 
 
-def saved_of_call(
-    call: ChainCall, record: Record, time_ns: float, peaks: Peaks | None, call_ns: float
-) -> float:
+def saved_of_call(call: ChainCall, record: Record, time_ns: float, call_ns: float) -> float:
     """Returns the time that a call takes for the bytes between it and others: by the bandwidth of
     the memory that holds all that it moves. Without one it is their share of the time of an
     elementwise call beyond its dispatch, and nothing of a product's or a reduction's, of which most
@@ -161,24 +146,13 @@ def saved_of_call(
     # The time of a kernel has no dispatch in it.
     is_wall = record.time_kind is MetricKind.WALL
     beyond = max(0.0, time_ns - call_ns) if is_wall else time_ns
-    rate = _rate(peaks, max(record.moved_bytes, call.between_bytes), record.case.settings.threads)
-    if rate:
-        return min(beyond, 1e9 * call.between_bytes / rate)
+    bandwidths = () if record.peaks is None else record.peaks.bandwidths
+    copies = [peak for peak in bandwidths if peak.kernel == "copy"]
+    levels = levels_of(copies, record.case.settings.threads)
+    if levels:
+        moved = max(record.moved_bytes, call.between_bytes)
+        level = next((level for level in levels if moved <= level.capacity), levels[-1])
+        return min(beyond, NS * call.between_bytes / level.rate)
     if call.kind != "pointwise" or not record.moved_bytes:
         return 0.0
     return beyond * min(1.0, call.between_bytes / record.moved_bytes)
-
-
-def _rate(peaks: Peaks | None, moved_bytes: int, threads: int | None) -> float | None:
-    """Returns the bytes per second of copies in the smallest level that holds so many, by as many
-    threads if that was measured; None without any."""
-    bandwidths = () if peaks is None else peaks.bandwidths
-    copies = [level for level in bandwidths if level.kernel == "copy"]
-    widest = max((level.threads for level in copies), default=0)
-    used = threads if any(level.threads == threads for level in copies) else widest
-
-    def size(level: BandwidthPeak) -> float:
-        return level.bytes or float("inf")
-
-    holding = [level for level in copies if level.threads == used and size(level) >= moved_bytes]
-    return min(holding, key=size).rate if holding else None

@@ -19,7 +19,6 @@ from opperf.model import (
 )
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import recording_of, report_of
-from tests.environments import make_environment
 from tests.recordings import US, called, recording, site
 
 KB = 1000
@@ -60,7 +59,7 @@ PEAKS = Peaks(
 )
 
 
-def timed(case, us, moved=0, kind=MetricKind.WALL, environment="", **settings):
+def timed(case, us, moved=0, kind=MetricKind.WALL, **settings):
     case = msgspec.structs.replace(case, settings=Settings(device="cpu(0)", **settings))
     return Record(
         case=case,
@@ -69,22 +68,17 @@ def timed(case, us, moved=0, kind=MetricKind.WALL, environment="", **settings):
         summaries={"forward": summarise([us * US] * 20, "ns")},
         time_kind=kind,
         moved_bytes=moved * KB,
-        environment=environment,
     )
 
 
-def measured(*records, peaks=(), chains=(CHAIN,), **of_recording):
+def measured(*records, peaks=None, chains=(CHAIN,), **of_recording):
     """A run that has measured the calls of a recording with these chains."""
     run = recording(MM, ADD, RELU, VIEW, step_us=[1000, 1000, 1000], chains=chains, **of_recording)
-    environment = make_environment(peaks=peaks)
-    records = tuple(
-        msgspec.structs.replace(record, environment=environment.id) for record in records
-    )
+    records = tuple(msgspec.structs.replace(record, peaks=peaks) for record in records)
     return msgspec.structs.replace(
         run,
         records=records,
         cases=tuple(record.case for record in records),
-        environments={environment.id: environment},
     )
 
 
@@ -108,7 +102,7 @@ def test_by_measured_bandwidths():
         *(timed(MM, 500, 100, MetricKind.KERNEL, threads=1),),
         *(timed(ADD, 42, 40, MetricKind.KERNEL, threads=1),),
         *(timed(RELU, 0.25, 20, MetricKind.KERNEL, threads=1),),
-        peaks=(PEAKS,),
+        peaks=PEAKS,
     )
     found = savings(run)
     (row,) = found.rows
