@@ -4,7 +4,7 @@ kept: until these go, no other storage has its identity, and none of its bytes a
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -54,6 +54,8 @@ class TorchFlow:
     def __init__(self) -> None:
         self._flow = Flow()
         self._storages: dict[int, Any] = {}
+        self._forms: dict[Hashable, int] = {}
+        """Numbers of equal forms: a step has few, and many tensors."""
 
     @property
     def is_cut(self) -> bool:
@@ -99,7 +101,8 @@ class TorchFlow:
             value.is_conj(),
             value.is_neg(),
         )
-        return Memory(key, form, bytes, bytes >= storage.nbytes())
+        number = self._forms.setdefault(form, len(self._forms))
+        return Memory(key, number, bytes, bytes >= storage.nbytes())
 
     def add(
         self,
