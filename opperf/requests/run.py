@@ -11,7 +11,7 @@ import msgspec
 from opperf.declared import PackageOptions
 from opperf.errors import UsageError
 from opperf.frameworks.mentioned import FrameworkChoice, choose_framework
-from opperf.model import DECLARED, Program, Settings
+from opperf.model import DECLARED, Settings
 from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, declared
@@ -261,14 +261,10 @@ def check_chains(files: Sequence[SourceFile]) -> None:
                 "omit it"
             )
         if not program.chains:
-            raise UsageError(f"--chains: {path} has no chains of calls: {why_none(program)}")
-
-
-def why_none(program: Program) -> str:
-    """Returns why a recorded program has no chains."""
-    if program.framework == "jax":
-        return "JAX runs compiled programs, whose chains XLA has fused"
-    return "each result is read by several calls, or opperf record was an older one; record again"
+            raise UsageError(
+                f"--chains: {path} has no chains of calls; recordings of PyTorch have them, made "
+                "by this version of opperf or a later one: record the program again"
+            )
 
 
 RECORDED = ("batch_factor", "skip_views")

@@ -1,5 +1,6 @@
 """From the command line's words to what is selected and how it is run."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -307,6 +308,21 @@ def test_options_about_rules_are_refused_where_only_a_file_is_named(options, tmp
     with pytest.raises(UsageError, match="--scale-batch is for recorded calls"):
         options("relu", "--scale-batch", "0.5")
     assert options(str(log), "--scale-batch", "0.5").selection.batch_factor == 0.5
+
+
+def test_chains_are_those_of_a_recording(options, tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("Operator: aten.mm.default\ncnt: 1, ((T([2, 2], f32), T([2, 2], f32)), {})\n")
+    with pytest.raises(UsageError, match="--chains is for a recording; name one"):
+        options("relu", "--chains", "2")
+    with pytest.raises(UsageError, match="--chains does not apply to .*log.txt"):
+        options(str(log), "--chains", "2")
+    header = {"line": "header", "schema": 2, "started": "", "options": {}}
+    plain = tmp_path / "recorded.jsonl"
+    program = {"command": "train.py", "framework": "torch"}
+    plain.write_text(json.dumps(header | {"program": program}) + "\n")
+    with pytest.raises(UsageError, match="recorded.jsonl has no chains of calls"):
+        options(str(plain), "--chains", "2")
 
 
 def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
