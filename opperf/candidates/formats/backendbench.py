@@ -16,7 +16,7 @@ from opperf.candidates.model import Problem
 from opperf.errors import UsageError, one_line
 from opperf.extras import install_command
 from opperf.model import Argument, Case, DType, MemoryFormat, OperatorTarget, Settings, TensorSpec
-from opperf.sources.logged_arguments import Arguments, read_arguments
+from opperf.sources.logged_arguments import STRIDED, Arguments, read_arguments
 from opperf.sources.logged_text import (
     FORMAT_NAMES,
     InputLogs,
@@ -97,8 +97,11 @@ def _encoded(value: Argument) -> Any:
         return [_encoded(each) for each in value]
     if isinstance(value, (DType, MemoryFormat)):
         return ["opperf:torch", FORMAT_NAMES.get(value.name, value.name)]
+    if value == STRIDED:
+        return ["opperf:torch", value]
     if value is None or isinstance(value, (bool, int, float, str)):
-        return value
+        # Candidates are judged on the CPU.
+        return "cpu" if str(value).startswith("cuda") else value
     raise Unwritable("a complex number")
 
 

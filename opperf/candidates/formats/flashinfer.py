@@ -25,7 +25,7 @@ Floats = Literal["float32", "float16", "bfloat16", "float8_e4m3", "float8_e5m2",
 
 Others = Literal["int64", "int32", "int16", "int8", "bool"]
 
-SIMPLE = re.compile(r"(?!.*\*\*)[\w\s+*/%<>=!()-]+")
+SIMPLE = re.compile(r"(?!.*(?:\*\*|<<))[\w\s+*/%<>=!()-]+")
 """A constraint that is arithmetic of sizes."""
 
 

@@ -99,6 +99,11 @@ def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any])
         for file in task.files
         if file.source != SUBMISSION and file.name != task.config.get("main")
     }
+    for key in sources:
+        if Path(key).name != key:
+            raise UsageError(
+                f"{path}: files: {key!r} is no name of a file; name it as it is imported"
+            )
     if REFERENCE not in sources:
         raise UsageError(f"{path}: files: no {REFERENCE}; add its name and source")
     base.read_python(sources[REFERENCE], "generate_input", "ref_kernel")

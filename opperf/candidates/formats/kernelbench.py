@@ -84,17 +84,14 @@ def _name(path: Path) -> str:
 def _solved(path: Path, files: Sequence[PythonFile]) -> str:
     """Returns the name of the problem that a file solves. Raises `UsageError`."""
     names = [_name(file.path) for file in files]
-    generated = GENERATED.fullmatch(path.stem)
-    begin = f"{generated['id']}_" if generated else path.stem
-    level = f"level{generated['level']}/" if generated else ""
+    made = GENERATED.fullmatch(path.stem)
     fitting = [
         name
         for name in names
-        for level_of, _, stem in [name.rpartition("/")]
         if (
-            stem.startswith(begin) and (not level_of or f"{level_of}/" == level)
-            if generated
-            else f"{begin}_".startswith(f"{stem}_")
+            re.fullmatch(rf"(level_?{made['level']}/)?{made['id']}_.*", name)
+            if made
+            else f"{path.stem}_".startswith(f"{name.rpartition('/')[2]}_")
         )
     ]
     if len(names) == 1 or fitting:

@@ -209,6 +209,10 @@ def _flashinfer(axes: Any = None, solution: Any = None, **definition: Any) -> di
         ({"task.yml": "files: 3"}, "task.yml: files: expected `array`, got `int`"),
         ({"task.yml": "files: []"}, "task.yml: neither tests nor benchmarks"),
         ({"task.yml": "files: []\ntests: [{}]"}, "task.yml: files: no reference.py"),
+        (
+            {"task.yml": json.dumps(RIGHT_TASK).replace('"reference.py"', '"../x.py"')},
+            "task.yml: files: '../x.py' is no name of a file",
+        ),
         ({"task.yml": json.dumps(RIGHT_TASK)}, "r.py cannot be read: No such file"),
         ({"task.yml": json.dumps(RIGHT_TASK), "r.py": ""}, "r.py has no generate_input"),
         (
@@ -229,6 +233,7 @@ def _flashinfer(axes: Any = None, solution: Any = None, **definition: Any) -> di
         (_flashinfer(outputs={"y": {"shape": [], "dtype": "int7"}}), "outputs"),
         (_flashinfer(axes={}), "line 1: workload.axes: no size of 'n'"),
         (_flashinfer(axes={"n": 1}), "line 1: workload.axes: n > 1 is false"),
+        (_flashinfer(constraints=["n == "]), "line 1: n == : invalid syntax"),
         (_flashinfer(reference="run = 1"), "reference: no function run"),
         (
             _flashinfer(solution={"sources": [{"path": "../f.py", "content": ""}]}),
