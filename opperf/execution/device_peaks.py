@@ -50,6 +50,13 @@ LONGEST_NS = 1.5e8
 processor's cores, 2048 reach within a few per cent what larger ones do, and those of a dtype that
 no instruction multiplies take seconds."""
 
+GROWTH = 2**3
+"""Of the operations from one extent to the next."""
+
+ATTEMPTS = 3
+"""At a product after which larger ones take too long: the threads of a small one wait for each
+other, and that is long on a machine that is not quiet."""
+
 GPU_BYTES = 2**28
 """Of each array by which a GPU's memory is measured: four times the largest cache."""
 
@@ -156,18 +163,21 @@ def best_product(
     measure: Callable[[int], float | None], extents: Sequence[int]
 ) -> tuple[float, int] | None:
     """Returns the largest operations per second of matrices' products, with their extent; None if
-    the first is refused. `measure` returns the nanoseconds of one; a larger one that takes long by
-    the last, and what follows one that is refused, is not measured."""
+    the first is refused. `measure` returns the nanoseconds of one. What follows one that is refused
+    is not measured, nor a larger one that takes long by all `ATTEMPTS` at the last."""
     best: tuple[float, int] | None = None
-    last_ns, last = 0.0, extents[0]
     for extent in extents:
-        if last_ns * (extent / last) ** 3 > LONGEST_NS:
+        fastest = math.inf
+        for _ in range(ATTEMPTS):
+            ns = measure(extent)
+            if ns is None:
+                return best
+            fastest = min(fastest, ns)
+            if GROWTH * fastest <= LONGEST_NS:
+                break
+        best = max(filter(None, (best, (2e9 * extent**3 / fastest, extent))))
+        if GROWTH * fastest > LONGEST_NS:
             break
-        ns = measure(extent)
-        if ns is None:
-            break
-        last_ns, last = ns, extent
-        best = max(filter(None, (best, (2e9 * extent**3 / ns, extent))))
     return best
 
 

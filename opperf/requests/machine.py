@@ -61,14 +61,19 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
         """Measures and keeps the peaks of this machine, with all installed frameworks or the named
         one."""
         from opperf.execution.device_peaks import measure_peaks
+        from opperf.machine.health.contention import load
+        from opperf.machine.health.examine import examine
         from opperf.machine.kept_peaks import keep
 
         self.check_outputs()
         named = choose_framework(self.framework).name if self.framework else ""
         frameworks = [named] if named else sorted(filter(is_available, available()))
-        usable = this_machine(()).cpus
-        found = measure_peaks(frameworks, usable, say)
-        say(f"kept in {keep(usable, found)}")
+        machine = this_machine(())
+        for finding in examine(machine, [load]):
+            if finding.level == "warn":
+                say(f"warning: load {finding.state}: peaks are too low on a busy machine")
+        found = measure_peaks(frameworks, machine.cpus, say)
+        say(f"kept in {keep(machine.cpus, found)}")
         return found
 
     def run(self, say: Say) -> Health:

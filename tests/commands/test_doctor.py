@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from array import array
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,7 +18,6 @@ from opperf.machine.health.examine import PROBES
 from opperf.machine.health.finding import Finding
 from opperf.machine.health.jitter import Health, Jitter, Timer
 from opperf.machine.kept_peaks import kept
-from opperf.machine.kernel import Machine, usable_cpus
 from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.reports import writing
 from opperf.reports.this_machine import report_of_health
@@ -249,9 +247,15 @@ ON_GPU = Peaks(
 
 
 @pytest.fixture
-def peaked(tmp_path, monkeypatch):
-    """`doctor --peaks` of a machine with these peaks, which are kept."""
+def busy(quiet):
+    return quiet(**NOISY)
+
+
+@pytest.fixture
+def peaked(tmp_path, monkeypatch, busy):
+    """`doctor --peaks` of a busy machine with these peaks, which are kept."""
     monkeypatch.setenv(DATA, str(tmp_path))
+    monkeypatch.setattr(module, "this_machine", lambda variables: busy)
     asked = []
 
     def measure(frameworks, usable, say):
@@ -263,14 +267,14 @@ def peaked(tmp_path, monkeypatch):
     def run(*arguments):
         done = CliRunner().invoke(doctor, ["--peaks", *arguments])
         assert done.exit_code == 0
+        assert done.stderr.startswith("warning: load 9.00 in the last minute")
         return done.stdout, asked.pop()
 
     return run
 
 
-def test_peaks_are_in_tables_of_each_device_and_kept(peaked):
-    cpus = usable_cpus()
-    finding = peaks_finding(Machine(Path(), Path(), cpus, {}))
+def test_peaks_are_in_tables_of_each_device_and_kept(peaked, busy):
+    finding = peaks_finding(busy)
     assert (finding.level, finding.fix) == ("unknown", "opperf doctor --peaks")
     text, _ = peaked()
     assert (
@@ -301,9 +305,9 @@ Dtype Rate TFLOP/s By, extent
 float16 800.0 torch 2.13, 8192
 """
     )
-    assert kept(cpus).peaks == (PEAKS, ON_GPU)
+    assert kept(busy.cpus).peaks == (PEAKS, ON_GPU)
     state = "measured 2026-11-30T12:00:00+00:00, of cpu(0), gpu(0)"
-    finding = peaks_finding(Machine(Path(), Path(), cpus, {}))
+    finding = peaks_finding(busy)
     assert (finding.state, finding.level, finding.fix) == (state, "ok", "")
 
 
@@ -324,9 +328,9 @@ def test_peaks_as_files_have_all_digits(peaked):
     assert "| L2      | copy     |         2 |         250.0 |" in peaked("--format", "md")[0]
 
 
-def test_peaks_of_a_damaged_file_are_unknown_and_the_finding_says_why(peaked, tmp_path):
+def test_peaks_of_a_damaged_file_are_unknown_and_the_finding_says_why(peaked, busy, tmp_path):
     peaked()
     (file,) = tmp_path.glob("peaks/*.json")
     file.write_text("{")
-    finding = peaks_finding(Machine(Path(), Path(), usable_cpus(), {}))
+    finding = peaks_finding(busy)
     assert finding.level == "unknown" and finding.state.startswith(f"{file} has no peaks that")
