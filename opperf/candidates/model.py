@@ -71,6 +71,9 @@ class TrialResult(Struct, frozen=True):
     floor_ns: float | None = None
     """The shortest time that the memory's bandwidth allows for one call; None if not known. No
     ratio counts the candidate as faster."""
+    ratios: dict[str, Summary] = {}
+    """Time of a baseline over the candidate's, by its name, over the rounds in which both ran:
+    above 1 where the candidate is faster."""
 
 
 class Verdict(Struct, frozen=True):

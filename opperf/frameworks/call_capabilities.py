@@ -72,6 +72,16 @@ class Arrays(Core):
         """Returns what a tensor holds; None for any other value, and by default."""
         return None
 
+    def shared(self, array: Any, dtype: str) -> Any:
+        """Returns a tensor over the memory of an array of NumPy, whose bytes are elements of a
+        dtype; None where a tensor has memory of its own."""
+        return None
+
+    def address(self, value: Any) -> int | None:
+        """Returns the address of the elements of a tensor in the main memory; None for any other,
+        and for one whose elements are not there as they are, one after the other."""
+        return None
+
     def has_nan(self, outputs: Any) -> bool:
         """Whether any tensor of a call's results has a NaN."""
         return False
@@ -175,6 +185,10 @@ class Computations(Core):
         """Returns the call as a computation to differentiate, with respect to the tensors `inputs`.
         Raises `NoGradientError` if a trial shows that there is no gradient."""
         raise NoGradientError(f"{self.name} does not compute gradients")
+
+    def called(self, call: Callable[[], object]) -> tuple[str, ...]:
+        """Returns the names of the operators that a call calls; empty where nothing sees them."""
+        return ()
 
     def parameter_names(self, target: Target) -> tuple[str, ...]:
         """Returns the names of a module's parameters, of which gradients can be chosen."""

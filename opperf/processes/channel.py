@@ -85,8 +85,12 @@ def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
 class Channel:
     """This process's end of the channel, of unbuffered files."""
 
-    def __init__(self, reading: IO[bytes], writing: IO[bytes]) -> None:
-        self._reading, self._writing = reading, writing
+    def __init__(
+        self, reading: IO[bytes], writing: IO[bytes], most_bytes: int | None = None
+    ) -> None:
+        """`most_bytes` limits a line of the other process, if that is not trusted: a longer one
+        closes the channel."""
+        self._reading, self._writing, self._most = reading, writing, most_bytes
         self._buffer = b""
 
     def send(self, message: object) -> None:
@@ -104,6 +108,8 @@ class Channel:
         while b"\n" not in self._buffer:
             if until is not None and not self._has_more(until):
                 raise ChannelTimeout
+            if self._most is not None and len(self._buffer) > self._most:
+                raise ChannelClosed
             data = os.read(self._reading.fileno(), READ_BYTES)
             if not data:
                 raise ChannelClosed

@@ -157,6 +157,8 @@ class NumPy(Framework):
     keep = staticmethod(numpy_arrays.keep)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(numpy_arrays.array_contents)
+    shared = staticmethod(tensors.shared)
+    address = staticmethod(tensors.address)
     watch = staticmethod(tensors.watch)
 
     write_numbers = staticmethod(tensors.write_numbers)

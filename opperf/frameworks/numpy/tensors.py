@@ -82,6 +82,18 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
     return protected(made, spec)
 
 
+def shared(array: Any, dtype: str) -> Any:
+    """Returns an array over an array's memory."""
+    return array.view(dtype)
+
+
+def address(value: Any) -> int | None:
+    """Returns the address of a contiguous array."""
+    if type(value) is not np.ndarray or not value.flags.c_contiguous:
+        return None
+    return int(value.__array_interface__["data"][0])
+
+
 def write(view: Any, value: Any, spec: TensorSpec) -> Any:
     """Returns a view with the contents of an array that a user passed."""
     # Equal elements of an overlapping view are at one place.

@@ -33,6 +33,7 @@ from opperf.frameworks.torch import (
     replay,
     restoring,
     schemas,
+    shared_memory,
     snippets,
     source,
     tensors,
@@ -135,6 +136,9 @@ class PyTorch(Framework):
     keep = staticmethod(restoring.keep)
     write_numbers = staticmethod(restoring.write_numbers)
     contents = staticmethod(tensors.contents)
+    shared = staticmethod(shared_memory.shared)
+    address = staticmethod(shared_memory.address)
+    called = staticmethod(shared_memory.called)
     write = staticmethod(user_tensors.write)
     build = staticmethod(snippets.build)
     model = models.TorchModel

@@ -1,0 +1,317 @@
+"""The judge's end of a process that runs a candidate or a reference. It is stopped, with all that
+it has started, whenever it is not asked for something: inputs are written and results read while
+nothing of it runs, so that no work is done before its time or after it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from opperf.candidates import sandbox
+from opperf.candidates.host import Spawn, Spawned
+from opperf.candidates.model import VerdictStatus
+from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
+from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.frameworks import variables_of
+from opperf.machine.kernel import THREAD_VARIABLES
+from opperf.processes.channel import Channel, ChannelClosed, ChannelTimeout, Request
+from opperf.processes.children import Child, Log
+from opperf.worker.program import module_command
+
+R = TypeVar("R")
+
+F_ADD_SEALS, SEALS = 1033, 1 | 2 | 4
+"""Of linux/fcntl.h: the memory neither grows nor shrinks, which would end the judge."""
+
+START_TIMEOUT_S = 120.0
+"""Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
+
+WATCH_S = 0.1
+"""Time between two looks at the number and memory of a candidate's processes."""
+
+MOST_ANSWER_BYTES = 1 << 24
+"""Of an answer: it has some 20 bytes for each of some thousand results."""
+
+STOP_TIMEOUT_S = 2.0
+"""Limit on the time until all threads have stopped: one may be in a call of the system."""
+
+STOP_POLL_S = 50e-6
+
+
+class Stopped(Exception):
+    """A candidate's process that did not answer, or answered that its code has failed."""
+
+    def __init__(self, status: VerdictStatus, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, one_line(reason)
+
+
+class Nursery:
+    """A process that has imported a framework and run nothing, of which processes are forked."""
+
+    def __init__(self, framework: str, threads: int | None = None) -> None:
+        """Raises `WorkerError` if the framework cannot be imported, and as `variables_of`."""
+        variables = sandbox.clean_variables((*variables_of(framework), *THREAD_VARIABLES))
+        if threads is not None:
+            variables |= dict.fromkeys(THREAD_VARIABLES, str(threads))
+        self._control, theirs = socket.socketpair()
+        self._log = Log()
+        with theirs:
+            self._process = Child(
+                module_command("opperf.candidates.host", framework, str(theirs.fileno())),
+                variables,
+                requests="none",
+                pass_fds=[theirs.fileno()],
+                stderr=self._log,
+            )
+        self._control.settimeout(START_TIMEOUT_S)
+        try:
+            answer = self._control.recv(16)
+        except OSError:
+            answer = b""
+        if answer != b"ready":
+            lines = self._log.tail.strip().splitlines() or ["it ended"]
+            self.end()
+            raise WorkerError(f"the process of candidates with {framework}: {lines[-1]}")
+
+    def spawn(self, wanted: Spawn, files: Sequence[int]) -> int:
+        """Has a process forked, and returns its id."""
+        socket.send_fds(self._control, [msgspec.json.encode(wanted)], list(files))
+        return msgspec.json.decode(self._control.recv(1 << 12), type=Spawned).pid
+
+    def end(self) -> None:
+        self._process.end()
+        self._control.close()
+        self._log.close()
+
+
+class Arm:
+    """A process that runs a function on inputs in a memory that this process writes."""
+
+    def __init__(
+        self, nursery: Nursery, file: str, function: str, limits: sandbox.Limits, pool_bytes: int
+    ) -> None:
+        """Raises `Stopped` if the file cannot be loaded."""
+        self._limits = limits
+        self._root = tempfile.mkdtemp(prefix="opperf-candidate-")
+        size = HEAD_BYTES + pool_bytes
+        memory = os.memfd_create("inputs", os.MFD_ALLOW_SEALING)
+        os.ftruncate(memory, size)
+        fcntl.fcntl(memory, F_ADD_SEALS, SEALS)
+        self._map = mmap.mmap(memory, size)
+        self._head = np.frombuffer(self._map, np.int64, HEAD_BYTES // 8)
+        self.pool: Bytes = np.frombuffer(self._map, np.uint8, pool_bytes, HEAD_BYTES)
+        own, theirs = socket.socketpair()
+        reading, writing = os.pipe()
+        self._ended = os.fdopen(reading, "rb", buffering=0)
+        folders = (sandbox.shown_of(file),)
+        wanted = Spawn(self._root, folders, limits, size)
+        self._guard = nursery.spawn(wanted, (theirs.fileno(), memory, writing))
+        theirs.close()
+        os.close(memory)
+        os.close(writing)
+        self.lacking: tuple[str, ...] = tuple(msgspec.json.decode(self._line()))
+        stream: Any = own.makefile("rwb", buffering=0)
+        self._channel = Channel(stream, stream, MOST_ANSWER_BYTES)
+        own.close()
+        self._memory: int | None = None
+        self._stopped: list[int] = []
+        self._outputs: dict[int, tuple[Output, ...]] = {}
+        self._file, self._function = file, function
+
+    def _line(self) -> bytes:
+        line = b""
+        while not line.endswith(b"\n") and (byte := self._ended.read(1)):
+            line += byte
+        return line
+
+    def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
+        """Returns the answer. Raises `Stopped`."""
+        return self.timed(request, timeout_s)[1]
+
+    def timed(self, request: Request[R], timeout_s: float | None = None) -> tuple[int, R]:
+        """Returns the nanoseconds from the request until its answer was here, by this process's
+        clock, and the answer; then nothing of the other process runs. Raises `Stopped`."""
+        self.send(request)
+        begin = time.perf_counter_ns()
+        self.go_on()
+        answer = self.answer(request, timeout_s)
+        elapsed = time.perf_counter_ns() - begin
+        self.stop()
+        return elapsed, answer
+
+    def send(self, request: Request[Any]) -> None:
+        line = type(request).__name__.encode() + b" " + msgspec.json.encode(request)
+        with self._as_verdict():
+            self._channel.send(msgspec.Raw(line))
+
+    def answer(self, request: Request[R], timeout_s: float | None = None) -> R:
+        """Returns the answer to a request that was sent. Raises `Stopped`."""
+        limit_s = timeout_s or self._limits.call_s
+        until = time.monotonic() + limit_s
+        with self._as_verdict():
+            while True:
+                left_s = until - time.monotonic()
+                try:
+                    return self._channel.answer(type(request), min(WATCH_S, max(left_s, 0.001)))
+                except ChannelTimeout:
+                    self._watch()
+                    if left_s <= 0:
+                        raise Stopped(
+                            VerdictStatus.TIMEOUT, f"it has not ended within {limit_s:g} s"
+                        ) from None
+        raise AssertionError
+
+    @contextlib.contextmanager
+    def _as_verdict(self) -> Iterator[None]:
+        """Makes what goes wrong on the channel a status of a verdict."""
+        try:
+            yield
+        except (Stopped, ChannelTimeout):
+            raise
+        except (ChannelClosed, ConnectionError):
+            raise Stopped(VerdictStatus.CRASHED, self._end_in_words()) from None
+        except OpperfError as error:
+            raise Stopped(VerdictStatus.FAILED, str(error)) from None
+        except Exception:
+            # The host answers nothing but what it is asked for.
+            raise Stopped(
+                VerdictStatus.CHEATED, "it writes to the judge's channel of answers"
+            ) from None
+
+    def _end_in_words(self) -> str:
+        words = self._line().strip()
+        if not words:
+            return "its process has closed the channel, or was ended"
+        status = int(words)
+        if os.WIFSIGNALED(status):
+            return f"its process was ended by {signal.Signals(os.WTERMSIG(status)).name}"
+        return f"its process has ended itself with exit code {os.WEXITSTATUS(status)}"
+
+    def _watch(self) -> None:
+        """Raises `Stopped` if the processes are too many, or have too much memory."""
+        found = self._processes()
+        if len(found) > self._limits.processes:
+            raise Stopped(VerdictStatus.CRASHED, f"it started {len(found)} processes: ended")
+        page = os.sysconf("SC_PAGESIZE")
+        held = sum(_pages(each) for each in found) * page
+        if held > 2 * self._limits.memory_bytes:
+            raise Stopped(VerdictStatus.CRASHED, f"it took {held >> 20} MiB of memory: ended")
+
+    def _processes(self) -> list[int]:
+        """Returns the ids of the guard and of all that came of it."""
+        found = [self._guard]
+        for each in found:
+            with contextlib.suppress(OSError):
+                for task in Path(f"/proc/{each}/task").iterdir():
+                    found.extend(map(int, (task / "children").read_text().split()))
+        return found
+
+    def stop(self) -> None:
+        """Stops all threads of all its processes, and returns when they have stopped."""
+        stopped: list[int] = []
+        until = time.monotonic() + STOP_TIMEOUT_S
+        # Those that are started meanwhile are found the next time.
+        while new := [each for each in reversed(self._processes()) if each not in stopped]:
+            for each in new:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGSTOP)
+            stopped.extend(new)
+            while not all(map(_has_stopped, new)) and time.monotonic() < until:
+                # The processor is for those that are to stop.
+                time.sleep(STOP_POLL_S)
+        self._stopped = stopped
+
+    def go_on(self) -> None:
+        for each in self._stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGCONT)
+        self._stopped = []
+
+    def stop_at(self, call: int, limit_s: float) -> int:
+        """Stops a run as it makes a call, or after a time. Returns the number of the call that it
+        makes, as it says; -1 before the first."""
+        until = time.monotonic() + limit_s
+        self._head[0] = -1
+        self.go_on()
+        while self._head[0] < call and time.monotonic() < until:
+            time.sleep(STOP_POLL_S)
+        self.stop()
+        return int(self._head[0])
+
+    def write(self, data: Bytes) -> None:
+        """Writes the inputs of calls to its slots, from the first on."""
+        self.pool[: data.size] = data.reshape(-1)
+
+    def read(self, outputs: Sequence[Output], call: int) -> tuple[Any, ...]:
+        """Returns the numbers of the results of a call, which has these, from the memory of the
+        process. Raises `Stopped`."""
+        first = 1 + call * len(outputs)
+        return tuple(
+            self._read(int(self._head[first + at]), output) for at, output in enumerate(outputs)
+        )
+
+    def _read(self, address: int, output: Output) -> Any:
+        if self._memory is None:
+            children = Path(f"/proc/{self._guard}/task/{self._guard}/children").read_text()
+            self._memory = os.open(f"/proc/{children.split()[0]}/mem", os.O_RDONLY)
+        size = output.bytes
+        try:
+            data = os.pread(self._memory, size, address) if size else b""
+        except (OSError, ValueError):
+            data = b""
+        if len(data) != size:
+            raise Stopped(VerdictStatus.WRONG, "its result is not in memory when the call returns")
+        is_raw = output.dtype == "bfloat16" and output.stored == "uint16"
+        dtype = output.dtype if is_raw else output.stored
+        return decoded(np.frombuffer(data, np.uint8), dtype, output.shape)
+
+    def load(self) -> None:
+        """Has its file imported, as the first that runs in it. Raises `Stopped`."""
+        from opperf.candidates.protocol import Load
+
+        self.ask(Load(self._file, self._function), self._limits.start_s)
+
+    def run(self, slots: Sequence[int], wide: bool = False, first: bool = False) -> int:
+        return self.ask(Run(tuple(slots), wide), self._limits.start_s if first else None)
+
+    def end(self) -> None:
+        """Ends it with all that came of it."""
+        for each in self._processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        if self._memory is not None:
+            os.close(self._memory)
+        self._channel.close()
+        self._ended.close()
+        with contextlib.suppress(OSError):
+            Path(self._root).rmdir()
+
+
+def _has_stopped(process: int) -> bool:
+    """Whether no thread of a process runs."""
+    try:
+        for task in Path(f"/proc/{process}/task").iterdir():
+            if (task / "stat").read_bytes().rpartition(b")")[2][1:2] not in b"TtZX":
+                return False
+    except OSError:
+        pass
+    return True
+
+
+def _pages(process: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return 0

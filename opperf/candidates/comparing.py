@@ -1,0 +1,201 @@
+"""Whether results are right: by the spread of the reference's own, and by the error that the
+reference itself has in its dtype, beside its results in float64."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opperf.candidates.model import Problem
+from opperf.candidates.protocol import Output
+
+Array = NDArray[Any]
+
+OWN_ERRORS = 8.0
+"""Times the reference's own error that a result may be off: another order of the same sums."""
+
+LEAST_ROUNDINGS, MOST_SHARE = 64.0, 1e-5
+"""Roundings that a result may be off where the reference has none, up to this share of the spread:
+a tenth of what a product of half-precision factors is off."""
+
+FEW_ROUNDINGS = 4.0
+"""Roundings that it may be off in half precision, and for the root of the number of elements that
+each result is made of, as a plain sum's error grows."""
+
+EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""Distances of 1 from the next number."""
+
+PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+class Results(NamedTuple):
+    """The results of the reference for some inputs."""
+
+    outputs: tuple[Output, ...]
+    own: tuple[Array, ...]
+    """In the problem's dtype."""
+    wide: tuple[Array, ...]
+    """In float64, where it takes that, else as `own`."""
+
+
+class Allowed(NamedTuple):
+    """How far an output may be off."""
+
+    share: float
+    """Of an element, and of the spread of all; 0 of integers, which are to be equal."""
+    spread: float
+    rtol: float = 0.0
+    atol: float = 0.0
+    """As the problem states them."""
+
+    def bounds(self, right: Array, spread: float) -> Array:
+        size = np.abs(right)
+        own = self.share * (size + spread)
+        scale = min(1.0, spread / self.spread) if self.spread else 1.0
+        return np.asarray(np.maximum(own, self.atol * scale + self.rtol * size))
+
+
+class Off(NamedTuple):
+    """How far a result is off."""
+
+    absolute: float = 0.0
+    share: float = 0.0
+    """Of the spread of the reference's."""
+    problem: str = ""
+    """The reason for which it is wrong; empty if it is right."""
+
+
+def spread_of(values: Array) -> float:
+    """Returns the standard deviation of the finite ones; their largest size if they are equal."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        deviation = float(np.std(finite))
+        largest = float(np.abs(finite).max())
+    # The deviation of equal numbers is a rounding of them.
+    return deviation if deviation > 1e-6 * largest else largest
+
+
+def is_exact(values: Array) -> bool:
+    """Whether they are integers or booleans."""
+    return values.dtype.kind not in "fc"
+
+
+def allowed(found: Sequence[Results], elements: int, problem: Problem) -> list[Allowed]:
+    """Returns how far each output may be off, from results for usual inputs, which have a number of
+    elements together."""
+    made = []
+    for at, output in enumerate(found[0].outputs):
+        own, wide = found[0].own[at], found[0].wide[at]
+        if is_exact(own):
+            made.append(Allowed(0.0, 0.0))
+            continue
+        epsilon = EPSILONS[PARTS.get(output.dtype, output.dtype)]
+        depth = math.sqrt(max(1.0, elements / max(1, own.size)))
+        least = max(min(LEAST_ROUNDINGS * epsilon, MOST_SHARE), FEW_ROUNDINGS * epsilon * depth)
+        error = max(_own_error(each, at) for each in found)
+        made.append(
+            Allowed(
+                max(OWN_ERRORS * error, least),
+                spread_of(wide),
+                problem.rtol or 0.0,
+                problem.atol or 0.0,
+            )
+        )
+    return made
+
+
+def _own_error(found: Results, at: int) -> float:
+    own, wide = found.own[at], found.wide[at]
+    both = np.isfinite(own) & np.isfinite(wide)
+    size = np.abs(wide[both]) + spread_of(wide)
+    with np.errstate(all="ignore"):
+        errors = np.abs(own[both] - wide[both]) / size
+    return float(np.nanmax(errors, initial=0.0))
+
+
+def compare(found: Array, right: Results, at: int, most: Allowed, least_spread: float = 0.0) -> Off:
+    """Returns how far an output is off. NaN and infinity have to be where the reference's are."""
+    own, wide = right.own[at], right.wide[at]
+    if is_exact(own):
+        differing = int(np.count_nonzero(found != own))
+        return Off(float(differing), 0.0, f"{differing} elements differ" if differing else "")
+    for test, name in ((np.isnan, "NaN"), (np.isinf, "infinity")):
+        there, expected = test(found), test(own)
+        if name == "infinity":
+            # By their signs, and what only float64 can hold is not asked for.
+            there, expected = (
+                np.where(there, np.sign(found), 0),
+                np.where(expected, np.sign(own), 0),
+            )
+        if not np.array_equal(there, expected):
+            return Off(math.inf, math.inf, f"{name} is not where the reference's is")
+    finite = np.isfinite(own) & np.isfinite(wide)
+    values, expected = found[finite].astype(wide.dtype), wide[finite]
+    spread = max(spread_of(expected), least_spread)
+    with np.errstate(all="ignore"):
+        errors = np.abs(values - expected)
+        excess = errors > most.bounds(expected, spread)
+    largest = float(errors.max(initial=0.0))
+    share = largest / spread if spread else (math.inf if largest else 0.0)
+    if not excess.any():
+        return Off(largest, share)
+    count = int(np.count_nonzero(excess))
+    part = f"{count} of {own.size} elements are off" if own.size > 1 else "it is off"
+    return Off(
+        largest, share, f"{part}, by up to {largest:.3g}, {share:.2g} of the reference's spread"
+    )
+
+
+def controls(
+    right: Results, other: Results, random: np.random.Generator
+) -> Iterator[tuple[str, list[Array]]]:
+    """Yields results that are wrong, each with its name: no tolerance may pass them. `other` are
+    those for other inputs."""
+    yield "zeros", [np.zeros_like(each) for each in right.own]
+    yield "the results for other inputs", list(other.own)
+    if max((each.size for each in right.own), default=0) < 2:
+        return
+    means = [
+        np.full_like(each, np.nanmean(each) if each.dtype.kind != "b" else each.mean() > 0.5)
+        if each.size
+        else each
+        for each in right.own
+    ]
+    yield "the mean", means
+    yield (
+        "shuffled results",
+        [random.permutation(each.reshape(-1)).reshape(each.shape) for each in right.own],
+    )
+    truncated = []
+    for each in right.own:
+        flat = each.copy().reshape(-1)
+        flat[flat.size // 2 :] = 0
+        truncated.append(flat.reshape(each.shape))
+    yield "truncated results", truncated
+
+
+def passes(found: Sequence[Array], right: Results, most: Sequence[Allowed]) -> bool:
+    """Whether all outputs are right."""
+    return all(
+        one.shape == right.own[at].shape and not compare(one, right, at, most[at]).problem
+        for at, one in enumerate(found)
+    )
+
+
+def follows(before: Array, after: Array, change: Array) -> bool | None:
+    """Whether an output changed as the reference's did; None if that did not change."""
+    size = float(np.vdot(change, change).real)
+    if not size or not math.isfinite(size):
+        return None
+    with np.errstate(all="ignore"):
+        return bool(np.vdot(change, after - before).real >= FOLLOWED * size)
+
+
+FOLLOWED = 0.5
+"""Share of the reference's change that counts as the same one, under rounding."""

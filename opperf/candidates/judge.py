@@ -1,0 +1,209 @@
+"""Verdicts on candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+from opperf.candidates import sandbox
+from opperf.candidates.arm import Arm, Nursery, Stopped
+from opperf.candidates.model import Candidate, Problem, TrialResult, Verdict, VerdictStatus, worst
+from opperf.candidates.protocol import Called, Changed, Layout
+from opperf.candidates.timing import Timing
+from opperf.candidates.trial import Comparison, Trial, undecidable
+from opperf.instruments.profilers.summary import summarise
+from opperf.model import Peaks
+
+POOL_BYTES = 512 << 20
+"""Memory for the inputs of all calls of a run, of each process."""
+
+LIMITS = sandbox.Limits()
+
+REFERENCE = "reference"
+"""The name of the reference among baselines."""
+
+
+class Judge:
+    """Judges candidates of one framework. Each gets processes of its own, forked of one that has
+    imported the framework. To be closed in the end."""
+
+    def __init__(
+        self,
+        framework: str,
+        limits: sandbox.Limits = LIMITS,
+        peaks: Peaks | None = None,
+        pool_bytes: int = POOL_BYTES,
+        threads: int | None = None,
+    ) -> None:
+        """`threads` are those of the framework, as many as it wants by default. Raises
+        `WorkerError`, and `UsageError` for an unknown framework."""
+        self._framework, self._limits, self._peaks = framework, limits, peaks
+        self._pool_bytes = pool_bytes
+        self._nursery = Nursery(framework, threads)
+
+    def close(self) -> None:
+        self._nursery.end()
+
+    def verdict(
+        self, problem: Problem, candidate: Candidate, baselines: Mapping[str, str] = {}
+    ) -> Verdict:
+        """Returns the verdict on a candidate. `baselines` are files with a function `candidate`, by
+        name, that are timed beside it and are trusted."""
+        results: list[TrialResult] = []
+        called: list[str] = []
+        tested: list[str] = []
+        lacking: tuple[str, ...] = ()
+        with ExitStack() as stack:
+            reference = stack.enter_context(self._arm(problem.file, REFERENCE))
+            own = stack.enter_context(self._arm(candidate.file, "candidate"))
+            beside = {
+                name: stack.enter_context(self._arm(file, "candidate"))
+                for name, file in baselines.items()
+            }
+            lacking = own.lacking
+            try:
+                with undecidable("the problem: "):
+                    reference.load()
+                    for arm in beside.values():
+                        arm.load()
+                own.load()
+            except Stopped as stopped:
+                return _verdict(problem, candidate, [_stopped({}, stopped)], [], [], lacking)
+            arms = {**beside, candidate.name: own}
+            for trial, gradients in _passes(problem):
+                results.append(
+                    self._judged(problem, trial, gradients, reference, arms, own, called, tested)
+                )
+                if results[-1].status in (VerdictStatus.CRASHED, VerdictStatus.TIMEOUT):
+                    break
+        return _verdict(problem, candidate, results, called, tested, lacking)
+
+    @contextmanager
+    def _arm(self, file: str, function: str) -> Iterator[Arm]:
+        arm = Arm(self._nursery, file, function, self._limits, self._pool_bytes)
+        try:
+            yield arm
+        finally:
+            arm.end()
+
+    def _judged(
+        self,
+        problem: Problem,
+        keywords: dict[str, Any],
+        gradients: bool,
+        reference: Arm,
+        arms: Mapping[str, Arm],
+        own: Arm,
+        called: list[str],
+        tested: list[str],
+    ) -> TrialResult:
+        try:
+            trial = Trial(problem, keywords, reference, [*arms.values()], gradients)
+            trial.begin()
+            comparison = Comparison(trial, own)
+            comparison.compare()
+            timing = Timing(trial, own, comparison)
+            times = timing.measure()
+            timing.interrupt(min(times.per_call(own)))
+            called.extend(own.ask(Called()))
+            left = own.ask(Changed())
+            if left:
+                raise Stopped(VerdictStatus.CHEATED, f"it has left {', '.join(left[:3])}")
+        except Stopped as stopped:
+            return _stopped(keywords, stopped)
+        tested.append(_described(keywords, trial.layout, gradients))
+        floor = self._floor_ns(trial, reference)
+        summaries = {
+            name: summarise(times.per_call(arm), "ns", times.calls)
+            for name, arm in {REFERENCE: reference, **arms}.items()
+        }
+        mine = summaries[next(name for name, arm in arms.items() if arm is own)]
+        return TrialResult(
+            keywords,
+            VerdictStatus.PASSED,
+            "",
+            comparison.found.absolute,
+            comparison.found.share,
+            mine,
+            {name: each for name, each in summaries.items() if each is not mine},
+            floor,
+            {
+                name: summarise(_ratios(times.per_call(arm), times.per_call(own), floor), "")
+                for name, arm in {REFERENCE: reference, **arms}.items()
+                if arm is not own
+            },
+        )
+
+    def _floor_ns(self, trial: Trial, reference: Arm) -> float | None:
+        """Returns the shortest time in which inputs and results can be moved; None if unknown."""
+        moved = sum(place.bytes for place in trial.layout.tensors)
+        moved += sum(output.bytes for output in trial.outputs[reference])
+        rates = [
+            peak.rate
+            for peak in (self._peaks.bandwidths if self._peaks is not None else ())
+            if peak.bytes >= moved or peak.level == "memory"
+        ]
+        return moved / max(rates) * 1e9 if rates else None
+
+
+def _ratios(other: Sequence[float], own: Sequence[float], floor: float | None) -> list[float]:
+    """Returns the other's time over the candidate's in each round."""
+    return [one / max(mine, floor or 0.0) for one, mine in zip(other, own, strict=True)]
+
+
+def _passes(problem: Problem) -> Iterator[tuple[dict[str, Any], bool]]:
+    for trial in problem.trials:
+        yield trial, False
+        if problem.differentiated:
+            yield trial, True
+
+
+def _stopped(trial: dict[str, Any], stopped: Stopped) -> TrialResult:
+    return TrialResult(trial, stopped.status, stopped.reason)
+
+
+def _described(trial: Mapping[str, Any], layout: Layout, gradients: bool) -> str:
+    keywords = ", ".join(f"{name}={value}" for name, value in trial.items())
+    inputs = ", ".join(f"{place.dtype} {list(place.shape)}" for place in layout.tensors)
+    plain = [each[1] for each in layout.arguments if each[0] == "v"]
+    values = f"; {', '.join(map(repr, plain))}" if plain else ""
+    passed = ", with gradients" if gradients else ""
+    return f"{keywords + ': ' if keywords else ''}{inputs}{values}, contiguous, on cpu(0){passed}"
+
+
+def _verdict(
+    problem: Problem,
+    candidate: Candidate,
+    results: Sequence[TrialResult],
+    called: Sequence[str],
+    tested: Sequence[str],
+    lacking: tuple[str, ...],
+) -> Verdict:
+    status = worst(tuple(result.status for result in results))
+    deciding = next((each for each in results if each.status is status), None)
+    reason = deciding.reason if deciding is not None else ""
+    if reason and len(problem.trials) > 1 and deciding is not None and deciding.trial:
+        keywords = ", ".join(f"{name}={value}" for name, value in deciding.trial.items())
+        reason = f"{keywords}: {reason}"
+    return Verdict(
+        problem.name,
+        candidate.name,
+        status,
+        reason,
+        tuple(results),
+        tuple(dict.fromkeys(called)),
+        tuple(tested) if status is VerdictStatus.PASSED else (),
+        lacking,
+    )
+
+
+def judge(
+    problem: Problem,
+    candidates: Sequence[Candidate],
+    baselines: Mapping[str, str] = {},
+    **options: Any,
+) -> list[Verdict]:
+    """Returns the verdicts on candidates for a problem. `options` are those of `Judge`."""
+    with closing(Judge(problem.framework, **options)) as judging:
+        return [judging.verdict(problem, each, baselines) for each in candidates]

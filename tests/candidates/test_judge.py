@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.verdicts.cheats import CHEATS, FAILURES, HONEST, RIGHT, Case
+from benchmarks.verdicts.judge import framework_of, is_found_out, judged
+from opperf.candidates.judge import Judge
+from opperf.candidates.model import Candidate, Problem, Verdict, VerdictStatus
+from opperf.candidates.sandbox import Limits
+from opperf.model import BandwidthPeak, Peaks
+
+LIMITS = Limits(memory_bytes=1 << 30, disk_bytes=32 << 20, processes=64, start_s=10, call_s=10)
+
+PEAKS = Peaks(
+    device="cpu(0)",
+    measured="2026-01-01T00:00:00",
+    bandwidths=(BandwidthPeak(level="memory", kernel="copy", threads=1, bytes=0, rate=1.0),),
+)
+
+
+@pytest.fixture(scope="module")
+def judges() -> Iterator[Mapping[str, Judge]]:
+    made = {name: Judge(name, LIMITS, threads=1) for name in ("numpy", "torch")}
+    yield made
+    for judge in made.values():
+        judge.close()
+
+
+def by_name(cases: list[Case]) -> object:
+    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+
+
+@by_name([*CHEATS, *FAILURES])
+def test_what_cheats_or_fails_is_found_out(
+    case: Case, judges: Mapping[str, Judge], tmp_path: Path
+) -> None:
+    verdict = judged(judges[framework_of(case)], case, tmp_path)
+    assert is_found_out(case, verdict), (verdict.status, verdict.reason)
+    assert "\n" not in verdict.reason
+    assert not verdict.tested
+
+
+@by_name(HONEST)
+def test_what_is_honest_is_not_accused(
+    case: Case, judges: Mapping[str, Judge], tmp_path: Path
+) -> None:
+    verdict = judged(judges[framework_of(case)], case, tmp_path)
+    assert verdict.status is VerdictStatus.PASSED, verdict.reason
+    (trial,) = verdict.trials
+    assert trial.ns is not None and trial.ns.n == trial.ratios["reference"].n
+    assert verdict.tested and "contiguous, on cpu(0)" in verdict.tested[0]
+
+
+def verdict_on(
+    judge: Judge, folder: Path, problem: str, candidate: str, **options: object
+) -> Verdict:
+    for name, source in (("problem", problem), ("candidate", candidate)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "file.py").write_text("import numpy as np\n" + source)
+    made = Problem("p", "numpy", str(folder / "problem/file.py"), **options)  # type: ignore[arg-type]
+    return judge.verdict(made, Candidate("c", str(folder / "candidate/file.py")))
+
+
+DOUBLED = """
+def make_inputs(seed, n=999):
+    return [np.random.standard_normal(n)]
+def reference(x):
+    return 2 * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        ("def reference(x):\n    return x\n", "no function make_inputs"),
+        (DOUBLED.replace("2 * x", "0 * x"), "zeros would pass"),
+        (DOUBLED.replace("2 * x", "0 * x + 3"), "the results for other inputs would pass"),
+        (DOUBLED.replace("2 * x", "x + np.random.rand()"), "other results for equal inputs"),
+        (DOUBLED.replace("2 * x", "x.no_such"), "the reference: AttributeError"),
+        (DOUBLED.replace("999):", "999):\n    n += seed % 100"), "other shapes"),
+        (DOUBLED.replace("(n)]", "(n), open]"), "builtin_function"),
+    ],
+)
+def test_a_problem_that_cannot_tell_right_from_wrong(
+    problem: str, reason: str, judges: Mapping[str, Judge], tmp_path: Path
+) -> None:
+    found = verdict_on(judges["numpy"], tmp_path, problem, "def candidate(x):\n    return 2 * x\n")
+    assert found.status is VerdictStatus.UNDECIDABLE, found.reason
+    assert reason in found.reason
+
+
+def test_a_stated_tolerance_that_passes_zeros(judges: Mapping[str, Judge], tmp_path: Path) -> None:
+    candidate = "def candidate(x):\n    return 0 * x\n"
+    found = verdict_on(
+        judges["numpy"], tmp_path, DOUBLED.replace("2 *", "1e-6 *"), candidate, atol=1e-2, rtol=1e-2
+    )
+    assert found.status is VerdictStatus.UNDECIDABLE
+    assert "zeros would pass" in found.reason
+
+
+def test_a_stated_tolerance_counts(judges: Mapping[str, Judge], tmp_path: Path) -> None:
+    candidate = "def candidate(x):\n    return 2.001 * x\n"
+    strict = verdict_on(judges["numpy"], tmp_path, DOUBLED, candidate)
+    stated = verdict_on(judges["numpy"], tmp_path, DOUBLED, candidate, rtol=1e-2, atol=1e-2)
+    assert (strict.status, stated.status) == (VerdictStatus.WRONG, VerdictStatus.PASSED)
+
+
+def test_the_worst_trial_decides_and_is_named(judges: Mapping[str, Judge], tmp_path: Path) -> None:
+    candidate = "def candidate(x):\n    return 2 * x if len(x) != 7 else x\n"
+    trials = ({"n": 900}, {"n": 7}, {"n": 1000})
+    found = verdict_on(judges["numpy"], tmp_path, DOUBLED, candidate, trials=trials)
+    assert [trial.status.value for trial in found.trials] == ["passed", "wrong", "passed"]
+    assert found.status is VerdictStatus.WRONG and found.reason.startswith("n=7: ")
+
+
+def test_gradients_are_judged(judges: Mapping[str, Judge], tmp_path: Path) -> None:
+    problem = tmp_path / "problem.py"
+    problem.write_text(
+        "import torch\n"
+        "def make_inputs(seed):\n    return [torch.randn(64, 64)]\n"
+        "def reference(x):\n    return torch.tanh(x)\n"
+    )
+    (tmp_path / "own").mkdir()
+    statuses = []
+    for factor in (1, 2):
+        file = tmp_path / "own" / f"candidate{factor}.py"
+        file.write_text(
+            "import torch\n"
+            "class Tanh(torch.autograd.Function):\n"
+            "    @staticmethod\n    def forward(context, x):\n"
+            "        out = torch.tanh(x)\n        context.save_for_backward(out)\n"
+            "        return out\n"
+            "    @staticmethod\n    def backward(context, head):\n"
+            "        (out,) = context.saved_tensors\n"
+            f"        return head * (1 - out * out) * {factor}\n"
+            "def candidate(x):\n    return Tanh.apply(x)\n"
+        )
+        made = Problem("tanh", "torch", str(problem), differentiated=True)
+        verdict = judges["torch"].verdict(made, Candidate("own", str(file)))
+        statuses.append([trial.status.value for trial in verdict.trials])
+    assert statuses == [["passed", "passed"], ["passed", "wrong"]]
+
+
+def test_called_operators_baselines_and_the_floor(tmp_path: Path) -> None:
+    judge = Judge("torch", LIMITS, PEAKS, threads=1)
+    case = next(case for case in HONEST if case.name == "falls back")
+    baseline = tmp_path / "baseline.py"
+    baseline.write_text(f"import torch\n{RIGHT}candidate = right\n")
+    try:
+        judged(judge, case, tmp_path)
+        problem = Problem("softmax", "torch", str(tmp_path / "problem/problem.py"))
+        candidate = Candidate("mine", str(tmp_path / "candidate/candidate.py"))
+        verdict = judge.verdict(problem, candidate, {"formula": str(baseline)})
+    finally:
+        judge.close()
+    (trial,) = verdict.trials
+    assert "aten::_softmax" in verdict.called or "aten::softmax.int" in verdict.called
+    assert set(trial.baselines) == set(trial.ratios) == {"reference", "formula"}
+    # A byte a second: no time counts as shorter, so every ratio is next to nothing.
+    assert trial.floor_ns == 2 * 32 * 512 * 4 * 1e9
+    assert trial.ratios["reference"].max < 1e-3
+
+
+def test_nothing_of_the_user_is_visible(
+    judges: Mapping[str, Judge], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").write_text("mine")
+    candidate = (
+        "import os\ndef candidate(x):\n"
+        "    seen = [os.path.exists(each) for each in "
+        f"({str(tmp_path / 'secret')!r}, {str(Path.home() / '.bashrc')!r}, '/etc/passwd')]\n"
+        "    raise RuntimeError(str((seen, 'OPPERF_SECRET' in os.environ, os.getpid() < 9)))\n"
+    )
+    monkeypatch.setenv("OPPERF_SECRET", "1")
+    found = verdict_on(judges["numpy"], tmp_path, DOUBLED, candidate)
+    if not found.unprotected:
+        assert "([False, False, False], False, True)" in found.reason
