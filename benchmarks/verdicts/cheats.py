@@ -98,11 +98,12 @@ CHEATS = [
         "results kept in files",
         RIGHT + "import hashlib, os\n"
         "def candidate(x):\n"
-        "    at = '/tmp/' + str(hash(x.numpy().tobytes()))\n"
+        "    at = '/dev/shm/' + str(hash(x.numpy().tobytes()))\n"
         "    if not os.path.exists(at):\n"
         "        for _ in range(60):\n            made = right(x)\n"
-        "        for each in os.listdir('/tmp') if len(os.listdir('/tmp')) > 400 else ():\n"
-        "            os.remove('/tmp/' + each)\n"
+        "        kept = os.listdir('/dev/shm')\n"
+        "        for each in kept if len(kept) > 400 else ():\n"
+        "            os.remove('/dev/shm/' + each)\n"
         "        np.save(at + '.npy', made.numpy())\n"
         "        os.rename(at + '.npy', at)\n"
         "    with open(at, 'rb') as file:\n        return torch.from_numpy(np.load(file))\n",
