@@ -24,6 +24,7 @@ __all__ = [
     "run",
     "run_all_mxnet_operator_benchmarks",
     "step",
+    "versus",
 ]
 
 numpy_aliases.install()
@@ -39,6 +40,7 @@ MODULES = {
     "record": "opperf.api.run",
     "run": "opperf.api.run",
     "step": "opperf.recording.session",
+    "versus": "opperf.api.versus",
     "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
 }
 """Modules of the functions and of the types of their results, imported when they are first used."""

@@ -29,6 +29,7 @@ LONG = (
     "recording.md",
     "snippets.md",
     "sweeps.md",
+    "versus.md",
     "workloads.md",
     *(page.name for page in TASKS),
 )
@@ -36,6 +37,7 @@ LONG = (
 
 FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "jax": ("jax",),
+    "versus": ("torch", "jax"),
     **dict.fromkeys(("experiments", "pytorch", "recording", "snippets", "workloads"), ("torch",)),
     **dict.fromkeys((page.stem for page in TASKS), ("mxnet", "torch", "jax")),
 }
@@ -54,7 +56,7 @@ are planned in full, and not carried out."""
 
 MEASURING = re.compile(
     r"opperf (run )?"
-    r"(?!list|show|coverage|runs|record|report|compare|analyze|aggregate|bisect|explain|plot|export|ab|doctor|frameworks|"
+    r"(?!list|show|coverage|runs|record|report|compare|analyze|aggregate|bisect|explain|plot|export|ab|versus|doctor|frameworks|"
     r"param|suite|trace|history)"
 )
 """Commands that measure, for as long as their figures take to settle."""

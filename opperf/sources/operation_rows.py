@@ -66,6 +66,15 @@ def tensor_roles(operation: str) -> tuple[str, ...]:
     return tuple(role for role, kind in inputs.items() if kind in TENSORS)
 
 
+def of_first_tensor(name: Named, shape: Shape) -> dict[str, Shape]:
+    """Returns a shape as that of the operation's first tensor; empty where no row has as many
+    axes."""
+    role = next(iter(tensor_roles(name.operation)), "")
+    rows = rows_of(name, Selection()) if role else []
+    specs = (spec for row in rows for spec in iter_tensors(row.roles.get(role)))
+    return {role: shape} if any(len(spec.shape) == len(shape) for spec in specs) else {}
+
+
 def _check_roles(operation: str, selection: Selection) -> None:
     shaped, every = tensor_roles(operation), tuple(OPERATIONS[operation].inputs)
     for role, shape in selection.shapes.items():

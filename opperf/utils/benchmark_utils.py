@@ -13,6 +13,7 @@ from opperf.api.selections import (
     measure_safely,
     run_performance_test,
 )
+from opperf.api.versus import Implementations, versus
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
@@ -21,6 +22,8 @@ from opperf.model import OperatorTarget, Settings
 from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
 from opperf.sources.call import UserCall
+from opperf.sources.operation_names import find_operations
+from opperf.sources.operation_rows import of_first_tensor
 
 __all__ = ["run_benchmark_operator", "run_op_benchmarks", "run_performance_test"]
 
@@ -58,8 +61,10 @@ def run_benchmark_operator(
     warmup: int = WARMUP,
     runs: int = RUNS,
     device: Any = None,
-) -> dict[str, list[Results]]:
-    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
+    among: Iterable[str] = (),
+) -> dict[str, list[Results]] | Implementations:
+    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`; or in the
+    implementations `among`, as a first look of `opperf.versus`.
 
     Parameters
     ----------
@@ -80,10 +85,13 @@ def run_benchmark_operator(
         Calls before.
     runs : int
         Timed calls.
+    among : list of str
+        Implementations, as 'mxnet.nd', 'torch:compile', which all have the same data; the
+        additional inputs are then by role.
 
     Returns
     -------
-    dict
+    dict or Implementations
         By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), the results as from
         `run_performance_test`, which are also printed; `fallback` marks those of the host's NumPy.
         A crash costs its own result (status `crashed`) alone, unless additional inputs hold arrays.
@@ -93,6 +101,8 @@ def run_benchmark_operator(
     UnknownOperatorError
         When no namespace has it.
     """
+    if among:
+        return _among(tuple(among), name, size, additional_inputs, dtype, run_backward)
     framework = load_for_measuring(FRAMEWORK)
     settings = call_settings(framework, one_device(ctx, device), dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
@@ -102,6 +112,30 @@ def run_benchmark_operator(
             _measured(framework, function, inputs, settings, run_backward, dtype_name(dtype))
         ]
         print(f"{namespace}: {found[namespace]}")
+    return found
+
+
+def _among(
+    among: tuple[str, ...],
+    name: str,
+    size: tuple[int, ...],
+    additional_inputs: CallArguments | None,
+    dtype: Any,
+    run_backward: bool,
+) -> Implementations:
+    (operation, *_) = find_operations([name])
+    found = versus(
+        name,
+        among,
+        quick=True,
+        no_backward=not run_backward,
+        max_configs=1,
+        dtype=dtype,
+        # Of another number of axes, the shapes are those of opperf's rules.
+        shape=of_first_tensor(operation, size) or None,
+        arg=additional_inputs or None,
+    )
+    print(found)
     return found
 
 

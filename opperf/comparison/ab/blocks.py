@@ -209,7 +209,7 @@ class Blocks:
         self._group = ""
         """That of the case that was yielded last."""
         self.n_processes = len(self._together())
-        self.n_cases = len(cases_at(stage, session, session.arms[0]))
+        self.n_cases = max(len(cases_at(stage, session, arm)) for arm in session.arms)
 
     def visits(self, extend: Callable[[int], None]) -> Iterator[Case]:
         """Yields the cases of each process. Raises `WorkerError` if none completes a replicate."""

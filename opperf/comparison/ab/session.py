@@ -32,6 +32,7 @@ from opperf.model import (
     Record,
     Struct,
     Tolerance,
+    Verification,
 )
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -84,6 +85,8 @@ class Implemented(Struct, frozen=True):
     memory: dict[str, float] = {}
     """By arm, bytes at the peak of the call."""
     point: dict[str, int] = {}
+    verified: dict[str, Verification] = {}
+    """By arm, how its results compare with the operation's reference."""
 
 
 class Implementations(Struct, frozen=True):

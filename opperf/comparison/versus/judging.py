@@ -16,7 +16,7 @@ from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session import Implemented, Lacking, Session
 from opperf.comparison.compared import ComparedRow, Comparison
 from opperf.errors import FOUND, INCONCLUSIVE, RunFileError
-from opperf.model import DIFFERENT, PASSES, Struct
+from opperf.model import DIFFERENT, PASSES, Struct, Verification
 from opperf.results.figures import CaseFigures
 from opperf.results.units import Figure
 from opperf.statistics.data import Verdict
@@ -50,8 +50,10 @@ class ArmRow(Struct, frozen=True):
     blocks: int | None = None
     memory: float | None = None
     results: str = ""
-    """`same`, `different`, `not compared`, or `base`, that of the arm that others are held
-    against."""
+    """`same` as the operation's reference, or else as the first arm's; `different`, `undecidable`,
+    `not compared`, or `base`, that of the arm which others are compared with."""
+    error: float | None = None
+    """Largest relative error of the results from the reference."""
     difference: str = ""
     note: str = ""
     point: dict[str, int] = {}
@@ -174,6 +176,14 @@ def _row(
     elif arm != first and session.plan.is_quick and time is not None and of_first is not None:
         ratio = time.value / of_first.value
     lost = session.lost.get(group)
+    verified = told.verified.get(arm)
+    if is_decided(verified):
+        assert verified is not None
+        results = OF_CODES[verified.code.value]
+        difference = verified.line if verified.is_wrong else ""
+    else:
+        results = "base" if arm == base else check.outcome if check else "not compared"
+        difference = "; ".join(map(str, check.differences)) if check else ""
     return ArmRow(
         id=group,
         operation=told.operation,
@@ -189,11 +199,21 @@ def _row(
         p=row.p if row is not None else None,
         blocks=row.blocks if row is not None else None,
         memory=told.memory.get(arm) if metric == PASSES[0] else None,
-        results="base" if arm == base else check.outcome if check else "not compared",
-        difference="; ".join(map(str, check.differences)) if check else "",
+        results=results,
+        error=verified.max_relative_error if verified is not None else None,
+        difference=difference,
         note=row.note if row is not None else lost.reason if time is None and lost else "",
         point=told.point,
     )
+
+
+OF_CODES = {"PASS": "same", "FAIL": DIFFERENT, "UNDECIDABLE": "undecidable"}
+"""Results by the code of a verification by reference; of others nothing is known."""
+
+
+def is_decided(verified: Verification | None) -> bool:
+    """Whether results were compared with a reference."""
+    return verified is not None and verified.code.value in OF_CODES
 
 
 def _time(session: Session, arm: str, group: str, metric: str) -> Figure | None:

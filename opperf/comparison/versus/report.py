@@ -3,8 +3,9 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from opperf.comparison.ab.session import Lacking
 from opperf.comparison.compared import interval_text, ratio_text
 from opperf.comparison.versus.judging import ArmRow, Total, Versus
 from opperf.plurals import pluralize
@@ -36,7 +37,10 @@ VERDICTS = {
 }
 """Words of verdicts on an arm against the first."""
 
-RESULTS = {"same": "PASS", "different": "FAIL", "base": "base", "not compared": "not compared"}
+RESULTS = {"same": "PASS", "different": "FAIL"}
+"""Words of results; others are as they are."""
+
+ERROR = number("{:.1e}".format)
 
 
 def _verdict(row: ArmRow) -> str:
@@ -44,6 +48,10 @@ def _verdict(row: ArmRow) -> str:
     if row.is_wrong:
         return "wrong"
     return "" if row.verdict is None else VERDICTS.get(row.verdict, row.verdict.value)
+
+
+def _results(row: ArmRow) -> str:
+    return RESULTS.get(row.results, row.results)
 
 
 def _ratio(row: ArmRow) -> Cell:
@@ -86,8 +94,13 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
         ),
         Field("memory", "Memory", MEMORY, lambda row: row.memory, is_optional=True),
         Field(
-            "results", "Results", LABEL, lambda row: row.results, lambda row: RESULTS[row.results]
+            "results",
+            "Results",
+            LABEL,
+            lambda row: row.results,
+            lambda row: RESULTS.get(row.results, row.results),
         ),
+        Field("error", "Error", ERROR, lambda row: row.error, is_optional=True),
         Field("difference", "Difference", TEXT, lambda row: row.difference, is_optional=True),
         Field("note", "Note", TEXT, lambda row: row.note, is_optional=True),
         Field("p", None, NUMBER, lambda row: row.p),
@@ -151,6 +164,16 @@ def _sections(found: Versus) -> Iterator[Section]:
     if listed:
         yield Section(title="Not measured", table=texts_table(("Arm", "Operation", "Why"), listed))
     yield from _numerics(found)
+
+
+def _grouped(lacking: Iterable[Lacking]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yields arms with a reason, and the rows that they lack by it."""
+    groups: dict[tuple[str, str, str], list[Lacking]] = {}
+    for lack in lacking:
+        groups.setdefault((lack.arm, lack.reason, lack.operation), []).append(lack)
+    for (arm, reason, operation), own in groups.items():
+        rows = own[0].inputs if len(own) == 1 else pluralize(len(own), "row")
+        yield (arm, reason), f"{operation} ({rows})"
 
 
 def _prose(found: Versus) -> list[str]:

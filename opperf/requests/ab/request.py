@@ -133,16 +133,6 @@ Compares = Annotated[
     ),
 ]
 
-OrderOption = Annotated[
-    Literal["alternate", "block"] | None,
-    Option(
-        "alternate: calls of the arms take turns in random order within each process, which is "
-        "faster. block: each process has one arm, and processes take turns; what one arm "
-        "leaves in caches, threads and allocators is then never another's.  [default: block]",
-        section="Time and precision",
-    ),
-]
-
 Rtol = Annotated[
     float | None,
     Option(
@@ -213,7 +203,15 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = ()
     compares: Compares = "first"
-    order: OrderOption = None
+    order: Annotated[
+        Literal["alternate", "block"] | None,
+        Option(
+            "alternate: calls of the arms take turns in random order within each process, which is "
+            "faster. block: each process has one arm, and processes take turns; what one arm "
+            "leaves in caches, threads and allocators is then never another's.  [default: block]",
+            section="Time and precision",
+        ),
+    ] = None
     locked: LockFile = None
     threads: Annotated[
         str,

@@ -21,6 +21,7 @@ from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, Caller, why_excluded
 from opperf.comparison.ab.session import Implementations, Implemented, Lacking, Session
 from opperf.comparison.ab.session_file import SessionWriter, new_session
 from opperf.comparison.ab.slow_calls import SlowPair, Visits, slow_pair
+from opperf.comparison.versus.judging import is_decided
 from opperf.errors import FrameworkError, UsageError, WorkerError, one_line
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.model import (
@@ -30,6 +31,7 @@ from opperf.model import (
     Environment,
     Record,
     Status,
+    Verification,
 )
 from opperf.plurals import pluralize
 from opperf.requests.ab.beginning import say_cores, starter
@@ -37,10 +39,11 @@ from opperf.requests.ab.keeping import make_room
 from opperf.requests.ab.planning import along_axes, listed
 from opperf.requests.ab.resolving import Work
 from opperf.requests.versus.arms import check_arms
-from opperf.requests.versus.planning import Group, plan_groups
+from opperf.requests.versus.planning import Group, plan_groups, random_rows
 from opperf.requests.versus.resolving import ResolvedVersus
 from opperf.results.figures import CaseFigures
 from opperf.results.output import check_output
+from opperf.sources.operation_rows import Row
 from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
 
@@ -82,7 +85,11 @@ class Beginning:
         self.common = msgspec.structs.replace(session.selection, settings=settings)
         start_s = (time.monotonic() - begun) / len(self.arms)
         combinations = list(along_axes(self.common, session.axes))
-        self.plan = plan_groups(self.workers, self.arms, request.rows, combinations)
+        rows: Sequence[Row] = request.rows
+        if self.common.fuzz is not None:
+            session.say("trying which extents of the inputs can change")
+            rows = random_rows(self.workers, self.arms, rows, combinations[0])
+        self.plan = plan_groups(self.workers, self.arms, rows, combinations)
         self.environments, self.start_s = environments, start_s
         self.numerics = {name: worker.numerics() for name, worker in self.workers.items()}
 
@@ -96,13 +103,12 @@ class Beginning:
         made = _Rehearsed(self)
         if not made.groups:
             raise UsageError(f"nothing to compare: {_why_nothing(made.lacking)}")
-        order = self._order(made)
-        plan = made.session(order)
+        self._drop_idle(made)
+        plan = made.session(self._order(made))
         forecast = forecast_of(plan)
         if not request.asked.quick:
-            check_budget(
-                forecast, session.thresholds, session.asked.case_time_s, session.asked.budget_s
-            )
+            asked = session.asked
+            check_budget(forecast, session.thresholds, asked.case_time_s, asked.budget_s)
             session.say(
                 f"{pluralize(len(made.groups), 'row')} of {listed(self.arms)}: "
                 f"{forecast_text(forecast, session.thresholds)}"
@@ -111,6 +117,14 @@ class Beginning:
             for line in make_room(session.report):
                 session.say(line)
         return SessionWriter.create(session.report, plan, request.asked.overwrite)
+
+    def _drop_idle(self, made: _Rehearsed) -> None:
+        """Leaves out arms that have no row to measure."""
+        busy = {name for group in made.groups.values() for name in group.cases}
+        for name in self.arms.keys() - busy:
+            self.absent[name] = "it has none of the rows"
+            self.session.say(f"absent: {name}: {self.absent[name]}")
+        self.arms = {name: arm for name, arm in self.arms.items() if name in busy}
 
     def _order(self, made: _Rehearsed) -> Order:
         """Returns the order of the session: where one process can have all arms their calls
@@ -137,6 +151,7 @@ class _Rehearsed:
         self._begun, self._request = begun, begun.session
         self.lacking = list(begun.plan.lacking)
         self._memory: dict[str, dict[str, float]] = defaultdict(dict)
+        self._verified: dict[str, dict[str, Verification]] = defaultdict(dict)
         self._first_s = 0.0
         self.slow: dict[str, SlowPair] = {}
         self.visit_s: dict[str, float] = {}
@@ -183,7 +198,13 @@ class _Rehearsed:
     def _kept(self, group: Group, visits: Mapping[str, Visits]) -> Group | None:
         """Returns a group with the arms that run it, each with the passes that it has; None with
         fewer than two arms."""
-        reasons = why_excluded({arm: own.main for arm, own in visits.items()})
+        # A wrong result is shown, with its time.
+        reasons = why_excluded(
+            {
+                arm: msgspec.structs.replace(own.main, verification=None)
+                for arm, own in visits.items()
+            }
+        )
         cases: dict[str, Case] = {}
         for arm, own in visits.items():
             if arm in reasons:
@@ -196,6 +217,8 @@ class _Rehearsed:
             memory = figures.get(MEMORY_FORWARD.name, figures.get(MEMORY.name))
             if memory is not None:
                 self._memory[group.id][arm] = memory.median
+            if record.verification is not None:
+                self._verified[group.id][arm] = record.verification
         if len(cases) < 2:
             for arm in cases:
                 self._lack(group, arm, "no other arm runs it")
@@ -223,6 +246,9 @@ class _Rehearsed:
             for number, (id, group) in enumerate(self.groups.items()):
                 progress.begin(group.first)
                 (first, case), *others = group.cases.items()
+                own_verified = self._verified.get(id, {})
+                if all(is_decided(own_verified.get(arm)) for arm in group.cases):
+                    others = []
                 for place, (arm, other) in enumerate(others):
                     own = Path(folder, f"{number}-{place}")
                     own.mkdir()
@@ -240,7 +266,7 @@ class _Rehearsed:
         return new_session(
             {id: [group.cases.get(arm) for arm in arms] for id, group in self.groups.items()},
             arms,
-            begun.environments,
+            {name: begun.environments[name] for name in arms},
             begun.common,
             request.command,
             dict(begun.request.lacking),
@@ -259,7 +285,7 @@ class _Rehearsed:
             kind="times",
             order=order,
             compares=request.asked.compares,
-            framework=request.framework,
+            framework=arms[first].framework,
             thresholds=request.thresholds,
             seed=request.seed,
             visit_s=self.visit_s,
@@ -286,12 +312,13 @@ class _Rehearsed:
                     {arm: case.label for arm, case in group.cases.items()},
                     self._memory.get(id, {}),
                     group.row.point,
+                    self._verified.get(id, {}),
                 )
                 for id, group in self.groups.items()
             },
             begun.absent,
-            tuple(self.lacking),
-            self.numerics,
+            tuple(lack for lack in self.lacking if lack.arm in begun.arms),
+            {name: self.numerics[name] for name in begun.arms},
             begun.request.asked.quick,
         )
 

@@ -10,12 +10,15 @@ import msgspec
 from opperf.comparison.ab.arms import ArmSpec, selection_of
 from opperf.comparison.ab.session import Lacking
 from opperf.errors import FrameworkError, OpperfError, UsageError, WorkerError
+from opperf.execution.refitting import with_random_shapes
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec, map_tensors
 from opperf.results.text import inputs_text
 from opperf.rules.values import in_requested_dtype
 from opperf.sources.operation_cases import OperationCases
 from opperf.sources.operation_rows import Row
+from opperf.sources.registry import Plan as FoundCases
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import configuration_tag
 from opperf.worker.client import Worker
 
 COMPILED = ("compile", "jit")
@@ -85,6 +88,46 @@ def plan_groups(
             for name, reason in reasons.items():
                 lacking[Lacking(row.operation, inputs, name, reason)] = None
     return Plan(list(groups.values()), list(lacking))
+
+
+def random_rows(
+    workers: Mapping[str, Worker],
+    arms: Mapping[str, ArmSpec],
+    rows: Sequence[Row],
+    common: Selection,
+) -> list[Row]:
+    """Returns rows in random shapes in place of their own, which the first arm that has the
+    operation accepts."""
+    assert common.fuzz is not None
+    found: list[Row] = []
+    left = list(rows)
+    for name, arm in arms.items():
+        made = _of_arm(workers[name], arm, left, common).cases
+        own = {case.id: left[place] for place, case in made.items()}
+        operations = dict.fromkeys(row.operation for row in own.values())
+        for operation in operations:
+            cases = [case for place, case in made.items() if left[place].operation == operation]
+            plan = FoundCases(cases=tuple(cases), excluded={})
+            seed = common.settings.seed
+            drawn = with_random_shapes(workers[name], plan, common.fuzz, seed).cases
+            found += (_reshaped(own, cases, case) for case in drawn[: common.fuzz.count])
+        left = [row for row in left if row.operation not in operations]
+    return found
+
+
+def _reshaped(rows: Mapping[str, Row], templates: Sequence[Case], case: Case) -> Row:
+    """Returns the row of which a case has other shapes."""
+    made = {spec.fill.of: spec for _, spec in case.tensors()}
+    tag = case.tags[-1]
+    alike = [own for own in templates if own.label == case.label]
+    row = rows[next(own.id for n, own in enumerate(alike) if configuration_tag(n) == tag)]
+
+    def shaped(spec: TensorSpec) -> TensorSpec:
+        own = made[spec.fill.of]
+        return msgspec.structs.replace(spec, shape=own.shape, fill=own.fill)
+
+    roles = {role: map_tensors(value, shaped) for role, value in row.roles.items()}
+    return msgspec.structs.replace(row, roles=roles)
 
 
 def _of_arm(worker: Worker, arm: ArmSpec, rows: Sequence[Row], common: Selection) -> OperationCases:

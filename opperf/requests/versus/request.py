@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE
@@ -13,7 +13,6 @@ from opperf.requests.ab.request import (
     Atol,
     Budget,
     Compares,
-    OrderOption,
     Rtol,
     SessionRequest,
     read_report,
@@ -47,7 +46,7 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "Comparison"
 
-    no_keywords = ("report", "dry_run", "output_files", "output_format", "among", "names", "python")
+    no_keywords = ("report", "dry_run", "output_files", "output_format")
     omitted = ("framework", "ids", "mode", "input_function", "imports", "profiler", "verify")
 
     names: Annotated[tuple[str, ...], argument("[OPERATION]...", gather=split_commas)] = ()
@@ -82,7 +81,15 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = {}
     compares: Compares = "first"
-    order: OrderOption = None
+    order: Annotated[
+        Literal["alternate", "block"] | None,
+        Option(
+            "alternate: calls of the arms take turns in random order within each process, which "
+            "has all. block: each process has one arm, and processes take turns.  [default: "
+            "alternate for arms of one framework, which one process can have, else block]",
+            section="Time and precision",
+        ),
+    ] = None
     threads: Annotated[
         str,
         threads_option(
@@ -140,9 +147,9 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         return QUICK_TIME_S if is_short else self.case_time_s
 
 
-QUICK_TIME_S = 0.05
-"""Time of a case in a process of a first look: some hundred calls of most operators, whose median
-is then within a few percent of what a longer visit finds."""
+QUICK_TIME_S = 0.02
+"""Seconds of a case in a process of a first look: hundreds of calls of most operators, whose median
+is then known within a few percent."""
 
 
 def check_request(request: VersusRequest) -> None:

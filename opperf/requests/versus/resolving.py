@@ -12,6 +12,7 @@ import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec, read_threads
 from opperf.errors import UsageError
+from opperf.execution.refitting import SMALL
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.machine.pinning import Pinning
 from opperf.model import DEFAULTS, Tolerance
@@ -67,7 +68,9 @@ def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> Res
         request.check_weighted(None)
     selection = select(asked, Operators())
     check_sweeps(selection)
-    made = _inputs(named, selection)
+    # Random shapes are drawn from the smallest, the quickest to try.
+    small = {} if selection.fuzz is None else {"size": SMALL}
+    made = _inputs(named, msgspec.structs.replace(selection, **small))
     return ResolvedVersus(
         request,
         _session(request, asked, arms, selection, made.rows, (say, watch, command)),

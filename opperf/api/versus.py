@@ -1,0 +1,105 @@
+"""Measures operations in several implementations: `opperf.versus("add", among=["numpy"])`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.api.compare import Reported
+from opperf.api.run import EXTENSION, from_keywords, with_names, words_of
+from opperf.api.run_result import DataFrame, RunResult, data_frame
+from opperf.comparison.versus.judging import ArmRow, Total, Versus
+from opperf.comparison.versus.report import fields
+from opperf.errors import UsageError
+from opperf.reports.fields import objects_of
+from opperf.requests.ab.resolving import progress_of
+from opperf.requests.declaring import unsaid
+from opperf.requests.versus.request import VersusRequest
+from opperf.requests.versus.resolving import resolve
+from opperf.requests.versus.running import judge_versus, measured
+from opperf.results.messages import tell
+from opperf.results.runfile import read_run
+
+
+@dataclass(frozen=True)
+class Implementations(Reported):
+    """A comparison of implementations, which prints as the report of `opperf versus`."""
+
+    found: Versus
+    run: RunResult
+    """The records of all arms, each with the samples of all processes."""
+
+    @property
+    def rows(self) -> tuple[ArmRow, ...]:  # type: ignore[override]
+        """A row for each arm, pass and row of inputs."""
+        return self.found.rows
+
+    @property
+    def totals(self) -> tuple[Total, ...]:
+        """Each arm over all rows."""
+        return self.found.totals
+
+    def to_pandas(self) -> DataFrame:
+        """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
+        installed."""
+        return data_frame(objects_of(fields(self.found.is_quick), self.rows))
+
+
+def versus(
+    operations: str | Iterable[str],
+    among: Iterable[str] = (),
+    output: str | os.PathLike[str] | None = None,
+    quiet: bool = True,
+    **options: Any,
+) -> Implementations:
+    """Measures operations in several implementations side by side, as `opperf versus` does.
+
+    Parameters
+    ----------
+    operations : str or list of str
+        Canonical operations, or the field's and frameworks' names of them: 'matmul', 'conv2d'.
+    among : list of str
+        Arms, as 'numpy', 'torch:compile', 'mxnet.np'; by default the installed frameworks.
+    output : str or path, optional
+        The session's file, to which each process is written as it is measured.
+    quiet : bool
+        False shows the progress, on standard error.
+    **options
+        Options of `opperf versus`, named as there, with `_` for `-`: `quick`, `size`, `dtype`,
+        `shape`, `sweep`, `threads`, `fail_on`, `python`.
+
+    Raises
+    ------
+    OpperfError
+        For names and values that cannot be used, fewer than two arms, and for a file that exists,
+        unless `overwrite` is set, or that cannot be written.
+    """
+    named = (operations,) if isinstance(operations, str) else tuple(operations)
+    given = with_names({**options, "among": tuple(among) or None, "quiet": quiet})
+    request = from_keywords(VersusRequest, named, given)
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
+            return _compare(request, Path(folder, f"session{EXTENSION}"))
+    path = Path(output)
+    if path.suffix != EXTENSION:
+        raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
+    return _compare(request, path)
+
+
+def _compare(request: VersusRequest, path: Path) -> Implementations:
+    given = request.given | {"report"}
+    request = msgspec.structs.replace(request, report=path, given=given)
+    say = unsaid if request.quiet else tell
+    command = shlex.join(["opperf", "versus", *words_of(request)])
+    session = measured(resolve(request, say, progress_of(request.quiet), command))
+    judged = judge_versus(session, request.fail_on)
+    run, warnings = read_run(path)
+    result = RunResult(run, str(path), tuple(warnings))
+    return Implementations({}, judged.code, judged.reason, judged.report, judged.versus, result)
