@@ -82,7 +82,8 @@ def versus(
         unless `overwrite` is set, or that cannot be written.
     """
     named = (operations,) if isinstance(operations, str) else tuple(operations)
-    given = with_names({**options, "among": tuple(among) or None, "quiet": quiet})
+    set_here = {name: value for name, value in options.items() if value is not None}
+    given = with_names({**set_here, "among": tuple(among) or None, "quiet": quiet})
     request = from_keywords(VersusRequest, named, given)
     if output is None:
         with tempfile.TemporaryDirectory(prefix="opperf-") as folder:

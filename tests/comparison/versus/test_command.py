@@ -64,20 +64,8 @@ def test_modes_and_namespaces_that_an_arm_lacks_are_named(here):
 
 @needs_torch
 def test_a_first_look_of_numpy_and_torch(here, tmp_path):
-    words = [
-        "add",
-        "relu",
-        "--among",
-        "numpy,torch",
-        "--size",
-        "small",
-        "--max-configs",
-        "1",
-        "--quick",
-        "-f",
-        "json",
-    ]
-    out, _ = here(*words, code=0)
+    few = ("--size", "small", "--max-configs", "1", "--quick")
+    out, _ = here("add", "relu", "--among", "numpy,torch", *few, "-f", "json", code=0)
     found = json.loads(out)
     rows = found["rows"]
     assert {(row["operation"], row["arm"], row["metric"]) for row in rows} == {
