@@ -59,13 +59,14 @@ def plot(request: PlotRequest) -> int:
     operator and its inputs, with a bar for each mode, dtype, or whatever else differs. Axes are
     logarithmic where sizes grow by factors, and where bars differ much; bands and the lines on bars
     are 95 % intervals."""
+    from opperf.reports.model import Drawing
     from opperf.results.plots.drawing import print_plot
 
     chart = request.run(tell)
-    if request.output_file is None:
-        print_plot(chart)
-    else:
+    if request.output_file is not None or isinstance(chart, Drawing):
         tell(f"written to {request.output_file}")
+    else:
+        print_plot(chart)
     return 0
 
 

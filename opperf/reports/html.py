@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from opperf.reports.model import Column, FlameGraph, Frame, Report
+from opperf.reports.model import Column, Drawing, FlameGraph, Frame, Report
 from opperf.results.text import truncate
 from opperf.results.web_page import page_text, xml_text
 
@@ -121,16 +121,19 @@ svg g:hover rect { stroke: #000; stroke-width: 1.5; }
 
 
 def write_svg(report: Report, width: int | None = None) -> str:
-    """Returns the flame graphs of a report's sections, of which there is one, as an image."""
-    return next(svg_of(section.flame) for section in report.sections if section.flame is not None)
+    """Returns the first flame graph or other drawing of a report's sections as an image."""
+    sections = report.sections
+    return next(svg_of(own) for section in sections if (own := section.flame or section.drawing))
 
 
-def svg_of(graph: FlameGraph) -> str:
+def svg_of(graph: FlameGraph | Drawing) -> str:
     """Returns the graph as an image."""
+    if isinstance(graph, Drawing):
+        return render(__package__, graph.template, {"graph": graph.content})
     return render(__package__, "flame_graph.svg.jinja", {"graph": _content_of(graph)})
 
 
-def page_of(graph: FlameGraph) -> str:
+def page_of(graph: FlameGraph | Drawing) -> str:
     """Returns the graph as a page."""
     return page_text(xml_text(graph.title), svg_of(graph), styles=[STYLE])
 

@@ -173,6 +173,15 @@ class FlameGraph(NamedTuple):
     """The title above it, where it is another."""
 
 
+class Drawing(NamedTuple):
+    """An image that a template of this package draws."""
+
+    title: str
+    template: str
+    content: Mapping[str, Any]
+    """Variables of the template; texts are as XML can have them."""
+
+
 MOST_ITEMS = 20
 """Most items of a list, where there is not room for all."""
 
@@ -194,6 +203,8 @@ class Section(NamedTuple):
     """Whether a page shows it on demand only, as it holds no finding."""
     flame: FlameGraph | None = None
     """Drawn in HTML, and alone as an image."""
+    drawing: Drawing | None = None
+    """Likewise."""
     is_extra: bool = False
     """Whether HTML alone has it, as there is room for it."""
     in_answer: bool = False
@@ -208,7 +219,7 @@ class Section(NamedTuple):
     def has_content(self) -> bool:
         table = self.table is not None and self.table.height
         lists = (self.facts, self.prose, self.items, self.below, self.code, self.commands)
-        return bool(table) or any(lists) or self.flame is not None
+        return bool(table) or any(lists) or any((self.flame, self.drawing))
 
     def limited_items(self) -> list[str]:
         """Returns the items, where there is not room for all."""

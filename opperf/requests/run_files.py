@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from opperf.errors import FOUND, RunFileError, UsageError
-from opperf.extras import check_extras
+from opperf.extras import check_extras, load_extra
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import Option, Request, Say, told, warn
 from opperf.requests.judging import Judged
@@ -25,12 +26,13 @@ from opperf.requests.outputs import (
 from opperf.requests.parsers import parse_factors
 from opperf.results.kept import display, streams_of
 from opperf.results.output import STDOUT, Output, check_output, replace
+from opperf.results.projection import OVERLOAD
 from opperf.results.runfile import read_run, read_visits
 from opperf.shares import read_share
 
 if TYPE_CHECKING:
     from opperf.model import Run
-    from opperf.reports.model import Report
+    from opperf.reports.model import Drawing, Report
     from opperf.results.plots.bars import BarPlot
     from opperf.results.plots.data import Plot
 
@@ -61,6 +63,9 @@ class MergeRequest(Request, frozen=True, kw_only=True):
         copy_streams(parts, merged, self.output)
         return merged
 
+
+INTENSITY = "intensity"
+"""The axis of a roofline plot."""
 
 PAGE = "html"
 """The format that has every case."""
@@ -171,8 +176,9 @@ class PlotRequest(Request, frozen=True, kw_only=True):
         str | None,
         Option(
             "Swept variable along the axis, or elements, those of the largest tensor, or threads, "
-            "or operator, whose bars are below each other.  [default: the variable with the most "
-            "values; operator without a sweep]",
+            "or operator, whose bars are below each other, or intensity, for a roofline by the "
+            "machine's peaks.  [default: the variable with the most values; operator without a "
+            "sweep]",
             metavar="SIZE",
             section="Comparison",
         ),
@@ -189,7 +195,7 @@ class PlotRequest(Request, frozen=True, kw_only=True):
         Option("Most rows of bars, the largest.  [default: 120]", low=1, section="Output"),
     ] = None
 
-    def run(self, say: Say) -> Plot | BarPlot:
+    def run(self, say: Say) -> Plot | BarPlot | Drawing:
         """Returns the chart, and writes it if there is an output."""
         from opperf.results.plots.bars import MOST_ROWS, make_bars
         from opperf.results.plots.data import has_sizes, make_plot
@@ -198,6 +204,8 @@ class PlotRequest(Request, frozen=True, kw_only=True):
 
         suffix = check_image(self.output_file, self.files, self.overwrite)
         runs = [read_drawn(path, say) for path in self.files]
+        if self.x == INTENSITY:
+            return self._write_roofline(runs, suffix)
         sources = sources_of(self.files, runs)
         metrics = tuple(word.lower() for word in self.metrics)
         plot: Plot | BarPlot
@@ -213,6 +221,28 @@ class PlotRequest(Request, frozen=True, kw_only=True):
             check_extras("a plot", "altair", "vl_convert")
             replace(self.output_file, draw(plot, runs, sources, suffix))
         return plot
+
+    def _write_roofline(self, runs: Sequence[Run], suffix: str) -> Drawing:
+        from opperf.reports.hotspots.data import find_hotspots
+        from opperf.reports.hotspots.headroom import check_headroom
+        from opperf.reports.hotspots.roofline_plot import roofline_plot
+        from opperf.reports.html import page_of, svg_of
+
+        if self.output_file is None:
+            raise UsageError(f"--x {INTENSITY} is an image; name one with -o roofline.svg")
+        if self.metrics or self.top:
+            raise UsageError(f"--x {INTENSITY} takes neither --metric nor --top")
+        found = find_hotspots(runs, by=self.by or (OVERLOAD,), files=list(map(display, self.files)))
+        check_headroom(found.headroom, runs)
+        drawing = roofline_plot(found)
+        if drawing is None:
+            raise UsageError(f"--x {INTENSITY}: no time has known operations and bytes")
+        if suffix == ".png":
+            image = load_extra("vl_convert").svg_to_png(svg_of(drawing), scale=2)
+        else:
+            image = (svg_of if suffix == ".svg" else page_of)(drawing).encode()
+        replace(self.output_file, image)
+        return drawing
 
 
 class ExportRequest(Request, frozen=True, kw_only=True):

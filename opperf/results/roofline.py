@@ -4,7 +4,7 @@ measured time, and the part of that which could go at most."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from opperf.dtypes import is_floating
@@ -279,47 +279,50 @@ def _filled_ns(levels: Sequence[Level], moved: int) -> float:
     return NS * seconds
 
 
+def products_of(products: Iterable[ProductPeak], threads: int | None) -> dict[str, float]:
+    """Returns the rates of products by dtype at a number of threads. Fewer threads, which are a
+    choice too, may multiply faster."""
+    listed = list(products)
+    most = max((peak.threads for peak in _nearest(listed, threads)), default=0)
+    found: dict[str, float] = {}
+    for peak in listed:
+        if peak.threads <= most:
+            found[peak.dtype] = max(peak.rate, found.get(peak.dtype, 0.0))
+    return found
+
+
+def multiplied_in(case: Case, rates: Mapping[str, float]) -> tuple[str, str] | None:
+    """Returns the dtype of the peak that a call is held against, and its own dtype, for which the
+    peak may stand; None if there is none. Of several dtypes it may multiply in the fastest."""
+    if case.settings.autocast != OFF:
+        every = {case.settings.autocast}
+    else:
+        every = {spec.dtype for _, spec in case.tensors()} or {case.settings.dtype}
+    found = [
+        (next((name for name in (own, *WIDER.get(own, ())) if name in rates), ""), own)
+        for own in sorted(set(filter(is_floating, every)) or every)
+    ]
+    return max((pair for pair in found if pair[0]), key=lambda pair: rates[pair[0]], default=None)
+
+
 def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _Limit | None:
     threads = case.settings.threads
-    # Fewer threads, which are a choice too, may multiply faster.
-    most = max((peak.threads for peak in _nearest(products, threads)), default=0)
-    near = [peak for peak in products if peak.threads <= most]
-    found = [
-        (peak, dtype)
-        for dtype in sorted(_dtypes(case))
-        if (peak := _peak_of(dtype, near)) is not None
-    ]
-    if not found:
+    rates = products_of(products, threads)
+    dtypes = multiplied_in(case, rates)
+    if dtypes is None:
         return None
-    # Of several dtypes, the fastest may be the one that it multiplies in.
-    peak, dtype = max(found, key=lambda pair: pair[0].rate)
-    ns = NS * flops / peak.rate
+    dtype, own = dtypes
+    ns, near = NS * flops / rates[dtype], _nearest(products, threads)[0].threads
     is_sure = (
-        peak.dtype == dtype
-        and _has_as_many(most, threads)
+        dtype == own
+        and _has_as_many(near, threads)
         # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
         and not case.settings.options
-        and (peak.threads > 0 or dtype != "float32")
+        and (near > 0 or dtype != "float32")
         and FAST not in case.label.lower()
     )
-    remark = "" if peak.dtype == dtype else f"by the peak of {peak.dtype}; {dtype} has none"
+    remark = "" if dtype == own else f"by the peak of {dtype}; {own} has none"
     return _Limit("compute", ns, ns, is_sure, remark=remark)
-
-
-def _dtypes(case: Case) -> set[str]:
-    """Returns the dtypes that a call may compute in."""
-    if case.settings.autocast != OFF:
-        return {case.settings.autocast}
-    every = {spec.dtype for _, spec in case.tensors()} or {case.settings.dtype}
-    return set(filter(is_floating, every)) or every
-
-
-def _peak_of(dtype: str, products: Sequence[ProductPeak]) -> ProductPeak | None:
-    for name in (dtype, *WIDER.get(dtype, ())):
-        known = [peak for peak in products if peak.dtype == name]
-        if known:
-            return max(known, key=lambda peak: peak.rate)
-    return None
 
 
 def _dispatch_ns(record: Record, peaks: Peaks) -> float | None:

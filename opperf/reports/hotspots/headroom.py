@@ -78,6 +78,12 @@ class Headroom(NamedTuple):
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     @property
+    def bound(self) -> Bound:
+        """The bound of most of the time."""
+        text = next(iter(self.by_bound))
+        return next(own.roofline.bound for own in self.passes if own.roofline.text == text)
+
+    @property
     def text(self) -> str:
         """The bound of the group, or its two largest: `memory`, `memory 85 %, dispatch`."""
         times = self.by_bound

@@ -25,6 +25,7 @@ from opperf.reports.hotspots.recording_report import (
     tree_table,
     what_if_section,
 )
+from opperf.reports.hotspots.roofline_plot import roofline_plot
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.hotspots.values import (
     columns_of,
@@ -230,7 +231,7 @@ def report_of(
             Section(items=summary(found)),
             *(what_if_section(forecast) for forecast in recording.forecasts),
             *(section for own in recording.savings for section in savings_sections(own)),
-            Section(flame=flame_graph(found, tree or module_tree(found), recording.accounts)),
+            *_drawings(found, tree, recording),
             *([Section(table=tree_table(found, tree), is_extra=not has_tree)] if tree else []),
             *(
                 Section(table=table, is_extra=has_tree)
@@ -245,6 +246,14 @@ def report_of(
         headline="Operators by calls" if found.basis is CALLS else "Operators by time",
         answer=answer(found),
     )
+
+
+def _drawings(found: Hotspots, tree: Module | None, recording: Recording) -> list[Section]:
+    """Returns the flame graph and the roofline plot. The first is an image alone: by headroom the
+    roofline's."""
+    flame = flame_graph(found, tree or module_tree(found), recording.accounts)
+    made = [Section(drawing=roofline_plot(found)), Section(flame=flame)]
+    return made if found.rank == "headroom" else made[::-1]
 
 
 ANSWERED = 3
