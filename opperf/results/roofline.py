@@ -292,7 +292,7 @@ def products_of(products: Iterable[ProductPeak], threads: int | None) -> dict[st
 
 
 def multiplied_in(case: Case, rates: Mapping[str, float]) -> tuple[str, str] | None:
-    """Returns the dtype of the peak that a call is held against, and its own dtype, for which the
+    """Returns the dtype of the peak that a call is compared with, and its own dtype, for which that
     peak may stand; None if there is none. Of several dtypes it may multiply in the fastest."""
     if case.settings.autocast != OFF:
         every = {case.settings.autocast}

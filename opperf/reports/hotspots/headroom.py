@@ -81,7 +81,7 @@ class Headroom(NamedTuple):
     def bound(self) -> Bound:
         """The bound of most of the time."""
         text = next(iter(self.by_bound))
-        return next(own.roofline.bound for own in self.passes if own.roofline.text == text)
+        return next(entry.roofline.bound for entry in self.passes if entry.roofline.text == text)
 
     @property
     def text(self) -> str:

@@ -148,7 +148,8 @@ def roofline_plot(found: Hotspots) -> Drawing | None:
         "lines": [line for line, _ in (*diagonals, *roofs)],
         # The largest are behind the others.
         "circles": circles,
-        "texts": [*texts, *_names(circles, [box for text in texts for box in _boxes_of(text)])],
+        "labels": texts,
+        "names": list(_names(circles, [box for text in texts for box in _boxes_of(text)])),
     }
     return Drawing("Roofline", "roofline.svg.jinja", content)
 
@@ -244,9 +245,10 @@ def _boxes_of(text: Text) -> list[Box]:
 
 
 def _names(circles: Sequence[_Circle], taken: list[Box]) -> Iterator[Text]:
-    """Yields the names of the largest circles, each where it overlaps no other text and no circle
-    as large; none where there is no such place."""
-    largest = circles[:MOST_NAMES]
+    """Yields the names of the largest circles and of impossible ones, each where it overlaps no
+    text and none of these circles; none where there is no such place."""
+    impossible = [circle for circle in circles if circle.colour == COLOURS["impossible"]]
+    largest = list(dict.fromkeys([*impossible, *circles]))[:MOST_NAMES]
     for circle in largest:
         others = [*taken, *(other.box for other in largest if other is not circle)]
         for text in _places(circle):

@@ -8,63 +8,16 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import report
 from opperf.errors import UsageError
-from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.headroom import check_headroom
 from opperf.reports.hotspots.ranking_report import report_of, short_text, summary
+from opperf.reports.showing import report_of_run
+from opperf.reports.summary import summarise
 from opperf.reports.writing import write
-from tests.environments import make_environment
-from tests.results.conftest import summary as statistics
-
-PEAKS = Peaks(
-    device="cpu(0)",
-    measured="2026-01-02T03:04:05",
-    bandwidths=(
-        BandwidthPeak(level="L2", kernel="copy", threads=2, bytes=1_000, rate=1e11),
-        BandwidthPeak(level="memory", kernel="copy", threads=2, bytes=0, rate=1e10),
-    ),
-    products=(ProductPeak(dtype="float32", threads=2, rate=1e11, by="x"),),
-    dispatches=(DispatchPeak(framework="torch", ns=1_000),),
-)
-ENVIRONMENT = make_environment("torch", peaks=(PEAKS,))
 
 
-@pytest.fixture
-def working(seen):
-    """Makes a record whose work is known: operations, and bytes by formula."""
-
-    def made(name, us, count, flops=None, moved=0, by="formula", **more):
-        record = seen(name, us, count, **more)
-        counted = {} if flops is None else {"flops": statistics(flops, "count")}
-        return msgspec.structs.replace(
-            record,
-            summaries=record.summaries | counted,
-            moved_bytes=moved,
-            known_by={"moved_bytes": by} if moved or flops is not None else {},
-            environment=ENVIRONMENT.id,
-        )
-
-    return made
-
-
-@pytest.fixture
-def model(working, of):
-    """A run of 1,000 us: 300 of `mm`, 320 of `relu`, 50 of `view`, 200 of `zero`, 130 of `odd`."""
-    run = of(
-        # 1e7 operations of at least 100 us; 1 MB of at least 100 us, and 900 bytes of 0.009 us.
-        working("mm", 150.0, 2, 1e7, 9_000),
-        working("relu", 110.0, 2, 10.0, 1_000_000),
-        working("relu", 10.0, 10, 10.0, 900, shape=(8,)),
-        working("view", 5.0, 10, 0.0, 0),
-        # 10 MB of at least 991 us.
-        working("zero", 100.0, 2, 10.0, 10_000_000),
-        working("odd", 130.0, 1),
-    )
-    return msgspec.structs.replace(run, environments={ENVIRONMENT.id: ENVIRONMENT})
-
-
-def test_operators_by_calls_times_headroom(model):
-    found = find_hotspots([model], "headroom")
+def test_operators_by_calls_times_headroom(known):
+    found = find_hotspots([known], "headroom")
     rows = {row.name: row.headroom for row in found.rows}
     # `zero` is impossible, and leads no ranking; of `odd` no work is known.
     assert list(rows) == ["relu", "mm", "view", "zero", "odd"]
@@ -80,8 +33,8 @@ def test_operators_by_calls_times_headroom(model):
     assert rows["relu"].attainable == pytest.approx(210 / 320)
 
 
-def test_what_bounds_the_time_is_said(model):
-    assert summary(find_hotspots([model]))[-3:] == [
+def test_what_bounds_the_time_is_said(known):
+    assert summary(find_hotspots([known]))[-3:] == [
         "By the peaks of cpu(0) (2026-01-02), 22.0 % of the time is bound by memory, 30.0 % by "
         "compute, 15.0 % by dispatch; 25.0 % could go at most.",
         "1 time, 13.0 % of the sum, has no known operations or bytes, and no bound.",
@@ -90,9 +43,9 @@ def test_what_bounds_the_time_is_said(model):
     ]
 
 
-def test_bytes_alone_are_said(working, of):
+def test_bytes_alone_are_said(working, peaked, of):
     run = of(working("relu", 110.0, 1, None, 1_000_000, "minimal"), working("odd", 330.0, 1))
-    run = msgspec.structs.replace(run, environments={ENVIRONMENT.id: ENVIRONMENT})
+    run = peaked(run)
     assert summary(find_hotspots([run]))[-1] == "25.0 % of the time is judged by its bytes alone."
 
 
@@ -105,8 +58,8 @@ def titles(made):
     ]
 
 
-def test_tables_and_files_have_the_columns_where_peaks_are_known(model, of):
-    ranked = report_of(find_hotspots([model], "headroom"))
+def test_tables_and_files_have_the_columns_where_peaks_are_known(known, of):
+    ranked = report_of(find_hotspots([known], "headroom"))
     assert titles(ranked)[:7] == [
         "Operator",
         "Time",
@@ -116,17 +69,17 @@ def test_tables_and_files_have_the_columns_where_peaks_are_known(model, of):
         "Headroom",
         "Calls",
     ]
-    usual = titles(report_of(find_hotspots([model])))[:7]
+    usual = titles(report_of(find_hotspots([known])))[:7]
     assert usual == ["Operator", "Time", "Share", "Bound", "Attainable", "Sum", "Calls"]
     assert ranked.header[-3:] == ("bound", "attainable", "headroom_ms")
     first = ranked.data["hotspots"][0]
     assert (first["bound"], first["headroom_ms"]) == ("memory 69 %, dispatch", pytest.approx(0.11))
-    assert "Bound" not in short_text(model)
+    assert "Bound" not in short_text(known)
     without = msgspec.structs.replace(
-        model,
+        known,
         environments={},
         records=of(
-            *(msgspec.structs.replace(record, peaks=None) for record in model.records)
+            *(msgspec.structs.replace(record, peaks=None) for record in known.records)
         ).records,
     )
     plain = report_of(find_hotspots([without]))
@@ -134,10 +87,22 @@ def test_tables_and_files_have_the_columns_where_peaks_are_known(model, of):
     assert "bound" not in plain.data["hotspots"][0]
 
 
-def test_passes_can_be_judged_apart(working, of):
+def test_a_run_and_its_cases_say_it(known):
+    assert (
+        "1 time is impossible by the peaks of the machine: zero forward (100.0 us; the minimum "
+        "is 1.000 ms); check what the call computes" in " ".join(summarise(known, 1.0).split())
+    )
+    case = known.cases[0]
+    shown = report_of_run("run.jsonl", known, [case], {case.id: "mm()"}, 0)
+    said = [line for section in shown.sections for line in section.prose]
+    assert "forward bound by compute, 67 % of the attainable, headroom 50.00 us" in said[-1]
+    assert shown.data["cases"][0]["record"].peaks is None
+
+
+def test_passes_can_be_judged_apart(working, peaked, of):
     both = working("relu", 110.0, 1, 10.0, 1_000_000, backward_us=220.0)
     both = msgspec.structs.replace(both, moved_backward_bytes=2_000_000)
-    run = msgspec.structs.replace(of(both), environments={ENVIRONMENT.id: ENVIRONMENT})
+    run = peaked(of(both))
     rows = find_hotspots([run], "headroom", ("metric",)).rows
     assert [(row.name, row.headroom.time.value) for row in rows] == [
         ("backward", pytest.approx(20e3)),
@@ -145,13 +110,11 @@ def test_passes_can_be_judged_apart(working, of):
     ]
 
 
-def test_without_peaks_there_is_one_line(program, working, of, tmp_path):
+def test_without_peaks_there_is_one_line(program, working, peaked, of, tmp_path):
     write(program, tmp_path / "run.jsonl", "jsonl")
     done = CliRunner().invoke(report, [str(tmp_path / "run.jsonl"), "--rank", "headroom"])
     assert isinstance(done.exception, UsageError)
     assert "measure them there by opperf doctor --peaks" in str(done.exception)
-    odd = msgspec.structs.replace(
-        of(working("odd", 1.0, 1)), environments={ENVIRONMENT.id: ENVIRONMENT}
-    )
+    odd = peaked(of(working("odd", 1.0, 1)))
     with pytest.raises(UsageError, match="no measured time has known operations or bytes"):
         check_headroom(find_hotspots([odd]).headroom, [odd])
