@@ -162,7 +162,7 @@ class ChainTarget(Struct, frozen=True, tag="chain"):
 
     @property
     def key(self) -> TargetKey:
-        return TargetKey(self.framework, "chain", self.name, digest(self)[:8])
+        return TargetKey(self.framework, "", self.name, digest(self)[:8])
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from opperf.frameworks.base import Constant
 from opperf.frameworks.torch import functions, private, registry, source
 from opperf.frameworks.user_code import CHAIN
 from opperf.model import INPUT, Argument, Case, Chain, ChainCall, ChainTarget, Number, TensorSpec
+from opperf.plurals import pluralize
 
 MakeConstant = Callable[[Constant, str], Any]
 """Returns PyTorch's object for a plain value of a case on a device."""
@@ -56,8 +57,7 @@ def case_of(chain: Chain, cases: Mapping[str, Case], constant: MakeConstant) -> 
         settings=first.settings,
         passes=("forward",),
         origin=f"{chain.first.file}:{chain.first.line}" if chain.first.file else "",
-        why="calls of the program that one kernel could compute",
-        count=chain.count,
+        why=f"{pluralize(chain.count, 'time')} in a step, calls that one kernel could compute",
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opperf.model import Record
 from opperf.plurals import counted
-from opperf.reports.hotspots.times import time_of
+from opperf.reports.hotspots.times import time_of, without_chains
 from opperf.reports.model import RunOnPage
 from opperf.results.text import truncate
 from opperf.results.units import time_text
@@ -76,7 +76,7 @@ class Treemap(NamedTuple):
 def treemap_of(runs: Sequence[RunOnPage]) -> Treemap | None:
     """Returns the treemap of the times of measured cases; None without a time."""
     times: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for record in (record for own in runs for record in own.run.records):
+    for record in (record for own in runs for record in without_chains(own.run).records):
         time = _time_ns(record)
         if time > 0:
             times[record.case.category or UNNAMED][record.case.label] += time
