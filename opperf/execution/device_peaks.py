@@ -1,19 +1,19 @@
-"""The peaks of devices as frameworks reach them: products of matrices by dtype, calls that compute
-next to nothing, and the bandwidth of a GPU's memory. A framework's operators are those of its rules
-whose canonical operation is asked for, with inputs of its rules in other shapes."""
+"""The peaks of devices as frameworks reach them, each by its plainest operator of an operation:
+products of matrices by dtype, calls that compute next to nothing, and the bandwidth of a GPU's
+memory."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import NamedTuple
 
 import msgspec
 
-from opperf.errors import OpperfError
+from opperf.errors import OpperfError, UsageError
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
 from opperf.frameworks.installed import package_version
@@ -21,7 +21,6 @@ from opperf.instruments.times import FORWARD
 from opperf.machine.bandwidth import MEMORY, Kernel, measure_bandwidths
 from opperf.model import (
     BandwidthPeak,
-    Case,
     DispatchPeak,
     Peaks,
     ProductPeak,
@@ -29,14 +28,14 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.plurals import pluralize
-from opperf.sources.plain import is_laid_out
+from opperf.sources.operation_rows import Row
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import dtype_options
 from opperf.worker.client import Worker
 
 Say = Callable[[str], object]
 
-T = TypeVar("T", BandwidthPeak, ProductPeak)
+RATE = attrgetter("rate")
 
 SINGLE = "float32"
 
@@ -67,43 +66,13 @@ TIMED = {
 """Settings of all calls: a tenth of a second has three of the longest products, and thousands of
 calls of a microsecond."""
 
-MOVING: Mapping[Kernel, tuple[str, int, int]] = {
-    "copy": ("square", 1, 2),
-    "triad": ("add", 2, 3),
-    "read": ("max", 1, 1),
+MOVING: Mapping[Kernel, tuple[str, str, int]] = {
+    "copy": ("square", "x", 2),
+    "triad": ("add", "xy", 3),
+    "read": ("max", "x", 1),
 }
 """For each kernel the operation that moves as much, its inputs, and the arrays that it moves: not
 the operation that copies, which makes a view in some frameworks."""
-
-
-def names_of(framework: str, operation: str) -> list[str]:
-    """Returns the framework's operators of an operation; none of one whose rules name none."""
-    try:
-        table = importlib.import_module(f"opperf.rules.{framework}").OPERATIONS
-    except ModuleNotFoundError:
-        return []
-    return [name for name, use in table.items() if operation in use.operations]
-
-
-def _has_arrays(case: Case, count: int, axes: int | None) -> bool:
-    """Whether the arguments are so many plain tensors of the same shape, of `axes` if given."""
-    specs = list(case.arguments.values())
-    return (
-        len(specs) == count
-        and all(isinstance(spec, TensorSpec) and not is_laid_out(spec) for spec in specs)
-        and len({spec.shape for spec in specs if isinstance(spec, TensorSpec)}) == 1
-        and axes in (None, *(len(spec.shape) for _, spec in case.tensors()))
-    )
-
-
-def in_shape(case: Case, shape: tuple[int, ...], dtype: str) -> Case:
-    """Returns a case of plain tensors with others of a shape and dtype."""
-    arguments: dict[str, Any] = {
-        name: msgspec.structs.replace(spec, shape=shape, dtype=dtype, gradient=False)
-        for name, spec in case.tensors()
-    }
-    settings = msgspec.structs.replace(case.settings, dtype=dtype)
-    return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
 class Measured(NamedTuple):
@@ -118,45 +87,34 @@ class Measured(NamedTuple):
 class _Calls:
     """Calls of a framework's operators in a worker, with its settings."""
 
-    def __init__(self, worker: Worker, framework: str, settings: Settings) -> None:
-        self._worker, self._framework, self._settings = worker, framework, settings
-        self.why = "its rules name no operator for them"
-        """Why the last case was not measured."""
+    def __init__(self, worker: Worker, settings: Settings) -> None:
+        self._worker, self._settings = worker, settings
+        self.why = ""
+        """Why the last call was not measured."""
 
-    def cases(self, operation: str, count: int, axes: int | None = None) -> list[Case]:
-        """Returns a case for each operator of an operation that takes plain tensors alone."""
-        found: list[Case] = []
-        for name in names_of(self._framework, operation):
-            selection = Selection((name,), backward=False, size="small", settings=self._settings)
-            try:
-                planned = self._worker.plan(selection).cases
-            except OpperfError as error:
-                # A name that this version lacks.
-                self.why = str(error)
-                continue
-            fitting = (case for case in planned if _has_arrays(case, count, axes))
-            found += itertools.islice(fitting, 1)
-        return found
-
-    def ns(self, case: Case, shape: tuple[int, ...], dtype: str) -> float | None:
-        """Returns the shortest time of a call; None if it was refused."""
-        shaped = in_shape(case, shape, dtype)
-        if math.prod(shape) > 1:
-            # The fastest call by itself: a machine that is not quiet disturbs a mean of several.
-            alone = msgspec.structs.replace(shaped.settings, iterations=1)
-            shaped = msgspec.structs.replace(shaped, settings=alone)
-        record = self._worker.measure(shaped)
+    def ns(
+        self, operation: str, roles: str, shape: tuple[int, ...], dtype: str = SINGLE
+    ) -> float | None:
+        """Returns the shortest time of a call whose inputs have a shape and dtype; None if it was
+        refused."""
+        # The fastest call by itself: a machine that is not quiet disturbs a mean of several.
+        alone = {"iterations": 1} if math.prod(shape) > 1 else {}
+        settings = msgspec.structs.replace(self._settings, dtype=dtype, **alone)
+        row = Row(operation, dict.fromkeys(roles, TensorSpec(shape, dtype)))
+        selection = Selection(backward=False, settings=settings, dtype_given=True)
+        try:
+            found = self._worker.operation_cases([row], selection)
+        except UsageError as error:
+            self.why = str(error)
+            return None
+        if found.reasons:
+            self.why = found.reasons[0]
+            return None
+        record = self._worker.measure(found.cases[0])
         summary = record.summaries.get(FORWARD.name)
         if summary is None:
-            self.why = record.reason.partition(";")[0]
+            self.why = record.reason
         return None if summary is None else summary.min
-
-    def fastest(
-        self, cases: Iterable[Case], shape: tuple[int, ...], dtype: str
-    ) -> tuple[float, Case] | None:
-        """Returns the fastest of cases in a shape, with its time; None if all are refused."""
-        timed = [(ns, case) for case in cases if (ns := self.ns(case, shape, dtype)) is not None]
-        return min(timed, key=lambda pair: pair[0], default=None)
 
 
 def best_product(
@@ -183,10 +141,9 @@ def best_product(
 
 def _products(calls: _Calls, framework: str, dtype: str, threads: int) -> list[ProductPeak]:
     """Returns the peak of a dtype; none if the framework refuses it."""
-    first = calls.fastest(calls.cases("matrix_product", 2, axes=2), EXTENTS[:1] * 2, dtype)
-    if first is None:
-        return []
-    best = best_product(lambda extent: calls.ns(first[1], (extent, extent), dtype), EXTENTS)
+    best = best_product(
+        lambda extent: calls.ns("matrix_product", "xy", (extent, extent), dtype), EXTENTS
+    )
     if best is None:
         return []
     package = package_of(framework)
@@ -195,16 +152,11 @@ def _products(calls: _Calls, framework: str, dtype: str, threads: int) -> list[P
     return [ProductPeak(dtype=dtype, threads=threads, rate=best[0], by=by)]
 
 
-def _dispatches(calls: _Calls, framework: str) -> list[DispatchPeak]:
-    found = calls.fastest(calls.cases("add", 2), (1,), SINGLE)
-    return [] if found is None else [DispatchPeak(framework=framework, ns=found[0])]
-
-
 def _bandwidths(calls: _Calls) -> Iterator[BandwidthPeak]:
-    for kernel, (operation, inputs, arrays) in MOVING.items():
-        found = calls.fastest(calls.cases(operation, inputs), (GPU_BYTES // 4,), SINGLE)
-        if found is not None:
-            rate = 1e9 * GPU_BYTES * arrays / found[0]
+    for kernel, (operation, roles, arrays) in MOVING.items():
+        ns = calls.ns(operation, roles, (GPU_BYTES // 4,))
+        if ns is not None:
+            rate = 1e9 * GPU_BYTES * arrays / ns
             yield BandwidthPeak(level=MEMORY, kernel=kernel, threads=0, bytes=0, rate=rate)
 
 
@@ -223,48 +175,40 @@ def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Measured
                 say(f"{framework}: {device}{own}")
                 usual = worker.resolve({"device": (device,), "profiler": ("python",)}).usable
                 settings = {name: values[0] for name, values in usual.items()} | TIMED
-                calls = _Calls(worker, framework, msgspec.structs.replace(process, **settings))
+                calls = _Calls(worker, msgspec.structs.replace(process, **settings))
                 count = threads if device == CPU else 0
                 products = []
                 for dtype in dtypes:
                     made = _products(calls, framework, dtype, count)
                     products += made
                     if is_all and not made:
-                        say(f"{framework}: no product of {dtype} on {device}: {calls.why}")
+                        why = calls.why.partition(";")[0]
+                        say(f"{framework}: no product of {dtype} on {device}: {why}")
                 # Once, as the options are those of a dtype.
                 is_first = is_all and SINGLE in dtypes
-                yield Measured(
-                    device,
-                    tuple(_bandwidths(calls)) if is_first and device != CPU else (),
-                    products,
-                    _dispatches(calls, framework) if is_first else (),
-                )
+                moved = tuple(_bandwidths(calls)) if is_first and device != CPU else ()
+                ns = calls.ns("add", "xy", (1,)) if is_first else None
+                called = [] if ns is None else [DispatchPeak(framework=framework, ns=ns)]
+                yield Measured(device, moved, products, called)
 
 
 def merge(device: str, measured: str, found: Sequence[Measured]) -> Peaks:
     """Returns the peaks of a device by what several frameworks reach on it: the best of all, and
     the dispatch of each."""
-
-    def best(peaks: Iterable[T], of: Callable[[T], object]) -> tuple[T, ...]:
-        highest: dict[object, T] = {}
-        for peak in sorted(peaks, key=lambda peak: peak.rate):
-            highest[of(peak)] = peak
-        return tuple(peak for peak in peaks if highest[of(peak)] is peak)
-
+    bandwidths: dict[object, BandwidthPeak] = {}
+    products: dict[tuple[int, int], ProductPeak] = {}
+    for reached in found:
+        for moved in reached.bandwidths:
+            key = moved.level, moved.kernel, moved.threads
+            bandwidths[key] = max(moved, bandwidths.get(key, moved), key=RATE)
+        for made in reached.products:
+            place = made.threads, DTYPES.index(made.dtype)
+            products[place] = max(made, products.get(place, made), key=RATE)
     return Peaks(
         device=device,
         measured=measured,
-        bandwidths=best(
-            [peak for reached in found for peak in reached.bandwidths],
-            lambda peak: (peak.level, peak.kernel, peak.threads),
-        ),
-        products=best(
-            sorted(
-                (peak for reached in found for peak in reached.products),
-                key=lambda peak: (peak.threads, DTYPES.index(peak.dtype)),
-            ),
-            lambda peak: (peak.dtype, peak.threads),
-        ),
+        bandwidths=tuple(bandwidths.values()),
+        products=tuple(products[place] for place in sorted(products)),
         dispatches=tuple(peak for reached in found for peak in reached.dispatches),
     )
 

@@ -4,7 +4,7 @@ real measurement by NumPy."""
 import pytest
 
 from opperf.execution import device_peaks as module
-from opperf.execution.device_peaks import Measured, best_product, measure_peaks, merge, names_of
+from opperf.execution.device_peaks import Measured, best_product, measure_peaks, merge
 from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 
 EXTENTS = (128, 256, 512)
@@ -68,11 +68,6 @@ def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
         ),
         dispatches=tuple(calls),
     )
-
-
-def test_the_operators_of_an_operation_are_those_of_a_frameworks_rules():
-    assert "matmul" in names_of("numpy", "matrix_product")
-    assert names_of("no_such_framework", "matrix_product") == []
 
 
 def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
