@@ -28,6 +28,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.plurals import pluralize
+from opperf.rules.values import REQUESTED
 from opperf.sources.operation_rows import Row
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import dtype_options
@@ -100,7 +101,7 @@ class _Calls:
         # The fastest call by itself: a machine that is not quiet disturbs a mean of several.
         alone = {"iterations": 1} if math.prod(shape) > 1 else {}
         settings = msgspec.structs.replace(self._settings, dtype=dtype, **alone)
-        row = Row(operation, dict.fromkeys(roles, TensorSpec(shape, dtype)))
+        row = Row(operation, dict.fromkeys(roles, TensorSpec(shape, REQUESTED)))
         selection = Selection(backward=False, settings=settings, dtype_given=True)
         try:
             found = self._worker.operation_cases([row], selection)
@@ -172,7 +173,7 @@ def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Measured
         with Worker(framework, process) as worker:
             for device in worker.environment().devices if is_all else (CPU,):
                 own = "" if device != CPU else f", {pluralize(threads, 'thread')}"
-                say(f"{framework}: {device}{own}")
+                say(f"{framework}: {', '.join(dtypes)} on {device}{own}")
                 usual = worker.resolve({"device": (device,), "profiler": ("python",)}).usable
                 settings = {name: values[0] for name, values in usual.items()} | TIMED
                 calls = _Calls(worker, msgspec.structs.replace(process, **settings))

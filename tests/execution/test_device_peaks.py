@@ -5,7 +5,9 @@ import pytest
 
 from opperf.execution import device_peaks as module
 from opperf.execution.device_peaks import Measured, best_product, measure_peaks, merge
+from opperf.frameworks import is_available
 from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
+from opperf.worker.client import Worker
 
 EXTENTS = (128, 256, 512)
 
@@ -83,7 +85,7 @@ def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
     assert by.startswith("numpy ") and by.endswith(", 128")
     (call,) = found.dispatches
     assert call.framework == "numpy" and call.ns > 0
-    assert said[0] == "numpy: cpu(0), 1 thread"
+    assert said[0] == "numpy: float32, bfloat16 on cpu(0), 1 thread"
     assert said[1].startswith("numpy: no product of bfloat16 on cpu(0): unknown dtype 'bfloat16'")
     assert said[2].startswith("no_such_framework is omitted: ")
 
@@ -95,9 +97,29 @@ def test_of_another_device_than_the_cores_the_memory_is_measured_too(monkeypatch
     monkeypatch.setattr(module, "DTYPES", ("float32",))
     said = []
     _, found = measure_peaks(["numpy"], frozenset({0}), said.append)
-    assert said == ["numpy: cpu(0)"] and found.device == "cpu(0)"
+    assert said == ["numpy: float32 on cpu(0)"] and found.device == "cpu(0)"
     assert [(one.level, one.kernel, one.threads) for one in found.bandwidths] == [
         ("memory", kernel, 0) for kernel in ("copy", "triad", "read")
     ]
     assert all(one.rate > 0 for one in found.bandwidths)
     assert [one.threads for one in found.products] == [0] and len(found.dispatches) == 1
+
+
+@pytest.mark.parametrize("framework", ["numpy", "jax"])
+def test_a_dtype_is_that_of_the_matrices(framework, monkeypatch):
+    if not is_available(framework):
+        pytest.skip(f"{framework} is not installed")
+    measure, seen = Worker.measure, []
+
+    def watched(self, case):
+        seen.append(case)
+        return measure(self, case)
+
+    monkeypatch.setattr(Worker, "measure", watched)
+    monkeypatch.setattr(module, "EXTENTS", (128,))
+    monkeypatch.setattr(module, "DTYPES", ("float64",))
+    (reached,) = module.measure_framework(framework, 1, lambda line: None)
+    assert [one.dtype for one in reached.products] == ["float64"]
+    assert [(spec.shape, spec.dtype) for _, spec in seen[0].tensors()] == [
+        ((128, 128), "float64")
+    ] * 2
