@@ -64,6 +64,11 @@ ALIASES: Mapping[str, Named] = {
 """By the field's name."""
 
 
+def names_of_operation(operation: str) -> list[str]:
+    """Returns the field's names of an operation, of tensors of any number of axes."""
+    return [name for name, own in ALIASES.items() if own == Named(operation)]
+
+
 def named(name: str) -> Named | None:
     """Returns the operation of a name, its own or the field's, in upper or lower case; None of any
     other."""

@@ -22,7 +22,7 @@ from opperf.model import (
     TensorSpec,
     iter_tensors,
 )
-from opperf.operations.names import ALIASES
+from opperf.operations.names import names_of_operation
 from opperf.operations.uses import Use
 from opperf.rules.configurations import read_configuration
 from opperf.rules.engine import RulesModule, exclusion, finish, rules_module, uses_of
@@ -118,7 +118,7 @@ class _Operators:
             why = missing_kernel(self._framework, operator.target, operator, device)
             (lacking.append(why) if why else found.append(candidate))
         if found:
-            words = {operation, *(name for name, own in ALIASES.items() if own[0] == operation)}
+            words = {operation, *names_of_operation(operation)}
             spaces = self._spaces or self._framework.usual_namespaces
             return sorted(found, key=lambda one: _plainness(one, words, spaces))
         if lacking:

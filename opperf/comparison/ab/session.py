@@ -299,11 +299,18 @@ class Session:
         """The arms that are compared, two by two."""
         every = tuple(itertools.combinations(self.arms, 2))
         asked = every if self.plan.compares == "all" else every[: len(self.arms) - 1]
-        if self.plan.is_complete:
-            return asked
+        own = {arm: self._figures_of([arm]) for arm in self.arms}
+        # A figure that the first arm lacks is compared with the first that has it.
+        having = (tuple(arm for arm in self.arms if name in own[arm]) for name in self.figures)
+        more = {(arms[0], arm) for arms in having for arm in arms[1:]}
         # A comparison without a figure of the control has no verdicts.
-        first = self._figures_of(self.arms[:1])
-        return tuple(both for both in asked if not first.isdisjoint(self._figures_of(both)))
+        of_control = own[self.arms[0]]
+        return tuple(
+            (base, new)
+            for base, new in every
+            if ((base, new) in asked or (base, new) in more)
+            and (not self.figures or not of_control.isdisjoint(own[base] & own[new]))
+        )
 
     def _figures_of(self, arms: Iterable[str]) -> frozenset[str]:
         """Returns the figures that all of these arms have."""

@@ -40,12 +40,14 @@ class ArmRow(Struct, frozen=True):
     """The arm's own, that is called."""
     time: Figure | None = None
     """Nanoseconds of a call, with half the width of its 95 % interval."""
+    base: str = ""
+    """The first arm that has it."""
     ratio: float | None = None
-    """Time over that of the first arm; None without one."""
+    """Time over that of `base`; None of that itself."""
     low: float | None = None
     high: float | None = None
     verdict: Verdict | None = None
-    """On the ratio; None of the first arm and of a first look."""
+    """On the ratio; None of the base and of a first look."""
     p: float | None = None
     blocks: int | None = None
     memory: float | None = None
@@ -130,31 +132,29 @@ def _rows(session: Session, compared: Mapping[tuple[str, str], Comparison]) -> I
     implementations = session.plan.implementations
     assert implementations is not None
     judged = {
-        (row.id, row.metric, new): row
-        for (base, new), found in compared.items()
-        if base == session.arms[0]
-        for row in found.rows
+        (row.id, row.metric, *both): row for both, found in compared.items() for row in found.rows
     }
     cases = {arm: session.cases_of(arm) for arm in session.arms}
     for group in session.plan.groups:
         told = implementations.groups[group.id]
         for metric in PASSES:
-            figure = key(group.id, metric)
             own = [
                 arm
-                for arm in session.arms
-                if figure in session.figures and metric in _passes(cases, arm, group.id)
+                for arm in told.operators
+                if key(group.id, metric) in session.figures
+                and metric in cases[arm][group.id].passes
             ]
             times = {arm: _time(session, arm, group.id, metric) for arm in own}
             for arm in own:
-                first = session.arms[0] if session.arms[0] in own else ""
-                row = judged.get((group.id, metric, arm))
-                yield _row(session, group.id, told, metric, arm, times, first, row)
+                row = judged.get((group.id, metric, own[0], arm))
+                ratio = None if row is None else row.ratio
+                if session.plan.is_quick and arm != own[0]:
+                    ratio = _ratio(times[own[0]], times[arm])
+                yield _row(session, group.id, told, metric, arm, times[arm], own[0], ratio, row)
 
 
-def _passes(cases: Mapping[str, Mapping[str, object]], arm: str, group: str) -> Sequence[str]:
-    case = cases[arm].get(group)
-    return getattr(case, "passes", ())
+def _ratio(base: Figure | None, time: Figure | None) -> float | None:
+    return None if base is None or time is None else time.value / base.value
 
 
 def _row(
@@ -163,27 +163,19 @@ def _row(
     told: Implemented,
     metric: str,
     arm: str,
-    times: Mapping[str, Figure | None],
-    first: str,
+    time: Figure | None,
+    base: str,
+    ratio: float | None,
     row: ComparedRow | None,
 ) -> ArmRow:
-    base = next(iter(told.operators))
-    check = session.checks_of(arm).get(group) if arm != base else None
-    ratio = low = high = None
-    time, of_first = times[arm], times.get(first)
-    if arm != first and row is not None:
-        ratio, low, high = row.ratio, row.low, row.high
-    elif arm != first and session.plan.is_quick and time is not None and of_first is not None:
-        ratio = time.value / of_first.value
-    lost = session.lost.get(group)
-    verified = told.verified.get(arm)
-    if is_decided(verified):
-        assert verified is not None
+    verified, lost = told.verified.get(arm), session.lost.get(group)
+    first = next(iter(told.operators))
+    check = session.checks_of(arm).get(group) if arm != first else None
+    results: str = "base" if arm == first else check.outcome if check else "not compared"
+    difference = "; ".join(map(str, check.differences)) if check else ""
+    if verified is not None and is_decided(verified):
         results = OF_CODES[verified.code.value]
         difference = verified.line if verified.is_wrong else ""
-    else:
-        results = "base" if arm == base else check.outcome if check else "not compared"
-        difference = "; ".join(map(str, check.differences)) if check else ""
     return ArmRow(
         id=group,
         operation=told.operation,
@@ -192,17 +184,18 @@ def _row(
         arm=arm,
         operator=told.operators[arm],
         time=time,
+        base=base,
         ratio=ratio,
-        low=low,
-        high=high,
-        verdict=row.verdict if row is not None and arm != first else None,
-        p=row.p if row is not None else None,
-        blocks=row.blocks if row is not None else None,
+        low=row.low if row else None,
+        high=row.high if row else None,
+        verdict=row.verdict if row else None,
+        p=row.p if row else None,
+        blocks=row.blocks if row else None,
         memory=told.memory.get(arm) if metric == PASSES[0] else None,
         results=results,
         error=verified.max_relative_error if verified is not None else None,
         difference=difference,
-        note=row.note if row is not None else lost.reason if time is None and lost else "",
+        note=row.note if row else lost.reason if time is None and lost else "",
         point=told.point,
     )
 
@@ -246,12 +239,18 @@ def _totals(session: Session, rows: Sequence[ArmRow]) -> Iterator[Total]:
     assert implementations is not None
     wins = Counter(_fastest(rows))
     lacking = Counter(lack.arm for lack in implementations.lacking)
+    first = session.arms[0]
+    right = {(row.id, row.metric) for row in rows if row.arm == first and not row.is_wrong}
     for arm in session.arms:
         own = [row for row in rows if row.arm == arm]
-        ratios = [row.ratio for row in own if row.ratio is not None and not row.is_wrong]
+        ratios = [
+            row.ratio
+            for row in own
+            if row.ratio is not None and not row.is_wrong and (row.id, row.metric) in right
+        ]
         yield Total(
             arm,
-            1.0 if arm == session.arms[0] else geometric_mean(ratios) if ratios else None,
+            1.0 if arm == first else geometric_mean(ratios) if ratios else None,
             len(ratios),
             wins[arm],
             len(own),

@@ -76,6 +76,7 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
         Field("operator", "Operator", LONG_NAME, lambda row: row.operator),
         Field("new", "Time", TIMES, lambda row: row.time, _time),
         Field("unit", None, LABEL, lambda row: "ns"),
+        Field("base", None, LABEL, lambda row: row.base),
         Field("ratio", "Ratio", NUMBER, lambda row: row.ratio, _ratio),
         Field("low", None, NUMBER, lambda row: row.low),
         Field("high", None, NUMBER, lambda row: row.high),
@@ -191,8 +192,8 @@ def _prose(found: Versus) -> list[str]:
     if not found.valid:
         return [f"The session is invalid, and no verdict holds: {found.reason}."]
     return [
-        f"Ratio: time over that of {first}; slower and faster are by more than "
-        f"{share_text(found.threshold)}. {how}"
+        f"Ratio: time over that of {first}, or of the first arm that has the row; slower and "
+        f"faster are by more than {share_text(found.threshold)}. {how}"
     ]
 
 

@@ -24,6 +24,7 @@ from opperf.comparison.ab.slow_calls import SlowPair, Visits, slow_pair
 from opperf.comparison.versus.judging import is_decided
 from opperf.errors import FrameworkError, UsageError, WorkerError, one_line
 from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
+from opperf.instruments.verification.instrument import REFERENCE
 from opperf.model import (
     PASSES,
     Case,
@@ -339,7 +340,8 @@ def _told_of_changes(before: Mapping[str, str], after: Mapping[str, str]) -> dic
 
 
 def _once(case: Case) -> Case:
-    return with_settings(case, {"warmup": 0, "runs": 1, "max_time_s": None, "memory": True})
+    once = {"warmup": 0, "runs": 1, "max_time_s": None, "memory": True, "verify": REFERENCE}
+    return with_settings(case, once)
 
 
 def names_of(base: Case, other: Case) -> dict[str, str]:

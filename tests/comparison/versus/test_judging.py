@@ -106,15 +106,18 @@ def test_a_pass_is_compared_among_the_arms_that_have_it():
     found = versus_of(session(TIMES))
     backward = rows_by(found, "backward")
     assert {arm for _, arm in backward} == {"torch", "jax"}
-    # The first arm has none, so that there is no ratio to it.
-    assert all(row.ratio is None for row in backward.values())
+    # Ratios are to the first that has it, and in no mean of those to the first arm.
+    assert backward["g1", "jax"].base == "torch"
+    assert backward["g1", "jax"].ratio == pytest.approx(4, rel=0.01)
+    assert backward["g1", "jax"].verdict.value == "regressed"
+    assert {total.arm: total.rows for total in found.totals}["jax"] == 3
 
 
 def test_groups_that_an_arm_lacks_are_compared_among_the_others():
     found = versus_of(session(TIMES, has={"g1": ("torch", "jax"), "g2": ("numpy", "jax")}))
     rows = rows_by(found)
     assert ("g1", "numpy") not in rows and ("g2", "torch") not in rows
-    assert rows["g1", "jax"].ratio is None
+    assert rows["g1", "jax"].base == "torch"
     assert rows["g2", "jax"].verdict.value == "improved"
     assert rows["g3", "torch"].verdict.value == "same"
 
@@ -137,7 +140,7 @@ def test_wrong_implementations_are_never_ranked_and_fail():
     "fail_on, code, reason",
     [
         ((), 0, ""),
-        (("slower",), 1, "1 slower"),
+        (("slower",), 1, "2 slower"),
         (("wrong",), 0, ""),
         (("lacking",), 1, "2 lacking"),
     ],
