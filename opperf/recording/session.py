@@ -137,13 +137,16 @@ class Session:
             elif not self._has_flow:
                 recorder.end_flow()
         self._has_flow = is_whole
-        self._recorded_ns -= time.perf_counter_ns() - begun
+        if self._since_ns is not None:
+            self._recorded_ns -= time.perf_counter_ns() - begun
 
     def _switch(self, recording: bool) -> None:
         if self._since_ns is not None:
             self._recorded_ns += time.perf_counter_ns() - self._since_ns
             self._since_ns = None
         self._recording = recording
+        if not recording:
+            self._end_flow(True)
         for name, recorder in self._recorders.items():
             if recording:
                 self._begin(name)

@@ -107,7 +107,6 @@ class TorchRecorder(Recorder):
         return (CUT.format(MOST_KEPT),) if self._is_cut else ()
 
     def end(self) -> None:
-        self.end_flow()
         self._mode.recording = False
         self._compiled.counting = False
         stack = private.DISPATCH_MODE.get()

@@ -127,6 +127,17 @@ def test_steps_of_an_optimizer_are_parts_of_marked_ones():
     assert found == {"add relu add_": 1, "add relu": 1}
 
 
+def test_a_step_goes_on_after_an_interruption():
+    x = torch.ones(4, 4)
+    session = Session("test")
+    session.start(["torch"])
+    with session.interrupted():
+        x.exp().sin()
+    x.add(1).relu()
+    session.stop()
+    assert [names(chain) for chain in session.calls["torch"].chains] == ["add relu"]
+
+
 def test_no_tensor_is_kept():
     seen = []
 
