@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -141,6 +142,8 @@ class Work(Request[tuple[float, ...]], frozen=True):
 
 def serve(channel: Channel, cpu: int) -> None:
     """Answers requests on a core."""
+    # The process that asks handles Ctrl-C, and ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {cpu})
     # A product of vectors would start threads, which this core does not have. Read at the import.

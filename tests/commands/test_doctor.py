@@ -264,10 +264,11 @@ def peaked(tmp_path, monkeypatch, busy):
 
     monkeypatch.setattr("opperf.execution.device_peaks.measure_peaks", measure)
 
-    def run(*arguments):
+    def run(*arguments, said="kept in "):
         done = CliRunner().invoke(doctor, ["--peaks", *arguments])
         assert done.exit_code == 0
-        assert done.stderr.startswith("warning: load 9.00 in the last minute")
+        load, kept_in = done.stderr.splitlines()
+        assert load.startswith("warning: load 9.00 in the last minute") and kept_in.startswith(said)
         return done.stdout, asked.pop()
 
     return run
@@ -326,6 +327,12 @@ def test_peaks_as_files_have_all_digits(peaked):
     assert msgspec.json.decode(text, type=tuple[Peaks, ...]) == (PEAKS, ON_GPU)
     assert "<td>L2</td>" in peaked("--format", "html")[0]
     assert "| L2      | copy     |         2 |         250.0 |" in peaked("--format", "md")[0]
+
+
+def test_peaks_that_cannot_be_kept_are_printed(peaked, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(DATA, str(tmp_path / "file"))
+    assert "cpu(0): bandwidth" in peaked(said="warning: not kept: ")[0]
 
 
 def test_peaks_of_a_damaged_file_are_unknown_and_the_finding_says_why(peaked, busy, tmp_path):
