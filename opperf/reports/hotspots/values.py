@@ -211,6 +211,10 @@ def what_if_fields(is_step: bool) -> tuple[Field[WhatIf], ...]:
 
 def saving_fields() -> tuple[Field[Saving], ...]:
     """Returns the columns of chains, and of what one kernel for each would save in a step."""
+
+    def time(key: str, title: str, read: Callable[[Saving], Any], extra: int = 0) -> Field[Saving]:
+        return Field(key, title, MILLISECONDS, read, extra=extra, is_optional=True)
+
     return (
         Field("operator", "Chain", LONG_NAME, lambda row: row.chain.name),
         Field("id", None, WORD, lambda row: row.chain.id),
@@ -227,41 +231,14 @@ def saving_fields() -> tuple[Field[Saving], ...]:
         Field("calls_in_chain", "Calls", COUNT, lambda row: len(row.chain.calls), extra=3),
         Field("calls", "Count", COUNT, lambda row: row.chain.count),
         Field("between_kb", "Between", KILOBYTES, lambda row: row.between_bytes),
-        Field(
-            "by_bytes_ms",
-            "By bytes",
-            MILLISECONDS,
-            lambda row: row.bytes_ns,
-            extra=2,
-            is_optional=True,
-        ),
-        Field(
-            "by_dispatch_ms",
-            "By dispatch",
-            MILLISECONDS,
-            lambda row: row.dispatch_ns,
-            extra=2,
-            is_optional=True,
-        ),
-        Field("saved_ms", "Saved", MILLISECONDS, lambda row: row.saved_ns, is_optional=True),
+        time("by_bytes_ms", "By bytes", lambda row: row.bytes_ns, extra=2),
+        time("by_dispatch_ms", "By dispatch", lambda row: row.dispatch_ns, extra=2),
+        time("saved_ms", "Saved", lambda row: row.saved_ns),
         Field("share", "Share", PERCENT, lambda row: row.share, is_optional=True),
-        Field("eager_ms", "Eager", MILLISECONDS, lambda row: row.eager, extra=1, is_optional=True),
-        Field(
-            "compiled_ms",
-            "Compiled",
-            MILLISECONDS,
-            lambda row: row.compiled,
-            extra=1,
-            is_optional=True,
-        ),
+        time("eager_ms", "Eager", lambda row: row.eager, extra=1),
+        time("compiled_ms", "Compiled", lambda row: row.compiled, extra=1),
         Field("compiled_mode", None, WORD, lambda row: row.compiled_mode),
-        Field(
-            "measured_ms",
-            "Measured saving",
-            MILLISECONDS,
-            lambda row: row.measured,
-            is_optional=True,
-        ),
+        time("measured_ms", "Measured saving", lambda row: row.measured),
     )
 
 
