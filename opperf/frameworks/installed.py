@@ -53,6 +53,8 @@ class Package(NamedTuple):
     """Whether another process can compile cases for that which measures them (`Modes`)."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
+    precise_options: Mapping[str, str] = MappingProxyType({})
+    """Options by which it computes as precisely on a GPU as its dtypes are."""
     successors: Mapping[str, str] = MappingProxyType({})
     """Names that operators have had in earlier versions, each with the operator in its place."""
     objects: Mapping[str, str] = MappingProxyType({})

@@ -33,6 +33,8 @@ PACKAGE = Package(
     allocates_in_parallel=True,
     compiles_ahead=True,
     dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
+    # TF32 by default.
+    precise_options={"jax_default_matmul_precision": "highest"},
     successors=SUCCESSORS,
 )
 

@@ -34,6 +34,12 @@ PACKAGE = Package(
         *("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "TORCH_BLAS_PREFER_CUBLASLT"),
         "TORCH_CUDNN_V8_API_DISABLED",
     ),
+    precise_options={
+        "torch.backends.cuda.matmul.allow_tf32": "false",
+        "torch.backends.cudnn.allow_tf32": "false",
+        "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction": "false",
+        "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction": "false",
+    },
     successors=SUCCESSORS,
     # FBGEMM's tables of embeddings.
     objects={TABLES: f"{__name__}.embedding_tables:{TABLES}"},

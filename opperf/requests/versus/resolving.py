@@ -13,6 +13,8 @@ import msgspec
 from opperf.comparison.ab.arms import ArmSpec, read_threads
 from opperf.errors import UsageError
 from opperf.execution.refitting import SMALL
+from opperf.frameworks import package_of
+from opperf.frameworks.base import CPU
 from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.machine.pinning import Pinning
 from opperf.model import DEFAULTS, Tolerance
@@ -66,7 +68,7 @@ def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> Res
     check_arms(arms.specs, arms.absent)
     if not request.dry_run:
         request.check_weighted(None)
-    selection = select(asked, Operators())
+    selection = _on_one_device(select(asked, Operators()))
     check_sweeps(selection)
     # Random shapes are drawn from the smallest, the quickest to try.
     small = {} if selection.fuzz is None else {"size": SMALL}
@@ -78,6 +80,13 @@ def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> Res
         arms.absent,
         made.lacking,
     )
+
+
+def _on_one_device(selection: Selection) -> Selection:
+    """Returns a selection with the CPU for all arms where the user chose no device: the default of
+    one framework may be a GPU, and that of another not."""
+    settings = msgspec.structs.replace(selection.settings, device=selection.settings.device or CPU)
+    return msgspec.structs.replace(selection, settings=settings)
 
 
 def _inputs(named: Sequence[Named], selection: Selection) -> _Inputs:
@@ -115,6 +124,7 @@ def _session(
     dtypes = request.axes.get("dtype") or (DEFAULTS["dtype"],)
     every = {own for dtype in dtypes for own in dtypes_of_rows(rows, dtype)}
     first = next(iter(arms.specs.values()))
+    is_cpu = selection.settings.device.startswith(CPU.partition("(")[0])
     return ResolvedAb(
         asked,
         FrameworkChoice(first.framework, True, True, None),
@@ -126,7 +136,7 @@ def _session(
         environment=dict(os.environ),
         pinning=Pinning(request.cpus),
         given=request.given,
-        arms={name: _with_options(arm, every) for name, arm in arms.specs.items()},
+        arms={name: _with_options(arm, every, is_cpu) for name, arm in arms.specs.items()},
         selection=selection,
         axes=axes,
         threads=read_threads(request.threads),
@@ -141,9 +151,11 @@ def _session(
     )
 
 
-def _with_options(arm: ArmSpec, dtypes: set[str]) -> ArmSpec:
-    """Returns an arm with the options by which its tensors have these dtypes."""
-    needed: dict[str, str] = {}
+def _with_options(arm: ArmSpec, dtypes: set[str], is_cpu: bool) -> ArmSpec:
+    """Returns an arm with the options by which its tensors have these dtypes, and by which it
+    computes as precisely as the other arms."""
+    package = package_of(arm.framework)
+    needed = {} if is_cpu or package is None else dict(package.precise_options)
     for dtype in sorted(dtypes):
         needed |= dtype_options(arm.framework, dtype)
     return msgspec.structs.replace(arm, options={**needed, **arm.options})
