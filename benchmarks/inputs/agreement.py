@@ -45,11 +45,12 @@ def operations_of(framework: Framework) -> dict[str, set[str]]:
 def cases_of(framework: Framework, wanted: set[str]) -> Iterator[tuple[Case, set[str]]]:
     """Yields the cases of operators of these operations."""
     operations = operations_of(framework)
-    labels = tuple(label for label, own in operations.items() if own & wanted)
     settings = Settings(profiler=next(iter(find_profilers(framework))), verify="reference")
-    selection = Selection(labels, size="small", settings=settings, dtype_given=True)
+    selection = Selection(size="small", settings=settings, dtype_given=True)
     for case in plan(framework, selection).cases:
-        yield case, operations.get(case.label, set())
+        own = operations.get(case.label, set())
+        if own & wanted:
+            yield case, own
 
 
 def verified(case: Case, framework: Framework) -> Verification:

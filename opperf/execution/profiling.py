@@ -29,6 +29,7 @@ from opperf.model import (
     Case,
     CaseLine,
     Environment,
+    FileTarget,
     Note,
     NoteCode,
     Pass,
@@ -266,6 +267,12 @@ def check_programs(cases: Sequence[Case], wrapping: Wrapping | None, is_local: b
     """Raises `UsageError` if this machine lacks what the cases are measured or profiled with, or if
     another executor than this machine's is to measure cases that are profiled."""
     check_instruments([case.settings for case in cases])
+    for case in cases:
+        if case.settings.verify == "reference" and isinstance(case.target, FileTarget):
+            raise UsageError(
+                f"--verify reference compares with the canonical operation of an operator, and "
+                f"{case.label} is a function of a file, of none; use --verify"
+            )
     if wrapping is None or not cases:
         return
     if not is_local:

@@ -26,7 +26,7 @@ NEVER: Final = frozenset(
         *("ravel_multi_index", "shape", "size", "diag_indices_from", "indices_of_elements"),
         *("arange_like", "frexp", "fake_quantize", "matrix_rank", "set_difference"),
         *("set_exclusive_or", "set_intersection", "set_union", "unique", "unique_runs"),
-        *("unique_slices", "combinations", "bernoulli_numbers", "mode"),
+        *("unique_slices", "combinations", "cast", "bernoulli_numbers", "mode"),
     }
 )
 """Operations whose results are integers, steps or constants."""
@@ -70,6 +70,16 @@ COMPLEX: Final = frozenset(
     }
 )
 """Operations whose references are analytic, and take complex numbers."""
+
+
+MATRICES: Final[Mapping[str, str]] = {
+    "cholesky": "symmetric",
+    "eigenvalues_of_symmetric": "symmetric",
+    "inverse_from_cholesky": "lower",
+    "solution_from_cholesky": "lower",
+}
+"""Operations that read one half of a matrix, with what the other half is: gradients differ in how
+they share elements between the halves."""
 
 
 def way_of(operation: CanonicalOperation) -> Way | None:

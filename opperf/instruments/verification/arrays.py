@@ -121,8 +121,8 @@ def _compare_errors(a: Any, b: Any, double: Any, multiplier: float, tolerance: f
     if odd:
         return Comparison("rmse", _odd_text(odd, len(a)), error=math.inf, allowed=0.0)
     used = np.logical_and.reduce(finite)
-    own = _root_mean_square(double[used] - a[used])
-    error = _root_mean_square(double[used] - b[used])
+    own = root_mean_square(double[used] - a[used])
+    error = root_mean_square(double[used] - b[used])
     allowed = multiplier * own + SLACK * tolerance
     if error <= allowed:
         return Comparison("rmse", error=error, allowed=allowed)
@@ -170,7 +170,7 @@ def relative_errors(expected: Any, found: Any) -> Errors:
         return NO_ERRORS
     expected, found = _wide(expected), _wide(found)
     finite = np.isfinite(expected)
-    size = _root_mean_square(expected[finite])
+    size = root_mean_square(expected[finite])
     with np.errstate(all="ignore"):
         errors = np.abs(found - expected) / np.maximum(np.abs(expected), size)
     errors[_are_same(expected, found)] = 0.0
@@ -190,7 +190,7 @@ def _are_same(one: Any, other: Any) -> Any:
     return (one == other) | (np.isnan(one) & np.isnan(other))
 
 
-def _root_mean_square(values: Any) -> float:
+def root_mean_square(values: Any) -> float:
     """Returns the root of the mean square, without an overflow of the squares; 0 of nothing."""
     largest = float(np.abs(values).max(initial=0.0))
     return largest * math.sqrt(np.mean(np.square(values / largest))) if largest else 0.0

@@ -10,14 +10,11 @@ import numpy as np
 
 from opperf.dtypes import DTYPES, kind_of
 from opperf.errors import NoGradientError, UnsupportedError
-from opperf.instruments.call_results import CallResults, contents_of
 from opperf.instruments.prepared import PreparedCase, reason_of
-from opperf.instruments.verification.arrays import Array, Comparison
+from opperf.instruments.verification.arrays import Array, Comparison, root_mean_square
+from opperf.instruments.verification.counterpart import Counterpart, places_of
 from opperf.instruments.verification.expected import (
-    Arguments,
-    Reference,
     Said,
-    as_arrays,
     in_double,
     listed,
     operation_of,
@@ -32,16 +29,18 @@ from opperf.instruments.verification.nearness import (
     rounding_of,
 )
 from opperf.instruments.verification.slopes import compare_gradient
-from opperf.instruments.verification.verifying import prepare_anew
+from opperf.instruments.verification.verifying import EAGER, prepare_anew, with_settings
 from opperf.model import DType, Verification, VerificationCode
-from opperf.operations.differentiation import way_of
-from opperf.operations.uses import ANYTHING
+from opperf.operations.differentiation import MATRICES, way_of
 
 MOST_TERMS = 2**30
 """Terms of all sums of a reference beyond which it is not computed: some seconds of NumPy."""
 
 MOST_IN_WINDOWS = 2**25
 """The same of windows of an image, each of which the reference copies in float64."""
+
+OF_PROPERTY = 16
+"""Times the terms of a sum that the errors of a property's sides are of."""
 
 CONSTANT = frozenset({"full", "full_like", "full_of_each", "ones_like", "zeros_like"})
 """Operations whose results are one number everywhere by what they are."""
@@ -60,89 +59,106 @@ def verify_by_reference(prepared: PreparedCase) -> Verification:
 
 
 class _Verifying:
-    """One call of a case, and what its operation says of it."""
+    """The verification of a call by its counterpart."""
 
     def __init__(self, prepared: PreparedCase, said: Said) -> None:
         self._prepared, self._framework, self._said = prepared, prepared.framework, said
         self._case = prepared.case
-        self._reference = Reference(said)
-        made = prepare_anew(prepared, prepared.case)
-        self._made = made
-        named = {said.names[name]: value for name, value in made.arguments.items()}
-        self._before: Arguments = {n: as_arrays(self._framework, v) for n, v in named.items()}
-        self._results = CallResults(made, prepared.case.settings.seed)
-        self._results.outputs()
-        returned = [own for own in listed(self._results.take_returned()) if own is not None]
-        self._found = [self._array(own) for own in returned]
-        self._after = {said.names[name]: value for name, value in made.arguments.items()}
-        self._double: Arguments = in_double(self._before)
+        self._own = Counterpart(prepared, said)
+        self._more: dict[str, Allowed] = {}
+        """For some results, more than all are allowed."""
         self._notes: list[str] = []
-
-    def _array(self, value: Any) -> Array:
-        held = contents_of(self._framework, value)
-        if held is None:
-            values = np.asarray(value)
-            return Array(values.dtype.name, values.shape, values)
-        return Array(held.dtype, held.shape, as_arrays(self._framework, value))
 
     def verification(self) -> Verification:
         """Returns the verification. Raises `UnsupportedError` where the case cannot be verified."""
-        results = sum(found.size for found in self._found)
-        terms = reduction_length(self._said.operation, self._before, results)
-        self._check_work(terms * max(1, results))
-        rounding = rounding_of(*self._dtypes(), *(f.dtype for f in self._found))
-        self._allowed = Allowed(rounding, terms)
-        if self._reference.is_property:
+        results = sum(found.size for found in self._own.found)
+        terms = reduction_length(self._said.operation, self._own.before, results)
+        self._work = terms * max(1, results)
+        self._check_work()
+        rounding = rounding_of(*self._own.dtypes(), *(f.dtype for f in self._own.found))
+        # Properties are of products of the outputs, whose errors add up.
+        factor = OF_PROPERTY if self._own.reference.is_property else 1
+        self._allowed = Allowed(rounding, terms * factor)
+        if self._own.reference.is_property:
             return self._by_property()
-        wanted = self._wanted()
-        if isinstance(wanted, str):
-            return _wrong("output", Comparison("exact", wanted))
+        wanted = self._own.wanted()
+        count = len(listed(self._own.written.output))
+        if count != len(self._own.found):
+            text = f"there are {len(self._own.found)}, and the operation has {count}"
+            return _wrong("output", Comparison("exact", text))
         return self._of({own.place: self._compared(own) for own in wanted}, wanted)
 
-    def _check_work(self, work: int) -> None:
+    @property
+    def _most(self) -> int:
         windows = self._said.operation.module == "windows"
-        most = MOST_IN_WINDOWS if windows else MOST_TERMS
-        if work > most:
+        return MOST_IN_WINDOWS if windows else MOST_TERMS
+
+    def _check_work(self) -> None:
+        if self._work > self._most:
             raise UnsupportedError(
-                f"its reference in float64 would add some {work:.1g} terms, more than {most:.1g}; "
-                "verify it at --size small"
+                f"its reference in float64 would add some {self._work:.1g} terms, more than "
+                f"{self._most:.1g}; verify it at --size small"
             )
 
-    def _dtypes(self) -> list[str]:
-        """Returns the dtypes of floating numbers among the inputs, which may be named too."""
-        held = (
-            contents_of(self._framework, own)
-            for value in self._made.arguments.values()
-            for own in (value if isinstance(value, (list, tuple)) else [value])
-        )
-        found = [own.dtype for own in held if own is not None]
-        return [dtype for dtype in found if kind_of(dtype) in ("float", "complex")]
-
-    def _wanted(self) -> list[Wanted] | str:
-        """Returns the results with what they have to be, or why they are not as many."""
-        written = self._reference.results(self._double)
-        expected = listed(written.output)
-        if len(expected) != len(self._found):
-            return f"there are {len(self._found)}, and the operation has {len(expected)}"
-        several = [f"output[{number}]" for number in range(len(expected))]
-        places = ["output"] if len(expected) == 1 else several
-        pairs = list(zip(places, expected, self._found, strict=True))
-        for name, value in written.arguments.items():
-            found = [self._array(own) for own in listed(self._after[name])]
-            pairs += [
-                (f"{name} after the call", one, own)
-                for one, own in zip(listed(value), found, strict=True)
-            ]
-        return [Wanted(place, one, own) for place, one, own in pairs if one is not ANYTHING]
-
     def _compared(self, wanted: Wanted) -> Comparison:
+        """Returns how a result compares: by its dtype's rounding alone, else with how the inputs'
+        rounding changes it, else beside what the framework's own eager mode computes."""
         reason = self._other_dtype(wanted)
-        return Comparison("exact", reason) if reason else compare(wanted, self._allowed)
+        if reason:
+            return Comparison("exact", reason)
+        found = compare(wanted, self._allowed)
+        for explain in (self._sensitivity, self._own_error):
+            if found.is_equal or not found.allowed:
+                break
+            more = explain(wanted)
+            if more:
+                allowed = self._allowed_of(wanted.place)._replace(**more)
+                self._more[wanted.place] = allowed
+                found = compare(wanted, allowed)
+        return found
+
+    def _allowed_of(self, place: str) -> Allowed:
+        return self._more.get(place, self._allowed)
+
+    def _sensitivity(self, wanted: Wanted) -> dict[str, Any]:
+        """Returns how much a result changes with one rounding of the inputs; nothing if changed
+        inputs are outside of the domain."""
+        draw = np.random.default_rng(0)
+        largest: Any = 0.0
+        for _ in range(2):
+            try:
+                made = self._own.reference.results(
+                    _moved(self._own.double, self._allowed.rounding, draw)
+                )
+            except Exception:
+                # Densities refuse shares whose sum is no longer one.
+                return {}
+            value = next(value for place, value in places_of(made) if place == wanted.place)
+            with np.errstate(all="ignore"):
+                change = np.abs(value - np.asarray(wanted.expected)) / self._allowed.rounding
+            largest = np.maximum(largest, np.where(np.isfinite(change), change, 0.0))
+        return {"sensitivity": largest}
+
+    def _own_error(self, wanted: Wanted) -> dict[str, Any]:
+        """Returns the root mean square error of eager mode; nothing if this is eager mode."""
+        if self._case.settings.mode == EAGER:
+            return {}
+        case = with_settings(self._case, mode=EAGER)
+        with self._framework.scope(case):
+            eager = Counterpart(prepare_anew(self._prepared, case), self._said)
+            own = {each.place: each.found for each in eager.wanted()}.get(wanted.place)
+        expected = np.asarray(wanted.expected)
+        if own is None or own.shape != expected.shape:
+            return {}
+        finite = np.isfinite(expected) & np.isfinite(own.values)
+        off = root_mean_square((own.values - expected)[finite])
+        most = MOST_OWN * self._allowed.unit * root_mean_square(expected[finite])
+        return {"own": min(off, most)}
 
     def _other_dtype(self, wanted: Wanted) -> str:
         """Returns why a result has a dtype that the operation does not have; empty if it has."""
         found, kind = wanted.found.dtype, np.asarray(wanted.expected).dtype.kind
-        inputs = {_real(dtype) for dtype in self._dtypes()}
+        inputs = {_real(dtype) for dtype in self._own.dtypes()}
         arguments = self._case.arguments.values()
         named = {v.name for v in arguments if isinstance(v, DType)} | {
             value for value in arguments if isinstance(value, str) and value in DTYPES
@@ -150,7 +166,11 @@ class _Verifying:
         if kind_of(found) not in ("float", "complex"):
             is_other = kind in "fc" and bool(inputs) and not named
             return f"its dtype is {found}, and the operation's results are no integers" * is_other
-        known = {_real(dtype) for dtype in named} or inputs
+        known = {_real(dtype) for dtype in named} | inputs
+        difference = self._said.difference
+        if difference is not None and found in difference.dtypes:
+            self._notes.append(f"known difference: {difference.text}")
+            return ""
         if known and _real(found) not in known:
             return f"its dtype is {found}, and its inputs' {', '.join(sorted(known))}"
         return ""
@@ -178,15 +198,18 @@ class _Verifying:
             is_right = same and (
                 name in MAY_BE_RIGHT or (name != "zeros" and len(whole) == len(wanted))
             )
-            if not is_right and not any(compare(each, self._allowed).reason for each in changed):
+            if not is_right and not any(self._differs(each) for each in changed):
                 return f"{name} in its place would pass as well"
         return ""
 
+    def _differs(self, wanted: Wanted) -> bool:
+        return not compare(wanted, self._allowed_of(wanted.place)).is_equal
+
     def _by_property(self) -> Verification:
-        reason = self._property_fails(self._found)
+        reason = self._property_fails(self._own.found)
         if reason:
             return _wrong("output", Comparison("exact", reason))
-        zeros = [found._replace(values=np.zeros_like(found.values)) for found in self._found]
+        zeros = [found._replace(values=np.zeros_like(found.values)) for found in self._own.found]
         if not self._property_fails(zeros):
             reason = "zeros in its place would pass as well"
             return Verification(code=VerificationCode.UNDECIDABLE, reason=reason)
@@ -195,7 +218,7 @@ class _Verifying:
 
     def _property_fails(self, outputs: list[Array]) -> str:
         try:
-            pairs = self._reference.pairs(self._double, [array.values for array in outputs])
+            pairs = self._own.reference.pairs(self._own.double, [array.values for array in outputs])
         except Exception as error:
             # Some results have no such property at all, such as zeros.
             return f"{type(error).__name__}: {error}"
@@ -211,30 +234,45 @@ class _Verifying:
         if "backward" not in self._case.passes:
             return {}
         way = way_of(self._said.operation)
+        difference = self._said.difference
+        if difference is not None and difference.of_gradient:
+            self._notes.append(f"known difference: {difference.text}")
+            return {}
         if way is None:
             self._notes.append("gradients are not verified: the operation has none")
             return {}
+        if self._work > self._most // FOR_SLOPES:
+            self._notes.append("gradients are not verified at this size; use --size small")
+            return {}
         try:
-            found = dict(self._results.gradients())
+            found = dict(self._own.results.gradients())
         except NoGradientError as error:
             self._notes.append(f"gradients are not verified: {error}")
             return {}
-        heads = self._heads()
+        heads = self._own.heads()
         if heads is None:
             self._notes.append("gradients are not verified: of which results they are is not known")
             return {}
         made = {}
-        for number, place in enumerate(self._made.differentiated_places):
-            x, function = self._along(place, list(heads))
+        places = self._own.made.differentiated_places
+        if len(places) > MOST_INPUTS:
+            self._notes.append(f"gradients of {MOST_INPUTS} of {len(places)} inputs are verified")
+        shape = MATRICES.get(self._said.operation.name, "")
+        turn = np.conj if self._framework.name in CONJUGATED else np.asarray
+        weights = [turn(head) for head in heads.values()]
+        for number, place in enumerate(places[:MOST_INPUTS]):
+            x, function = self._own.along(place, list(heads))
             name = f"gradient of {place}"
             value = found.get(name)
-            gradient = np.zeros(x.shape) if value is None else in_double(self._array(value).values)
+            gradient = (
+                np.zeros(x.shape) if value is None else in_double(self._own.array(value).values)
+            )
             if gradient.shape != x.shape:
                 text = f"its shape is {gradient.shape}, and its input's {x.shape}"
                 made[name] = Comparison("exact", text)
                 continue
             checked = compare_gradient(
-                gradient, x, function, list(heads.values()), way, self._allowed, number
+                turn(gradient), x, function, weights, way, self._allowed, number, shape
             )
             made[name] = checked.comparison
             if checked.kinked:
@@ -243,34 +281,29 @@ class _Verifying:
                 )
         return made
 
-    def _heads(self) -> dict[int, Any] | None:
-        """Returns the gradients of results, by which of the results they are of; None if that is
-        not known."""
-        heads = [in_double(as_arrays(self._framework, head)) for head in self._results.heads]
-        floating = [i for i, one in enumerate(self._found) if kind_of(one.dtype) == "float"]
-        every = list(range(len(self._found)))
-        places = next((p for p in (every, floating) if len(p) == len(heads)), None)
-        if places is None and len(heads) == 1 and floating:
-            places = floating[:1]
-        if places is None:
-            return None
-        return {place: head for place, head in zip(places, heads, strict=True) if place in floating}
 
-    def _along(self, place: str, outputs: Sequence[int]) -> Any:
-        """Returns an input, and the function from it to the results of these numbers."""
-        name, _, index = place.partition(".")
-        name = self._said.names[name]
-        whole = self._double[name]
-        x = whole[int(index)] if index else whole
+FOR_SLOPES = 8
+"""Part of the most work of a reference with which it is computed for slopes, some tens of times."""
 
-        def function(changed: Any) -> list[Any]:
-            value = changed
-            if index:
-                value = [changed if i == int(index) else one for i, one in enumerate(whole)]
-            made = listed(self._reference.results({**self._double, name: value}).output)
-            return [made[number] for number in outputs]
+MOST_INPUTS = 8
+"""Inputs of a call whose gradients are verified: a list of tensors may have hundreds."""
 
-        return x, function
+MOST_OWN = 2.0**10
+"""Roundings that eager mode may be off to count: beyond, it is wrong itself."""
+
+CONJUGATED = ("jax",)
+"""Frameworks whose complex gradients are the conjugates of PyTorch's."""
+
+
+def _moved(value: Any, rounding: float, draw: np.random.Generator) -> Any:
+    """Returns inputs with each number changed by one rounding, up or down."""
+    if isinstance(value, dict):
+        return {name: _moved(each, rounding, draw) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_moved(each, rounding, draw) for each in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+        return value * (1 + rounding * draw.choice([-1.0, 1.0], value.shape))
+    return value
 
 
 MAY_BE_RIGHT = ("its elements in another order", "its first half")

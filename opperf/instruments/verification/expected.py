@@ -19,10 +19,14 @@ from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import Use, Written
 from opperf.rules.configurations import PHASE
+from opperf.rules.differences import Difference, difference_of
 from opperf.rules.engine import rules_module
 
 Arguments = dict[str, Any]
 """A case's arguments, arrays in NumPy, by the operator's names."""
+
+OUT = frozenset({"out"})
+"""The argument that a variant of an operator writes its result to."""
 
 RAGGED = ("nested", "jagged")
 """Layouts of sequences of several lengths, which references have padded."""
@@ -35,6 +39,9 @@ class Said(NamedTuple):
     operation: CanonicalOperation
     names: Mapping[str, str]
     """The operator's names of the case's arguments."""
+    targets: frozenset[str]
+    """Those of the case's arguments that a call only writes to."""
+    difference: Difference | None
 
 
 def operation_of(case: Case, framework: Framework) -> Said:
@@ -57,7 +64,9 @@ def operation_of(case: Case, framework: Framework) -> Said:
         use = entry.of({**values, PHASE: case.settings.phase})
     except KeyError as error:
         raise UnsupportedError(f"no operation is known of {case.target.label} here") from error
-    return Said(use, OPERATIONS[use.operation], names)
+    targets = OUT & names.keys() if "out" in operator.variants else frozenset()
+    difference = difference_of(framework.name, *operator.names, use.operation)
+    return Said(use, OPERATIONS[use.operation], names, frozenset(targets), difference)
 
 
 def as_arrays(framework: Framework, value: Any) -> Any:
@@ -150,6 +159,9 @@ def reduction_length(operation: CanonicalOperation, arguments: Arguments, result
     terms = sum(array.size for array in inputs) / max(1, results)
     if operation.module in SUMMING or operation.name.startswith("cum"):
         terms = max([terms, *(extent for array in inputs for extent in array.shape)])
+    if operation.module == "factorisations":
+        # One sum follows from another.
+        terms = terms**2
     if operation.module == "windows":
         kernels = [array for array in inputs[1:] if array.ndim > 1]
         terms = max([terms, *(math.prod(kernel.shape[1:]) for kernel in kernels)])

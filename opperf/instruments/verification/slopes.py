@@ -5,7 +5,7 @@ direction u."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -52,9 +52,13 @@ class Slope(NamedTuple):
 def slope_of(along: Along, x: Any, u: Any, way: Way) -> Slope:
     """Returns the derivative along a direction, by the first step that meets no kink."""
     if way == "exact":
-        value = float((along(x + u) - along(x - u)) / 2)
-        return Slope(value, DIFFERENCE_ERROR * abs(value))
-    if way == "complex":
+        value, half = (
+            float(np.real(along(x + t * u) - along(x - t * u))) / (2 * t) for t in (1, 0.5)
+        )
+        if abs(value - half) <= DIFFERENCE_ERROR * (abs(value) + _size(u)):
+            return Slope(value, DIFFERENCE_ERROR * abs(value))
+        # What the call does with its arguments is of a higher degree.
+    if way == "complex" and not np.iscomplexobj(x):
         value = float(np.imag(along(x + 1j * IMAGINARY * u))) / IMAGINARY
         return Slope(value, DIFFERENCE_ERROR * abs(value))
     found = Slope(math.nan, math.inf, True)
@@ -66,8 +70,8 @@ def slope_of(along: Along, x: Any, u: Any, way: Way) -> Slope:
 
 
 def _difference(along: Along, x: Any, u: Any, step: float) -> Slope:
-    here = along(x)
-    sides = [[along(x + sign * part * step * u) for sign in (1, -1)] for part in (1, 0.5)]
+    here = np.real(along(x))
+    sides = [[np.real(along(x + sign * part * step * u)) for sign in (1, -1)] for part in (1, 0.5)]
     (wide, narrow) = [
         (high - low) / (2 * part * step) for (high, low), part in zip(sides, (1, 0.5), strict=True)
     ]
@@ -95,15 +99,16 @@ def _size(u: Any) -> float:
 def directions_of(x: Any, seed: int) -> Iterator[Any]:
     """Yields directions: of few elements each, else random ones, every second in shares of the
     elements themselves, which leaves no domain."""
-    size = math.sqrt(float(np.mean(np.square(x)))) or 1.0
+    size = math.sqrt(float(np.mean(np.square(np.abs(x))))) or 1.0
+    units = (1, 1j) if np.iscomplexobj(x) else (1,)
     if x.size <= FEW:
         for place in range(x.size):
-            yield size * np.eye(1, x.size, place).reshape(x.shape)
+            yield from (size * unit * np.eye(1, x.size, place).reshape(x.shape) for unit in units)
         return
     draw = np.random.default_rng(seed)
     for number in range(DIRECTIONS):
         scale = np.where(x == 0, size, np.abs(x)) if number % 2 else size
-        yield draw.standard_normal(x.shape) * scale
+        yield sum(unit * draw.standard_normal(x.shape) for unit in units) * scale
 
 
 def smooth_part(function: Callable[[Any], list[Any]], x: Any, u: Any) -> Any:
@@ -137,8 +142,10 @@ def compare_gradient(
     way: Way,
     allowed: Allowed,
     seed: int,
+    shape: str = "",
 ) -> Checked:
-    """Returns how a gradient with respect to `x` compares with slopes of a function of it."""
+    """Returns how a gradient with respect to `x` compares with slopes of a function of it, along
+    directions that keep the shape of a matrix."""
     if not np.isfinite(gradient).all():
         return Checked(Comparison("slope", "it has NaN or infinite elements"), 0, 0)
     along = partial(_weighted, function, heads)
@@ -146,6 +153,7 @@ def compare_gradient(
     kinked = count = 0
     for u in directions_of(x, seed):
         count += 1
+        u = SHAPES[shape](u)
         u = smooth_part(function, x, u) if way == "differences" else u
         if not u.any():
             kinked += 1
@@ -154,7 +162,7 @@ def compare_gradient(
         if slope.is_kinked or not math.isfinite(slope.value):
             kinked += 1
             continue
-        found = float(np.sum(gradient * u))
+        found = float(np.real(np.sum(np.conj(gradient) * u)))
         off, most = abs(found - slope.value), _limit(gradient, u, slope, allowed)
         if off > most:
             signs = draw.choice([-1.0, 1.0], x.shape)
@@ -173,11 +181,32 @@ def compare_gradient(
 
 def _limit(gradient: Any, u: Any, slope: Slope, allowed: Allowed) -> float:
     """Returns the largest error along a direction that rounding explains."""
-    spread = math.sqrt(float(np.mean(np.square(gradient))))
-    parts = math.sqrt(float(np.sum(np.square((np.abs(gradient) + spread) * u))))
+    spread = math.sqrt(float(np.mean(np.square(np.abs(gradient)))))
+    parts = math.sqrt(float(np.sum(np.square((np.abs(gradient) + spread) * np.abs(u)))))
     size = abs(slope.value) + parts
     return EACH * (allowed.unit * size + slope.error) + DIFFERENCE_ERROR * parts
 
 
 def _weighted(function: Callable[[Any], list[Any]], heads: list[Any], x: Any) -> Any:
-    return sum(np.sum(head * one) for head, one in zip(heads, function(x), strict=True))
+    made = zip(heads, function(x), strict=True)
+    return sum(np.sum(np.conj(head) * result) for head, result in made)
+
+
+def _symmetric(u: Any) -> Any:
+    return (u + np.swapaxes(u, -1, -2)) / 2 if _is_square(u) else u
+
+
+def _lower(u: Any) -> Any:
+    return np.tril(u) if _is_square(u) else u
+
+
+def _is_square(u: Any) -> bool:
+    return bool(u.ndim > 1 and u.shape[-1] == u.shape[-2])
+
+
+SHAPES: Mapping[str, Callable[[Any], Any]] = {
+    "": lambda u: u,
+    "symmetric": _symmetric,
+    "lower": _lower,
+}
+"""Directions among matrices that an operation reads half of."""

@@ -93,7 +93,7 @@ class _Runs:
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared, self._framework = prepared, prepared.framework
         self._case = prepared.case
-        self._eager = _with_settings(self._case, mode=EAGER)
+        self._eager = with_settings(self._case, mode=EAGER)
         self._draws = False
         """Whether eager mode draws random numbers, or may, as nobody knows."""
         self._without_double = ""
@@ -220,10 +220,11 @@ DOUBLE = {"float": "float64", "complex": "complex128"}
 
 def double_case(case: Case) -> Case:
     """Returns the case in eager mode and in float64. Its arguments are those of `DoubleCase`."""
-    return _with_settings(case, mode=EAGER, dtype=DOUBLE["float"], autocast=OFF)
+    return with_settings(case, mode=EAGER, dtype=DOUBLE["float"], autocast=OFF)
 
 
-def _with_settings(case: Case, **changed: Any) -> Case:
+def with_settings(case: Case, **changed: Any) -> Case:
+    """Returns a case with other settings."""
     settings = msgspec.structs.replace(case.settings, **changed)
     return msgspec.structs.replace(case, settings=settings)
 

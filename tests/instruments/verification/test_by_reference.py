@@ -140,6 +140,43 @@ def test_what_has_no_operation_is_skipped(tmp_path):
     assert "no canonical operation is known" in found.reason
 
 
+def test_complex_gradients_are_of_each_frameworks_convention():
+    spec = TensorSpec((16, 12), "complex64", Fill("normal", 0.0, 1.0), gradient=True)
+    passes = ("forward", "backward")
+    for target, name in (
+        (OperatorTarget("torch", "fft_fft", "default"), "self"),
+        (OperatorTarget("jax", "jnp.fft.fft"), "a"),
+    ):
+        found = verified(target, {name: spec}, passes)
+        assert found.line == "PASS" and found.compared == 2
+
+
+def test_a_known_difference_passes_with_a_note():
+    spec = TensorSpec((16, 12), fill=Fill("normal", 0.0, 1.0))
+    found = verified(OperatorTarget("numpy", "fft.fft"), {"a": spec})
+    assert found.line == "PASS: known difference: results are in double precision"
+
+
+def test_gradients_of_a_half_of_a_matrix_are_along_symmetric_directions():
+    spec = TensorSpec((8, 8), fill=Fill("positive_definite"), gradient=True)
+    target = OperatorTarget("torch", "linalg_cholesky", "default")
+    found = verified(target, {"self": spec}, ("forward", "backward"))
+    assert found.line == "PASS" and found.method == "slope"
+
+
+@pytest.mark.parametrize("error, is_wrong", [(1.5e-5, False), (1e-4, True)])
+def test_a_compiled_mode_is_judged_beside_eager_mode(error, is_wrong):
+    torch = pytest.importorskip("torch")
+
+    def roughly(self):
+        # Eager mode is off by a hundred roundings itself.
+        return self.relu() * (1 + (error if torch.jit.is_tracing() else 1e-5))
+
+    found = verified(RELU["torch"], {"self": X}, function=roughly, mode="script")
+    assert found.is_wrong is is_wrong, found.line
+    assert verified(RELU["torch"], {"self": X}, function=roughly).is_wrong
+
+
 def test_numpy_reads_its_own_arrays():
     spec = TensorSpec((30, 20), fill=Fill("normal", 0.0, 1.0))
     assert verified(OperatorTarget("numpy", "cumsum"), {"a": spec, "axis": 0}).line == "PASS"
