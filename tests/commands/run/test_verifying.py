@@ -27,7 +27,5 @@ def test_a_function_of_a_file_has_no_reference():
     target = FileTarget("numpy", "my.py", "f")
     cases = [Case(target, {}, Settings(verify=setting)) for setting in (True, "reference")]
     check_programs(cases[:1], None, True)
-    with pytest.raises(
-        UsageError, match="--verify reference compares with"
-    ):
+    with pytest.raises(UsageError, match="--verify reference compares with"):
         check_programs(cases, None, True)
