@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from opperf.errors import OutputError, UsageError
-from opperf.frameworks import available, is_available, variables_of
+from opperf.frameworks import available, identity, is_available, variables_of
 from opperf.frameworks.installed import tested_versions
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.machine.kernel import Unreadable, this_machine
@@ -67,13 +67,15 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
         from opperf.machine.kept_peaks import keep
 
         self.check_outputs()
-        named = choose_framework(self.framework).name if self.framework else ""
-        frameworks = [named] if named else sorted(filter(is_available, available()))
+        if self.framework:
+            # Raises an error for one that is unknown or not installed, before a minute has passed.
+            identity(self.framework)
+        named = [self.framework] if self.framework else filter(is_available, available())
         machine = this_machine(())
         for finding in examine(machine, [load]):
             if finding.level == "warn":
                 say(f"warning: load {finding.state}: peaks are too low on a busy machine")
-        found = measure_peaks(frameworks, machine.cpus, say)
+        found = measure_peaks(sorted(named), machine.cpus, say)
         try:
             say(f"kept in {keep(machine.cpus, found)}")
         except OutputError as error:

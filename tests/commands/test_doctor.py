@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.registry import doctor
-from opperf.errors import FOUND
+from opperf.errors import FOUND, UsageError
 from opperf.folders import DATA
 from opperf.instruments.callgrind import valgrind
 from opperf.machine.health import jitter
@@ -22,7 +22,7 @@ from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.reports import writing
 from opperf.reports.this_machine import report_of_health
 from opperf.requests import machine as module
-from opperf.requests.machine import instructions_finding, peaks_finding
+from opperf.requests.machine import DoctorRequest, instructions_finding, peaks_finding
 from opperf.results.messages import tell
 from opperf.results.output import STDOUT, Output
 from tests.writing import told
@@ -333,6 +333,12 @@ def test_peaks_that_cannot_be_kept_are_printed(peaked, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(DATA, str(tmp_path / "file"))
     assert "cpu(0): bandwidth" in peaked(said="warning: not kept: ")[0]
+
+
+def test_an_unknown_framework_is_refused_before_anything_is_measured(peaked, busy):
+    with pytest.raises(UsageError, match="unknown framework 'numpi'; did you mean numpy"):
+        DoctorRequest(peaks=True, framework="numpi").measure_peaks(tell)
+    assert kept(busy.cpus).peaks == ()
 
 
 def test_peaks_of_a_damaged_file_are_unknown_and_the_finding_says_why(peaked, busy, tmp_path):
