@@ -225,7 +225,7 @@ BUILT_IN = (
     Format(
         "svg",
         ".svg",
-        "a flame graph of a recorded program",
+        "a flame graph of a recorded program, or by headroom a roofline plot",
         drawing="opperf.reports.html:write_svg",
         has_sections=False,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeVar
 
 from opperf.dtypes import is_floating
@@ -160,8 +161,11 @@ class _Limit(NamedTuple):
 def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
     """Returns what the peaks say of a pass; None where its time, its work or the peaks are not
     known."""
-    time, peaks = CaseFigures(record).compared.get(metric), record.peaks
-    if time is None or peaks is None or not 0 < time.median < math.inf or time.note(*REMOVED):
+    peaks = record.peaks
+    if peaks is None or record.why_without_figures:
+        return None
+    time = CaseFigures(record).of(metric)
+    if time is None or not 0 < time.median < math.inf or time.note(*REMOVED):
         return None
     work = work_of(record, metric)
     # Where it is not sure, the time shows that the work is less, or the peak another.
@@ -198,12 +202,13 @@ def rooflines_of(record: Record) -> dict[str, Roofline]:
 
 
 def _limits(case: Case, peaks: Peaks, work: Work) -> Iterator[_Limit]:
+    near = _at_threads(peaks, case.settings.threads)
     if work.moved is not None:
-        memory = _by_memory(case, peaks.bandwidths, work.moved, work.bytes_by)
+        memory = _by_memory(case, near, work.moved, work.bytes_by)
         if memory is not None:
             yield memory
     if work.flops is not None:
-        compute = _by_products(case, peaks.products, work.flops)
+        compute = _by_products(case, near, work.flops)
         if compute is not None:
             yield compute
 
@@ -211,17 +216,13 @@ def _limits(case: Case, peaks: Peaks, work: Work) -> Iterator[_Limit]:
 Peak = TypeVar("Peak", BandwidthPeak, ProductPeak)
 
 
-def _nearest(peaks: Iterable[Peak], threads: int | None) -> list[Peak]:
-    """Returns the peaks at the measured number of threads that is nearest, by ratio; of all
-    threads (None) the largest."""
-    listed = list(peaks)
-    if not listed:
-        return []
-    known = sorted({peak.threads for peak in listed}, reverse=True)
-    chosen = known[0]
-    if threads is not None:
-        chosen = min(known, key=lambda number: abs(math.log(max(number, 1) / threads)))
-    return [peak for peak in listed if peak.threads == chosen]
+def _nearest(peaks: Iterable[Peak], threads: int | None) -> int:
+    """Returns the measured number of threads that is nearest, by ratio; of all threads (None), the
+    largest."""
+    known = sorted({peak.threads for peak in peaks}, reverse=True) or [0]
+    if threads is None:
+        return known[0]
+    return min(known, key=lambda number: abs(math.log(max(number, 1) / threads)))
 
 
 def _has_as_many(measured: int, threads: int | None) -> bool:
@@ -242,18 +243,37 @@ class Level(NamedTuple):
 def levels_of(bandwidths: Iterable[BandwidthPeak], threads: int | None) -> list[Level]:
     """Returns the levels at a number of threads, the smallest first."""
     found: dict[str, Level] = {}
-    for peak in _nearest(bandwidths, threads):
+    listed = list(bandwidths)
+    nearest = _nearest(listed, threads)
+    for peak in (peak for peak in listed if peak.threads == nearest):
         level = Level(peak.level, peak.bytes or math.inf, peak.rate)
         best = found.get(peak.level)
         found[peak.level] = level if best is None or level.rate > best.rate else best
     return sorted(found.values(), key=lambda level: level.capacity)
 
 
-def _by_memory(
-    case: Case, bandwidths: Sequence[BandwidthPeak], moved: int, known_by: str
-) -> _Limit | None:
-    threads = case.settings.threads
-    levels = levels_of(bandwidths, threads)
+class _AtThreads(NamedTuple):
+    """Peaks at a number of threads, and the numbers that they were measured with."""
+
+    levels: Sequence[Level]
+    products: Mapping[str, float]
+    moving: int
+    multiplying: int
+
+
+# The records of a run have few of them.
+@lru_cache(maxsize=64)
+def _at_threads(peaks: Peaks, threads: int | None) -> _AtThreads:
+    return _AtThreads(
+        levels_of(peaks.bandwidths, threads),
+        products_of(peaks.products, threads),
+        _nearest(peaks.bandwidths, threads),
+        _nearest(peaks.products, threads),
+    )
+
+
+def _by_memory(case: Case, peaks: _AtThreads, moved: int, known_by: str) -> _Limit | None:
+    levels = peaks.levels
     if not levels:
         return None
     is_cold = case.settings.cache == "cold"
@@ -264,7 +284,7 @@ def _by_memory(
     is_sure = (
         known_by in ("formula", "count")
         and len(levels) > 1
-        and _has_as_many(_nearest(bandwidths, threads)[0].threads, threads)
+        and _has_as_many(peaks.moving, case.settings.threads)
     )
     ns, floor_ns = NS * moved / chosen.rate, _filled_ns(levels, moved)
     return _Limit("memory", ns, floor_ns, is_sure, chosen.name)
@@ -283,7 +303,7 @@ def products_of(products: Iterable[ProductPeak], threads: int | None) -> dict[st
     """Returns the rates of products by dtype at a number of threads. Fewer threads, which are a
     choice too, may multiply faster."""
     listed = list(products)
-    most = max((peak.threads for peak in _nearest(listed, threads)), default=0)
+    most = _nearest(listed, threads)
     found: dict[str, float] = {}
     for peak in listed:
         if peak.threads <= most:
@@ -305,20 +325,18 @@ def multiplied_in(case: Case, rates: Mapping[str, float]) -> tuple[str, str] | N
     return max((pair for pair in found if pair[0]), key=lambda pair: rates[pair[0]], default=None)
 
 
-def _by_products(case: Case, products: Sequence[ProductPeak], flops: float) -> _Limit | None:
-    threads = case.settings.threads
-    rates = products_of(products, threads)
-    dtypes = multiplied_in(case, rates)
+def _by_products(case: Case, peaks: _AtThreads, flops: float) -> _Limit | None:
+    dtypes = multiplied_in(case, peaks.products)
     if dtypes is None:
         return None
     dtype, own = dtypes
-    ns, near = NS * flops / rates[dtype], _nearest(products, threads)[0].threads
+    ns = NS * flops / peaks.products[dtype]
     is_sure = (
         dtype == own
-        and _has_as_many(near, threads)
+        and _has_as_many(peaks.multiplying, case.settings.threads)
         # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
         and not case.settings.options
-        and (near > 0 or dtype != "float32")
+        and (peaks.multiplying > 0 or dtype != "float32")
         and FAST not in case.label.lower()
     )
     remark = "" if dtype == own else f"by the peak of {dtype}; {own} has none"
