@@ -53,7 +53,7 @@ def look_at_work(visit: Visit, extents: CallExtents, results: Any) -> None:
     if extents.are_views:
         work = work._replace(flops=0.0, bytes=0)
     visit.moved_bytes = extents.moved if work.bytes is None else work.bytes
-    if visit.moved_bytes or extents.are_views:
+    if visit.moved_bytes or work.bytes is not None:
         visit.known_by["moved_bytes"] = "minimal" if work.bytes is None else "formula"
     for metric, count in ((FLOPS, work.flops), (FLOPS_BACKWARD, work.flops_backward)):
         if count is not None:

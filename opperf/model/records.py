@@ -239,9 +239,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     rounds: int = 1
     """Number of rounds that measured the case; the samples are those of all rounds, in order."""
     moved_bytes: int = 0
-    """Bytes that a call has to read and write at least: those of its inputs and outputs. A tensor
-    that is both, or several inputs, counts once; a sparse one by its stored elements; a view, which
-    is neither read nor written, does not count."""
+    """Bytes that a call has to read and write at least: those of its inputs and outputs, of a gather
+    what is read. One that is several inputs counts once; a sparse one by its stored elements; a
+    view, which is neither read nor written, does not count."""
     moved_backward_bytes: int = 0
     """Likewise of a backward pass: the gradients of the outputs, and those of the inputs."""
     known_by: dict[str, KnownBy] = {}

@@ -22,7 +22,16 @@ from opperf.model import (
     split_positional,
 )
 from opperf.operations.uses import Choice, ToRoles, Use
-from opperf.operations.work.sizes import COMPUTED, ELEMENTWISE, REDUCTION, Formula, Sizes
+from opperf.operations.work.sizes import (
+    COMPUTED,
+    COPY,
+    CREATION,
+    ELEMENTWISE,
+    REDUCTION,
+    UNWRITTEN,
+    Formula,
+    Sizes,
+)
 from opperf.operations.work.stand_ins import numpy_dtype, stand_in
 from opperf.operations.work.table import FORMULAS
 from opperf.rules.configurations import PHASE
@@ -35,7 +44,10 @@ FEW = 1024
 CATEGORIES: Mapping[str, Formula] = {
     **dict.fromkeys(("activation", "binary", "unary"), ELEMENTWISE),
     **dict.fromkeys(("random", "random_sampling"), COMPUTED),
-    "cumulative": REDUCTION,
+    **dict.fromkeys(("cumulative", "reduction", "statistics"), REDUCTION),
+    **dict.fromkeys(("conversion", "joining"), COPY),
+    "creation": CREATION,
+    "query": UNWRITTEN,
 }
 """Formulas of operators of a category that no table has: of operators that only some framework
 has."""

@@ -170,6 +170,8 @@ COPY = Formula(per_result(0), nothing)
 COPIES = Formula(per_result(0), lambda call, forward: float(call.result))
 """Elements are copied to several places."""
 CREATION = Formula(per_result(0), nothing, only_written)
+UNWRITTEN = Formula(per_result(0), nothing, per_result(0))
+"""Memory that is not written, or what an array says of itself."""
 COMPUTED = Formula(per_result(1), nothing, only_written)
 """A function of numbers or of random bits for each element."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opperf.frameworks.numpy import excluded
+from opperf.operations.work import sizes
 from opperf.rules import families as shared
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.numpy import (
@@ -27,6 +28,7 @@ FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
+WORK = dict.fromkeys(("empty", "empty_like"), sizes.UNWRITTEN)
 OPERATIONS = operations.TABLE
 FUNCTIONS: dict[str, Family | str] = {
     **excluded.NAMES,

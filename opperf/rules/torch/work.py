@@ -13,6 +13,7 @@ from opperf.operations.work.sizes import (
     ELEMENTWISE,
     REDUCTION,
     SUM,
+    UNWRITTEN,
     Formula,
     Sizes,
     listed,
@@ -21,9 +22,6 @@ from opperf.operations.work.sizes import (
     per_result,
 )
 from opperf.operations.work.table import FORMULAS
-
-UNWRITTEN = Formula(per_result(0), nothing, per_result(0))
-"""Memory that is not written."""
 
 RESULTS_OF_NUMBERS = Formula(per_result(0), nothing, lambda call: call.bytes("self"))
 
@@ -109,7 +107,8 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
     (RESULTS_OF_NUMBERS, "item _local_scalar_dense is_nonzero"),
     (
         UNWRITTEN,
-        "empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided",
+        "empty empty_like empty_permuted empty_quantized empty_strided new_empty "
+        "new_empty_strided is_same_size",
     ),
     (CREATION, "_efficientzerotensor new_zeros new_ones new_full scalar_tensor"),
     (
