@@ -239,7 +239,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     rounds: int = 1
     """Number of rounds that measured the case; the samples are those of all rounds, in order."""
     moved_bytes: int = 0
-    """Bytes that a call has to read and write at least: those of its inputs and outputs, of a gather
+    """Bytes that a call has to read and write: those of its inputs and outputs, of a gather only
     what is read. One that is several inputs counts once; a sparse one by its stored elements; a
     view, which is neither read nor written, does not count."""
     moved_backward_bytes: int = 0

@@ -4,6 +4,7 @@ programs have, and of functions without a formula."""
 from __future__ import annotations
 
 import pytest
+
 from opperf.frameworks import load
 from opperf.frameworks.torch.flops import FlopCounter
 from opperf.instruments.prepared import PreparedCase
