@@ -140,19 +140,20 @@ def _bytes_ns(chain: Chain, measured: Mapping[str, Record], call_ns: float) -> f
 
 def saved_of_call(call: ChainCall, record: Record, time_ns: float, call_ns: float) -> float:
     """Returns the time that a call takes for the bytes between it and others: by the bandwidth of
-    the memory that holds all that it moves. Without one it is their share of the time of an
-    elementwise call beyond its dispatch, and nothing of a product's or a reduction's, of which most
-    may be arithmetic."""
+    the memory that holds all that it moves, and of an elementwise call at most their share of its
+    time beyond dispatch. Without a bandwidth it is that share, and nothing of a product's or a
+    reduction's time, of which most may be arithmetic."""
     # The time of a kernel has no dispatch in it.
     is_wall = record.time_kind is MetricKind.WALL
-    beyond = max(0.0, time_ns - call_ns) if is_wall else time_ns
+    most = max(0.0, time_ns - call_ns) if is_wall else time_ns
+    is_pointwise = call.kind == "pointwise" and record.moved_bytes > 0
+    if is_pointwise:
+        most *= min(1.0, call.between_bytes / record.moved_bytes)
     bandwidths = () if record.peaks is None else record.peaks.bandwidths
     copies = [peak for peak in bandwidths if peak.kernel == "copy"]
     levels = levels_of(copies, record.case.settings.threads)
-    if levels:
-        moved = max(record.moved_bytes, call.between_bytes)
-        level = next((level for level in levels if moved <= level.capacity), levels[-1])
-        return min(beyond, NS * call.between_bytes / level.rate)
-    if call.kind != "pointwise" or not record.moved_bytes:
-        return 0.0
-    return beyond * min(1.0, call.between_bytes / record.moved_bytes)
+    if not levels:
+        return most if is_pointwise else 0.0
+    moved = max(record.moved_bytes, call.between_bytes)
+    level = next((level for level in levels if moved <= level.capacity), levels[-1])
+    return min(most, NS * call.between_bytes / level.rate)

@@ -254,7 +254,8 @@ def _saving_remarks(found: Savings) -> Iterator[str]:
         yield "The calls were not measured: `opperf run` measures those of this file."
         return
     yield (
-        "By bytes: at the measured bandwidth of the memory that holds what the call moves."
+        "By bytes: at the measured bandwidth of the memory that holds what the call moves, of an "
+        "elementwise call at most their share of its time."
         if found.has_peaks
         else "By bytes: the share of the time of elementwise calls that is of these bytes, as no "
         "bandwidth is known; `opperf doctor --peaks` measures it."
