@@ -85,6 +85,11 @@ class Implemented(Struct, frozen=True):
     memory: dict[str, float] = {}
     """By arm, bytes at the peak of the call."""
     point: dict[str, int] = {}
+    configuration: str = ""
+    """Of a sweep, which of the operation's: the rest of a point."""
+    flops: float = 0.0
+    moved: int = 0
+    """Operations and bytes of the forward pass; zero where they are not known."""
     verified: dict[str, Verification] = {}
     """By arm, how its results compare with the operation's reference."""
 

@@ -59,6 +59,10 @@ class ArmRow(Struct, frozen=True):
     difference: str = ""
     note: str = ""
     point: dict[str, int] = {}
+    configuration: str = ""
+    flops: float = 0.0
+    moved: int = 0
+    """As of `Implemented`."""
 
     @property
     def is_wrong(self) -> bool:
@@ -197,6 +201,9 @@ def _row(
         difference=difference,
         note=row.note if row else lost.reason if time is None and lost else "",
         point=told.point,
+        configuration=told.configuration,
+        flops=told.flops,
+        moved=told.moved,
     )
 
 

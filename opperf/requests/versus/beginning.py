@@ -38,12 +38,13 @@ from opperf.plurals import pluralize
 from opperf.requests.ab.beginning import say_cores, starter
 from opperf.requests.ab.keeping import make_room
 from opperf.requests.ab.planning import along_axes, listed
-from opperf.requests.ab.resolving import Work
+from opperf.requests.ab.resolving import Work as Visited
 from opperf.requests.versus.arms import check_arms
 from opperf.requests.versus.planning import Group, plan_groups, random_rows
 from opperf.requests.versus.resolving import ResolvedVersus
 from opperf.results.figures import CaseFigures
 from opperf.results.output import check_output
+from opperf.results.roofline import Work, work_of
 from opperf.sources.operation_rows import Row
 from opperf.sources.varying import with_settings
 from opperf.worker.client import Worker
@@ -153,6 +154,7 @@ class _Rehearsed:
         self.lacking = list(begun.plan.lacking)
         self._memory: dict[str, dict[str, float]] = defaultdict(dict)
         self._verified: dict[str, dict[str, Verification]] = defaultdict(dict)
+        self._work: dict[str, list[Work]] = defaultdict(list)
         self._first_s = 0.0
         self.slow: dict[str, SlowPair] = {}
         self.visit_s: dict[str, float] = {}
@@ -179,7 +181,7 @@ class _Rehearsed:
         groups = begun.plan.groups
         call = Caller(begun.workers, Deadline(), len(groups))
         total = sum(len(group.cases) for group in groups)
-        progress = request.watch(total, None, Work("first call"))
+        progress = request.watch(total, None, Visited("first call"))
         found: dict[str, dict[str, Visits]] = {}
         with progress:
             for arm in begun.workers:
@@ -218,6 +220,7 @@ class _Rehearsed:
             memory = figures.get(MEMORY_FORWARD.name, figures.get(MEMORY.name))
             if memory is not None:
                 self._memory[group.id][arm] = memory.median
+            self._work[group.id].append(work_of(record))
             if record.verification is not None:
                 self._verified[group.id][arm] = record.verification
         if len(cases) < 2:
@@ -240,7 +243,7 @@ class _Rehearsed:
         arm and group."""
         request, workers = self._request, self._begun.workers
         request.say(f"comparing the results of {listed(workers)}")
-        progress = request.watch(len(self.groups), None, Work("result"))
+        progress = request.watch(len(self.groups), None, Visited("result"))
         checks: dict[str, dict[str, Check]] = defaultdict(dict)
         assert request.tolerance is not None
         with progress, tempfile.TemporaryDirectory(prefix="opperf-") as folder:
@@ -313,6 +316,9 @@ class _Rehearsed:
                     {arm: case.label for arm, case in group.cases.items()},
                     self._memory.get(id, {}),
                     group.row.point,
+                    next(iter(group.row.tags), ""),
+                    max((work.flops or 0.0 for work in self._work[id]), default=0.0),
+                    max((work.moved or 0 for work in self._work[id]), default=0),
                     self._verified.get(id, {}),
                 )
                 for id, group in self.groups.items()

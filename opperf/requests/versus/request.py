@@ -46,7 +46,7 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "Comparison"
 
-    no_keywords = ("report", "dry_run", "output_files", "output_format")
+    no_keywords = ("report", "dry_run", "plot", "output_files", "output_format")
     omitted = ("framework", "ids", "mode", "input_function", "imports", "profiler", "verify")
 
     names: Annotated[tuple[str, ...], argument("[OPERATION]...", gather=split_commas)] = ()
@@ -113,6 +113,14 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
     report: Annotated[
         Path, Option("File of all measurements, a session.", read_report, section="Output")
     ] = Path("opperf_versus.jsonl")
+    plot: Annotated[
+        Path | None,
+        Option(
+            "With --sweep: image of times, ratios, and GB/s or GFLOP/s of each arm against the "
+            "size, as .png, .svg or .html.",
+            section="Output",
+        ),
+    ] = None
     fail_on: Annotated[
         tuple[str, ...] | None,
         Option(

@@ -27,6 +27,7 @@ from opperf.requests.selecting import check_shape_options
 from opperf.requests.versus.arms import Arms, check_arms, read_arms
 from opperf.requests.versus.request import VersusRequest
 from opperf.results.output import STDOUT
+from opperf.results.plots.drawing import check_image
 from opperf.sources.operation_names import find_operations
 from opperf.sources.operation_rows import Row, dtypes_of_rows, rows_of
 from opperf.sources.selecting import Selection
@@ -63,6 +64,9 @@ def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> Res
         raise UsageError("--report needs a file, to which each process appends its results")
     if read_threads(request.threads).coarse:
         raise UsageError(f"--threads {request.threads}: give one number, or all")
+    if request.plot is not None and not request.inputs.sweeps:
+        raise UsageError(f"--plot {request.plot} draws a sweep; add --sweep, or omit it")
+    check_image(request.plot, [], request.overwrite)
     named = find_operations(request.names, request.categories)
     arms = read_arms(request.among, request.python, say)
     check_arms(arms.specs, arms.absent)

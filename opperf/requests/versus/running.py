@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from opperf.comparison.ab.session import Session
 from opperf.comparison.versus.judging import Versus, outcome_of, versus_of
+from opperf.comparison.versus.plots import write_plot
 from opperf.comparison.versus.report import report_of
 from opperf.errors import INTERRUPTED, OpperfError
 from opperf.reports.model import Report
@@ -87,4 +88,8 @@ def run(
             keep_interrupted(report, say)
         raise
     say_kept(report, quiet_say, say)
-    return judge_versus(session, request.fail_on)
+    judged = judge_versus(session, request.fail_on)
+    if request.plot is not None:
+        write_plot(judged.versus, request.plot)
+        quiet_say(f"written to {display(request.plot)}")
+    return judged

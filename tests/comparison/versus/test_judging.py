@@ -8,13 +8,15 @@ import pytest
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session import Implementations, Implemented, Lacking
 from opperf.comparison.ab.session_file import new_session
-from opperf.comparison.versus.judging import outcome_of, versus_of
+from opperf.comparison.versus.judging import ArmRow, Versus, outcome_of, versus_of
+from opperf.comparison.versus.plots import plot_of
 from opperf.comparison.versus.report import report_of
-from opperf.errors import RunFileError
+from opperf.errors import RunFileError, UsageError
 from opperf.model import Check, Difference, Place, ProcessLine, Tolerance
 from opperf.reports.html import write_html
 from opperf.reports.markdown import write_markdown
 from opperf.reports.text import write_text
+from opperf.results.units import Figure
 from opperf.sources.selecting import Selection
 from opperf.statistics.data import Thresholds
 from opperf.statistics.design import block_order
@@ -185,3 +187,26 @@ def test_a_session_of_ab_is_none():
     made.plan = msgspec.structs.replace(made.plan, implementations=None)
     with pytest.raises(RunFileError, match="none of opperf versus"):
         versus_of(made)
+
+
+def swept(size, arm, ns, ratio=None, **more):
+    fields = {"point": {"n": size}, "base": "numpy", "flops": 100.0, "moved": 50, **more}
+    return ArmRow("g", "op", "", "forward", arm, time=Figure(ns, 1.0), ratio=ratio, **fields)
+
+
+def test_a_sweep_is_drawn_as_times_ratios_and_rates_by_arm():
+    rows = (
+        *(swept(size, "numpy", ns) for size, ns in ((8, 10.0), (16, 20.0))),
+        *(swept(size, "torch", ns, ratio=0.5) for size, ns in ((16, 10.0), (8, 5.0))),
+        swept(8, "jax", 1.0, results="different"),
+    )
+    plot = plot_of(Versus(("numpy", "torch", "jax"), rows, ()))
+    time, ratio, rate = plot.panels
+    assert plot.sizes == (8.0, 16.0) and plot.x_title == "n"
+    # A wrong one is not drawn.
+    assert [line.name for line in time.lines] == ["numpy", "torch"]
+    assert [(point.x, point.y) for point in ratio.lines[0].points] == [(8.0, 0.5), (16.0, 0.5)]
+    assert [point.y for point in rate.lines[0].points] == [5.0, 2.5]
+    assert rate.unit.name == "GB/s"
+    with pytest.raises(UsageError, match="no sweep of several sizes"):
+        plot_of(Versus(("numpy",), rows[:1], ()))
