@@ -101,9 +101,15 @@ class Arm:
     """A process that runs a function on inputs in a memory that this process writes."""
 
     def __init__(
-        self, nursery: Nursery, file: str, function: str, limits: sandbox.Limits, pool_bytes: int
+        self,
+        nursery: Nursery,
+        file: str,
+        function: str,
+        limits: sandbox.Limits,
+        pool_bytes: int,
+        beside: str = "",
     ) -> None:
-        """Raises `Stopped` if the file cannot be loaded."""
+        """`beside` is a further file whose folder the process is shown."""
         self._limits = limits
         self._root = tempfile.mkdtemp(prefix="opperf-candidate-")
         size = HEAD_BYTES + pool_bytes
@@ -116,7 +122,7 @@ class Arm:
         own, theirs = socket.socketpair()
         reading, writing = os.pipe()
         self._ended = os.fdopen(reading, "rb", buffering=0)
-        folders = (sandbox.shown_of(file),)
+        folders = tuple(sandbox.shown_of(each) for each in (file, beside) if each)
         wanted = Spawn(self._root, folders, limits, size)
         self._guard = nursery.spawn(wanted, (theirs.fileno(), memory, writing))
         theirs.close()

@@ -88,10 +88,9 @@ class Host:
             self._function = self._framework.function(target)
 
     def make(self, request: protocol.Make) -> Layout:
-        file = sys.modules[self._function.__module__]
-        made = getattr(file, request.function, None)
-        if not callable(made):
-            raise UsageError(f"{file.__file__} has no function {request.function}")
+        made = self._framework.function(
+            FileTarget(self._framework.name, request.file, request.function)
+        )
         layout = Layout((), ())
         for slot, seed in enumerate(request.seeds):
             random.seed(seed)

@@ -55,8 +55,10 @@ class Judge:
         tested: list[str] = []
         lacking: tuple[str, ...] = ()
         with ExitStack() as stack:
-            reference = stack.enter_context(self._arm(problem.file, REFERENCE))
-            own = stack.enter_context(self._arm(candidate.file, "candidate"))
+            reference = stack.enter_context(
+                self._arm(problem.file, problem.function, problem.inputs_file)
+            )
+            own = stack.enter_context(self._arm(candidate.file, candidate.function))
             beside = {
                 name: stack.enter_context(self._arm(file, "candidate"))
                 for name, file in baselines.items()
@@ -80,8 +82,8 @@ class Judge:
         return _verdict(problem, candidate, results, called, tested, lacking)
 
     @contextmanager
-    def _arm(self, file: str, function: str) -> Iterator[Arm]:
-        arm = Arm(self._nursery, file, function, self._limits, self._pool_bytes)
+    def _arm(self, file: str, function: str, beside: str = "") -> Iterator[Arm]:
+        arm = Arm(self._nursery, file, function, self._limits, self._pool_bytes, beside)
         try:
             yield arm
         finally:

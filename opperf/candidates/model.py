@@ -43,6 +43,11 @@ class Problem(Struct, frozen=True):
     """Tolerances that the problem states; None for one that is found from the reference."""
     differentiated: bool = False
     """Whether the gradients with respect to the floating-point inputs are judged as well."""
+    function: str = "reference"
+    """The name of the function that is the reference."""
+    inputs: str = "make_inputs"
+    inputs_file: str = ""
+    """The function that makes inputs, and its file if that is another one."""
 
 
 class Candidate(Struct, frozen=True):
@@ -52,6 +57,7 @@ class Candidate(Struct, frozen=True):
     file: str
     """Absolute path of a Python file with `candidate(*arguments)`. It reads its folder."""
     author: str = ""
+    function: str = "candidate"
 
 
 class TrialResult(Struct, frozen=True):

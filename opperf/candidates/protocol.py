@@ -59,8 +59,9 @@ class Load(Request[None], frozen=True):
 
 
 class Make(Request[Layout], frozen=True):
-    """Has inputs made by a function of the file that was loaded, those of each seed in a slot."""
+    """Has inputs made by a function, those of each seed in a slot."""
 
+    file: str
     function: str
     trial: dict[str, Any]
     seeds: tuple[int, ...]

@@ -36,6 +36,9 @@ MOST_RUN_BYTES = 16 << 20
 
 FEW_CALLS = 4
 
+MAKING_S = 60.0
+"""Limit on the time in which the inputs of a run are made."""
+
 
 class Found(NamedTuple):
     """The largest errors for usual inputs."""
@@ -73,7 +76,9 @@ class Trial:
 
     def _made(self, count: int) -> Layout:
         seeds = tuple(secrets.randbelow(1 << 31) for _ in range(count))
-        return self.reference.ask(Make("make_inputs", self._trial, seeds), 60.0)
+        file = self.problem.inputs_file or self.problem.file
+        made = Make(file, self.problem.inputs, self._trial, seeds)
+        return self.reference.ask(made, MAKING_S)
 
     def fresh(self, count: int) -> Bytes:
         """Returns contents that no process of a candidate has seen, a row for each call."""

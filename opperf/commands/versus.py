@@ -19,6 +19,10 @@ from opperf.results.messages import tell
             "opperf versus softmax --among torch,torch:compile --shape data=64xN "
             "--sweep N=256..8192:x2 --quick"
         ),
+        "A kernel of your own against the function that it replaces": (
+            "opperf versus --candidate mine.py:softmax --reference ref.py:softmax "
+            "--inputs ref.py:make_inputs"
+        ),
         "A gate: the second is right and not slower": (
             "opperf versus matmul --among numpy,torch --fail-on wrong,slower"
         ),
@@ -32,6 +36,8 @@ def versus(request: VersusRequest) -> int:
     linear), or any framework's operator. The exit code is 1 if results are wrong, and 3 if nothing
     could be decided.
     """
+    if request.candidates:
+        return _judge(request)
     from opperf.commands.running import command_line
     from opperf.requests.ab.resolving import progress_of
     from opperf.requests.versus.running import JudgedVersus, run
@@ -43,6 +49,17 @@ def versus(request: VersusRequest) -> int:
         for line in found:
             tell(line, sys.stdout)
         return 0
+    write(found.report, request)
+    if found.reason:
+        sys.stdout.flush()
+        tell(f"opperf: {found.reason}")
+    return found.code
+
+
+def _judge(request: VersusRequest) -> int:
+    from opperf.requests.versus.candidates import judge_candidates
+
+    found = judge_candidates(request, tell)
     write(found.report, request)
     if found.reason:
         sys.stdout.flush()

@@ -75,7 +75,7 @@ def reference(x):
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        ("def reference(x):\n    return x\n", "no function make_inputs"),
+        ("def reference(x):\n    return x\n", "has no 'make_inputs'"),
         (DOUBLED.replace("2 * x", "0 * x"), "zeros would pass"),
         (DOUBLED.replace("2 * x", "0 * x + 3"), "the results for other inputs would pass"),
         (DOUBLED.replace("2 * x", "x + np.random.rand()"), "other results for equal inputs"),

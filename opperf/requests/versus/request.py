@@ -80,6 +80,49 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
             section="Arms",
         ),
     ] = {}
+    candidates: Annotated[
+        tuple[str, ...],
+        names_option(
+            "Judge a kernel of a file, FILE.py:FUNCTION, against --reference: in a process that it "
+            "does not control, on inputs that are new to each call. Repeat it for several.",
+            metavar="FUNCTIONS",
+            section="Arms",
+            spellings="--candidate",
+        ),
+    ] = ()
+    reference: Annotated[
+        str,
+        Option(
+            "The function that candidates replace: FILE.py:FUNCTION.",
+            section="Arms",
+            metavar="FUNCTION",
+        ),
+    ] = ""
+    making_inputs: Annotated[
+        str,
+        Option(
+            "The function that returns the arguments for a seed, FILE.py:FUNCTION; candidates get "
+            "other ones for each call.  [default: make_inputs in the file of --reference]",
+            section="Arms",
+            metavar="FUNCTION",
+            spellings="--inputs",
+        ),
+    ] = ""
+    trials: Annotated[
+        tuple[str, ...],
+        Option(
+            "Keywords of the function of --inputs, such as 'rows=64 columns=512'. Repeat it for "
+            "several: a candidate has to be right in all.",
+            gather=tuple,
+            metavar="KEYWORDS",
+            section="Arms",
+            spellings="--trial",
+        ),
+    ] = ()
+    gradients: Annotated[
+        bool,
+        Option("Judge the gradients of candidates as well.", section="Arms"),
+    ] = False
     compares: Compares = "first"
     order: Annotated[
         Literal["alternate", "block"] | None,

@@ -1,0 +1,111 @@
+"""Judges kernels of a user's files against a reference: `opperf versus --candidate`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opperf.candidates.judge import Judge
+from opperf.candidates.model import Candidate, Problem, Verdict, VerdictStatus
+from opperf.candidates.report import code_of, report_of
+from opperf.errors import UsageError
+from opperf.frameworks.base import CPU
+from opperf.frameworks.mentioned import mentioned_among
+from opperf.machine.kept_peaks import kept
+from opperf.machine.kernel import usable_cpus
+from opperf.reports.model import Report
+from opperf.requests.declaring import Say, unsaid
+from opperf.requests.versus.request import VersusRequest
+
+FUNCTION = re.compile(r"(?P<file>.+\.py):(?P<function>\w+)")
+
+
+class JudgedCandidates(NamedTuple):
+    """The verdicts on candidates, and the exit code of their command."""
+
+    verdicts: list[Verdict]
+    report: Report
+    code: int
+    reason: str
+    """Why it is not 0, in one line."""
+
+
+def judge_candidates(request: VersusRequest, say: Say) -> JudgedCandidates:
+    """Judges each candidate. Raises `UsageError` and `WorkerError`."""
+    say = unsaid if request.quiet else say
+    problem = _problem(request)
+    candidates = [_candidate(text) for text in request.candidates]
+    verdicts = []
+    with closing(_judge(request, problem)) as judge:
+        for candidate in candidates:
+            say(f"judging {candidate.name}")
+            verdicts.append(judge.verdict(problem, candidate))
+    code = code_of(verdicts)
+    first = next((each for each in verdicts if each.status is not VerdictStatus.PASSED), None)
+    reason = "" if first is None else f"{first.candidate} {first.status.value}: {first.reason}"
+    return JudgedCandidates(verdicts, report_of(verdicts), code, reason)
+
+
+def _judge(request: VersusRequest, problem: Problem) -> Judge:
+    threads = None if request.threads == "all" else int(request.threads)
+    peaks = next((each for each in kept(usable_cpus()).peaks if each.device == CPU), None)
+    return Judge(problem.framework, peaks=peaks, threads=threads)
+
+
+def _problem(request: VersusRequest) -> Problem:
+    if not request.reference:
+        raise UsageError(
+            "--candidate needs what it replaces: --reference ref.py:FUNCTION, and --inputs "
+            "ref.py:FUNCTION, which returns the arguments for a seed"
+        )
+    file, function = _function("--reference", request.reference)
+    inputs_file, inputs = _function("--inputs", request.making_inputs or f"{file}:make_inputs")
+    named = (request.reference, *request.candidates)
+    mention = mentioned_among([str(Path(text)) for text in named])
+    trials: list[dict[str, Any]] = [dict(_trial(text)) for text in request.trials] or [{}]
+    return Problem(
+        name=function,
+        framework="numpy" if mention is None else mention.framework,
+        file=file,
+        trials=tuple(trials),
+        rtol=request.rtol,
+        atol=request.atol,
+        differentiated=request.gradients,
+        function=function,
+        inputs=inputs,
+        inputs_file=inputs_file,
+    )
+
+
+def _candidate(text: str) -> Candidate:
+    file, function = _function("--candidate", text)
+    return Candidate(text, file, function=function)
+
+
+def _function(option: str, text: str) -> tuple[str, str]:
+    """Returns the absolute path of a file, and a function's name. Raises `UsageError`."""
+    found = FUNCTION.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{option} {text}: write it as FILE.py:FUNCTION")
+    path = Path(found["file"]).expanduser().resolve()
+    if not path.is_file():
+        raise UsageError(f"{option} {text}: there is no file {found['file']}")
+    return str(path), found["function"]
+
+
+def _trial(text: str) -> Mapping[str, Any]:
+    """Returns the keywords of a trial, `n=64 dtype=half`. Raises `UsageError`."""
+    made = {}
+    for part in text.split():
+        name, equals, value = part.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--trial {text!r}: write NAME=VALUE, with blanks between several")
+        try:
+            made[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            made[name] = value
+    return made
