@@ -111,3 +111,10 @@ def test_operations_are_as_xla_counts_them(name, arguments, more):
     compiled = record_of("jax", name, arguments, jit)
     assert (eager.known_by["flops"], compiled.known_by["flops"]) == ("formula", "count")
     assert eager.summaries["flops"].median == compiled.summaries["flops"].median + more
+
+
+def test_a_part_of_an_array_is_what_is_read_of_it():
+    arguments = {"operand": X, "start_index": 1, "slice_size": 2}
+    record = record_of("jax", "lax.dynamic_slice_in_dim", arguments)
+    assert (record.summaries["flops"].median, record.known_by["moved_bytes"]) == (0, "formula")
+    assert record.moved_bytes == 2 * 2 * 12 * 4

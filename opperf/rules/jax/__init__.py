@@ -29,6 +29,7 @@ from opperf.rules.jax import (
     sampling,
     scipy_linalg,
     scipy_signal,
+    work,
 )
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
@@ -62,6 +63,7 @@ for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = merge(as_numpy.OPERATIONS, operations.TABLE)
+WORK = work.WORK
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = "numpy."
 GRADIENTS = True
