@@ -41,7 +41,7 @@ RANGE: Mapping[str, tuple[float, float]] = {
 
 ANY_RANGE = RANGE["float32"]
 
-EACH, TYPICAL = 16.0, 4.0
+EACH, TYPICAL = 16.0, 6.0
 """Roundings of its terms that an element may be off, and that the root mean square and the median
 of all may: functions of single precision have 4 units in the last place, which are 8 roundings."""
 

@@ -26,7 +26,7 @@ one is missed by all of four in 0.4 % of cases."""
 FEW = 32
 """Elements of an input up to which each is checked by itself."""
 
-STEPS = (1e-3, 1e-5)
+STEPS = (1e-4, 1e-6)
 """Of central differences, in sizes of the input: the second where the first meets a kink or leaves
 the domain."""
 
@@ -85,8 +85,11 @@ def _difference(along: Along, x: Any, u: Any, step: float) -> Slope:
     wobble = abs(float(narrow - wide)) / 3
     kink = abs(float(2 * bent[1] - bent[0]))
     is_kinked = not math.isfinite(value) or max(kink, wobble) > KINK * (abs(value) + _size(u))
-    return Slope(value, noise + wobble**2 / (abs(value) + wobble + 1e-300), is_kinked)
+    return Slope(value, noise + LEFT * wobble, is_kinked)
 
+
+LEFT = 1e-2
+"""Part of the difference of two steps' slopes that is left of their extrapolation's error."""
 
 KINK = 1e-5
 """Share of a slope by which those of two steps, or of both sides, differ at a kink."""
@@ -167,7 +170,7 @@ def compare_gradient(
         if off > most:
             signs = draw.choice([-1.0, 1.0], x.shape)
             moved = slope_of(along, x * (1 + allowed.rounding * signs), u, way)
-            change = abs(moved.value - slope.value)
+            change = abs(moved.value - slope.value) * allowed.unit / allowed.rounding
             if math.isfinite(change):
                 most += EACH * min(change, WORST_CONDITION * most / EACH)
         if off > most:
