@@ -74,6 +74,9 @@ class Computed(NamedTuple):
 def computed(framework: Any, target: Target) -> Computed | None:
     """Returns what a target computes; None if no table has it."""
     called = framework.signature(target)
+    if called is None:
+        # A framework that lists no such operator can call it all the same.
+        return None
     operator = framework.wrapped_operator(target, called)
     rules = rules_module(framework.rules)
     for name in () if operator is None else operator.names:

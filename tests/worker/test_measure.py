@@ -60,6 +60,8 @@ def test_forward_and_backward_are_separate_phases(fake, make_case):
         "forward": "ns",
         "backward": "ns",
         "total": "ns",
+        "flops": "count",
+        "flops_backward": "count",
         "memory": "B",
         "memory_forward": "B",
     }
@@ -199,7 +201,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
             conditions=Conditions(LOCAL_METER, reference_work=reference_work),
         )
         assert record.status is Status.OK and record.reference == {}
-        assert set(record.summaries) == {"memory", "memory_forward"}
+        assert set(record.summaries) == {"memory", "memory_forward", "flops"}
         assert {(note.metric, note.code) for note in record.notes} == {
             (metric, NoteCode.NO_KERNEL) for metric in ("forward", "backward", "total")
         }
@@ -566,7 +568,7 @@ class Peaked:
 def test_memory_is_not_read_where_nobody_asks(fake, make_case):
     memory = Peaked(Peaks(1, None))
     record = measure(make_case("relu", memory=False), fake, conditions=Conditions(memory))
-    assert set(record.summaries) == {"forward", "total"} and memory.log == []
+    assert set(record.summaries) == {"forward", "total", "flops"} and memory.log == []
 
 
 def test_memory_is_measured_elsewhere_while_tensors_are_made(fake, make_case, monkeypatch):
