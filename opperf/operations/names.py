@@ -64,9 +64,12 @@ ALIASES: Mapping[str, Named] = {
 """By the field's name."""
 
 
-def names_of_operation(operation: str) -> list[str]:
-    """Returns the field's names of an operation, of tensors of any number of axes."""
-    return [name for name, own in ALIASES.items() if own == Named(operation)]
+def names_of_operation(operation: str) -> tuple[set[str], set[str]]:
+    """Returns the names of an operation, its own and the field's: those of tensors of any number of
+    axes, and those of one number."""
+    alike = {name: own for name, own in ALIASES.items() if own.operation == operation}
+    whole = {name for name, own in alike.items() if own.axes is None}
+    return {operation, *whole}, alike.keys() - whole
 
 
 def named(name: str) -> Named | None:

@@ -118,7 +118,7 @@ class _Operators:
             why = missing_kernel(self._framework, operator.target, operator, device)
             (lacking.append(why) if why else found.append(candidate))
         if found:
-            words = {operation, *names_of_operation(operation)}
+            words = names_of_operation(operation)
             spaces = self._spaces or self._framework.usual_namespaces
             return sorted(found, key=lambda one: _plainness(one, words, spaces))
         if lacking:
@@ -127,22 +127,28 @@ class _Operators:
         return f"{place} has no operator of {operation}"
 
 
-def _plainness(one: _Candidate, words: set[str], spaces: Sequence[str]) -> tuple[object, ...]:
-    """Returns the key by which the plainest operator is first: one that users call, in the first of
-    the namespaces, of the operation's name, with the fewest further arguments."""
+def _plainness(
+    one: _Candidate, words: tuple[set[str], set[str]], spaces: Sequence[str]
+) -> tuple[object, ...]:
+    """Returns the key by which the plainest operator is first: one that users call, of the
+    operation's name, or a longer one that ends with it, in the first of the namespaces, with the
+    fewest further arguments, and of tensors of any number of axes."""
     operator = one.operator
+    whole, of_axes = words
     names = {part for name in operator.names for part in name.split(".")}
-    ends = tuple(f"_{word}" for word in words)
+    ends = tuple(f"_{word}" for word in whole)
+    is_longer = any(name.endswith(ends) for name in names)
     further = len(operator.parameters) - len(one.use.roles) + len(one.chosen)
     own = [place for place, space in enumerate(spaces) if space in operator.namespaces]
     return (
         len(operator.variants),
         operator.on_request or INTERNAL in operator.namespaces,
         not operator.public and not own,
-        not any(name in words or name.endswith(ends) for name in names),
+        0 if names & (whole | of_axes) else 1 if is_longer else 2,
         min(own, default=len(spaces)),
         operator.name.count("."),
         further,
+        names.isdisjoint(whole),
         len(operator.name),
         operator.label,
     )

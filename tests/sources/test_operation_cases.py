@@ -26,6 +26,12 @@ PLANNED = {
     "softmax": ("softmax", "softmax", "", "softmax.int", "nn.softmax"),
     "log_softmax": ("log_softmax", "log_softmax", "", "log_softmax.int", "nn.log_softmax"),
     "matrix_product": ("dot", "_npi_matmul", "matmul", "matmul", "jnp.matmul"),
+    "convolution": ("Convolution", "convolution", "", "conv2d", "lax.conv_with_general_padding"),
+    "sum": ("sum", "_np_sum", "sum", "sum.dim_IntList", "jnp.sum"),
+    "max": ("max", "_np_max", "max", "amax", "jnp.max"),
+    "transpose": ("transpose", "_np_transpose", "transpose", "permute", "jnp.transpose"),
+    "sqrt": ("sqrt", "_npi_sqrt", "sqrt", "sqrt", "jnp.sqrt"),
+    "layer_norm": ("LayerNorm", "layer_norm", "", "layer_norm", ""),
     "dense": ("FullyConnected", "fully_connected", "", "linear", ""),
 }
 ARMS = (("mxnet", "nd"), ("mxnet", "np"), ("numpy", ""), ("torch", ""), ("jax", ""))
