@@ -62,6 +62,8 @@ class Use:
     """Roles of its arguments, by their names, where renaming is enough; some may be other names."""
     to_roles: ToRoles = _no_roles
     """Raises `KeyError` and the like for arguments that the conversion is not written for."""
+    converts: bool = False
+    """Whether the operator returns more or something else than the operation's result."""
 
     def of(self, arguments: Values) -> Use:
         return self
@@ -186,7 +188,7 @@ def use(
         return None if made is None else {**made, **(also or {})}
 
     named = {name: role for name, role in words.roles.items() if role is not None}
-    return Use(operation, apply, convert, named, to_roles)
+    return Use(operation, apply, convert, named, to_roles, to_output is not None)
 
 
 def uses(

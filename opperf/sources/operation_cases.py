@@ -147,6 +147,7 @@ def _plainness(
         0 if names & (whole | of_axes) else 1 if is_longer else 2,
         min(own, default=len(spaces)),
         operator.name.count("."),
+        one.use.converts,
         further,
         names.isdisjoint(whole),
         len(operator.name),

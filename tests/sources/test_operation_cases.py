@@ -29,7 +29,7 @@ PLANNED = {
     "convolution": ("Convolution", "convolution", "", "conv2d", "lax.conv_with_general_padding"),
     "sum": ("sum", "_np_sum", "sum", "sum.dim_IntList", "jnp.sum"),
     "max": ("max", "_np_max", "max", "amax", "jnp.max"),
-    "transpose": ("transpose", "_np_transpose", "transpose", "permute", "jnp.transpose"),
+    "tanh": ("tanh", "_npi_tanh", "tanh", "tanh", "jnp.tanh"),
     "sqrt": ("sqrt", "_npi_sqrt", "sqrt", "sqrt", "jnp.sqrt"),
     "layer_norm": ("LayerNorm", "layer_norm", "", "layer_norm", ""),
     "dense": ("FullyConnected", "fully_connected", "", "linear", ""),

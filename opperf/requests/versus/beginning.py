@@ -99,6 +99,8 @@ class Beginning:
         """Calls each case once and begins the session's file. Raises `UsageError` where no row has
         two arms that run it."""
         request, session = self.request, self.session
+        if not self.plan.groups:
+            raise UsageError(f"nothing to compare: {_why_nothing(self.plan.lacking)}")
         check_output(session.report, session.may_replace)
         say_cores(self.arms, session, self.threads.threads)
         session.say(f"calling each case once in {listed(self.arms)}")

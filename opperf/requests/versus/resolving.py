@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec, read_threads
-from opperf.errors import UsageError
+from opperf.dtypes import DTYPES
+from opperf.errors import UsageError, unknown
 from opperf.execution.refitting import SMALL
 from opperf.frameworks import package_of
 from opperf.frameworks.base import CPU
@@ -122,6 +123,9 @@ def _session(
     shown: tuple[Say, Watch, str],
 ) -> ResolvedAb:
     say, watch, command = shown
+    for dtype in request.axes.get("dtype", ()):
+        if dtype not in DTYPES:
+            raise unknown("dtype", dtype, DTYPES)
     axes: Axes = {name: values for name, values in request.axes.items() if len(values) > 1}
     check_combinations(axes.values())
     limits = request.limits.limits(request.same_within)

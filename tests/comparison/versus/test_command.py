@@ -38,6 +38,7 @@ def here(tmp_path, monkeypatch, capsys):
         (("add", "--quick", "--fail-on", "slower"), "--quick has no verdicts"),
         (("add", "--python", "numpy=/nowhere"), "no such program"),
         (("add", "--fail-on", "regressed"), "regressed"),
+        (("add", "--dtype", "bfloat17"), "unknown dtype 'bfloat17'; did you mean bfloat16"),
         (("add", "--plot", "a.png"), "draws a sweep; add --sweep"),
         (("random_normal", "--category", "none"), "unknown category of operations 'none'"),
     ],
