@@ -436,6 +436,14 @@ FAILURES = [
         "Read-only",
     ),
     Case(
+        "a setting of the kernel",
+        "def candidate(x):\n"
+        "    with open('/proc/sys/vm/swappiness', 'r+') as file:\n"
+        "        file.write(file.read())\n    return x\n",
+        "failed",
+        "swappiness",
+    ),
+    Case(
         "the network",
         "import socket\ndef candidate(x):\n"
         "    socket.create_connection(('1.1.1.1', 53), 2)\n    return x\n",

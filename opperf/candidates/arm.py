@@ -82,14 +82,21 @@ class Nursery:
         except OSError:
             answer = b""
         if answer != b"ready":
-            lines = self._log.tail.strip().splitlines() or ["it ended"]
+            error = self._error()
             self.end()
-            raise WorkerError(f"the process of candidates with {framework}: {lines[-1]}")
+            raise error
 
     def spawn(self, wanted: Spawn, files: Sequence[int]) -> int:
-        """Has a process forked, and returns its id."""
+        """Has a process forked, and returns its id. Raises `WorkerError`."""
         socket.send_fds(self._control, [msgspec.json.encode(wanted)], list(files))
-        return msgspec.json.decode(self._control.recv(1 << 12), type=Spawned).pid
+        spawned = msgspec.json.decode(self._control.recv(1 << 12), type=Spawned)
+        if not spawned.pid:
+            raise self._error()
+        return spawned.pid
+
+    def _error(self) -> WorkerError:
+        lines = self._log.tail.strip().splitlines() or ["it ended"]
+        return WorkerError(f"the process of candidates: {lines[-1]}")
 
     def end(self) -> None:
         self._process.end()
@@ -128,7 +135,10 @@ class Arm:
         theirs.close()
         os.close(memory)
         os.close(writing)
-        self.lacking: tuple[str, ...] = tuple(msgspec.json.decode(self._line()))
+        line = self._line()
+        if not line:
+            raise WorkerError("the process of a candidate ended as it began")
+        self.lacking: tuple[str, ...] = tuple(msgspec.json.decode(line))
         stream: Any = own.makefile("rwb", buffering=0)
         self._channel = Channel(stream, stream, MOST_ANSWER_BYTES)
         own.close()

@@ -13,6 +13,7 @@ import random
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
@@ -55,10 +56,10 @@ class Spawn(Struct, frozen=True):
 
 
 class Spawned(Struct, frozen=True):
-    """The first process of the candidate's namespaces, as the judge sees it."""
+    """The first process of the candidate's namespaces."""
 
-    pid: int
-    lacking: tuple[str, ...]
+    pid: int = 0
+    """Its id, as the judge sees it; 0 if it could not be started."""
 
 
 class Host:
@@ -356,7 +357,13 @@ def main(name: str, control: socket.socket) -> None:
             return
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _part(framework, control, decode(document), *files)
+            try:
+                _part(framework, control, decode(document), *files)
+            except BaseException:
+                traceback.print_exc()
+                control.sendall(msgspec.json.encode(Spawned()))
+            finally:
+                os._exit(0)
         for each in files:
             os.close(each)
 
@@ -371,13 +378,14 @@ def _part(
     if first == 0:
         end_with_parent()
         control.close()
-        code = _guard(framework, wanted, lacking, own, memory, ended)
-        os._exit(code)
-    control.sendall(msgspec.json.encode(Spawned(first, ())))
+        try:
+            _guard(framework, wanted, lacking, own, memory, ended)
+        finally:
+            os._exit(0)
+    control.sendall(msgspec.json.encode(Spawned(first)))
     for each in (own, memory, ended):
         os.close(each)
     os.waitpid(first, 0)
-    os._exit(0)
 
 
 def _guard(
@@ -387,7 +395,7 @@ def _guard(
     own: int,
     memory: int,
     ended: int,
-) -> int:
+) -> None:
     """Closes the disk off, starts the process that serves, and says how that has ended. As the
     first process of its namespace it ends all others with itself."""
     if sandbox.DISK not in lacking:
@@ -396,22 +404,20 @@ def _guard(
     serving = os.fork()
     if serving == 0:
         os.close(ended)
-        code = 1
         try:
             end_with_parent()
             _keep_files(own, memory)
             sandbox.give_up_rights(wanted.limits)
             serve(framework, socket.socket(fileno=own), memory, wanted.bytes)
-            code = 0
         finally:
-            os._exit(code)
+            os._exit(1)
     for each in (own, memory):
         os.close(each)
     while True:
         pid, status = os.wait()
         if pid == serving:
             os.write(ended, f"{status}\n".encode())
-            return 0
+            return
 
 
 MOST_FILES = 1024

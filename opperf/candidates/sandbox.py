@@ -48,6 +48,9 @@ SHOWN = (
 
 SCRATCH = "/tmp"
 
+LEAST_PROCESSES = 301
+"""The lowest limit that the kernel takes."""
+
 
 class Limits(Struct, frozen=True):
     """Limits on the processes of one candidate."""
@@ -74,9 +77,13 @@ def part_from_others() -> tuple[str, ...]:
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWUSER | SPACES) == 0:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{OWN_ID} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{OWN_ID} {group} 1")
+        try:
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/uid_map").write_text(f"{OWN_ID} {user} 1")
+            Path("/proc/self/gid_map").write_text(f"{OWN_ID} {group} 1")
+        except OSError:
+            # As of an administrator without the rights of one: it owns no file here, then.
+            return (DISK,)
         return ()
     if libc.unshare(SPACES) == 0:
         return ()
@@ -97,13 +104,16 @@ def close_off(root: str, folders: Iterable[str], limits: Limits) -> tuple[str, .
         # Refused where this process itself sees only a part of it: so it is in containers.
         with contextlib.suppress(OSError):
             _mount("proc", f"{root}/proc", "proc", MS_NOSUID)
+            with contextlib.suppress(OSError):
+                # Namespaces have a limit of their own from Linux 6.14 on.
+                most = str(max(LEAST_PROCESSES, limits.processes))
+                Path(f"{root}/proc/sys/kernel/pid_max").write_text(most)
+            # An administrator's process may write to the kernel's settings there.
+            _make_read_only(f"{root}/proc")
         os.chroot(root)
         os.chdir(SCRATCH)
     except OSError as error:
         return (f"{DISK}: {error.strerror}",)
-    with contextlib.suppress(OSError):
-        # Namespaces have a limit of their own from Linux 6.14 on.
-        Path("/proc/sys/kernel/pid_max").write_text(str(max(301, limits.processes)))
     return ()
 
 
