@@ -87,6 +87,8 @@ def judge_session(
     from opperf.comparison.results import looked_for
     from opperf.results.kept import display
 
+    if session.plan.implementations is not None:
+        return _judge_implementations(session, asked)
     for word in asked or ():
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
@@ -101,3 +103,17 @@ def judge_session(
     else:
         report = report_of_several([(made, telling_among(made)) for made in found.values()])
     return Judged(found, report, *outcome(found))
+
+
+OF_IMPLEMENTATIONS = {"different": "wrong", "regressed": "slower", "missing": "lacking"}
+"""Findings of a session of implementations, by those of `opperf compare`."""
+
+
+def _judge_implementations(session: Session, asked: Words | None) -> Judged:
+    from opperf.comparison.versus.judging import outcome_of, versus_of
+    from opperf.comparison.versus.report import report_of
+
+    words = ("different",) if asked is None else asked
+    fail_on = tuple(OF_IMPLEMENTATIONS.get(word, word) for word in words)
+    found = versus_of(session, fail_on)
+    return Judged({}, report_of(found), *outcome_of(found))

@@ -290,7 +290,7 @@ def outcome_of(found: Versus) -> tuple[int, str]:
         "slower": sum(row.verdict is Verdict.REGRESSED and not row.is_wrong for row in found.rows),
         "lacking": len(found.lacking) + len(found.absent),
     }
-    said = [f"{numbers[word]} {word}" for word in found.fail_on if numbers[word]]
+    said = [f"{numbers[word]} {word}" for word in found.fail_on if numbers.get(word)]
     if said:
         return FOUND, ", ".join(said)
     if found.is_quick:
