@@ -318,7 +318,7 @@ CHEATS = [
         "out = torch.empty(32, 512)\n"
         "def candidate(x):\n    torch.softmax(x, -1, out=out)\n    return out\n",
         "cheated wrong",
-        "another call",
+        "",
     ),
     Case(
         "more threads",

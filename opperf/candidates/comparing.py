@@ -86,9 +86,17 @@ def is_exact(values: Array) -> bool:
     return values.dtype.kind not in "fc"
 
 
-def allowed(found: Sequence[Results], elements: int, problem: Problem) -> list[Allowed]:
-    """Returns how far each output may be off, from results for usual inputs, which have a number of
-    elements together."""
+def allowed(
+    found: Sequence[Results],
+    nudged: Results,
+    elements: int,
+    problem: Problem,
+    largest: float = 1.0,
+) -> list[Allowed]:
+    """Returns how far each output may be off, from results for some inputs, which have a number of
+    elements together, and for the first of them with each element off by one rounding: what is
+    sensitive to that may be off as much. A step between may have numbers as large as the
+    `largest`, of which a rounding is then one of the results'."""
     made = []
     for at, output in enumerate(found[0].outputs):
         own, wide = found[0].own[at], found[0].wide[at]
@@ -97,8 +105,12 @@ def allowed(found: Sequence[Results], elements: int, problem: Problem) -> list[A
             continue
         epsilon = EPSILONS[PARTS.get(output.dtype, output.dtype)]
         depth = math.sqrt(max(1.0, elements / max(1, own.size)))
-        least = max(min(LEAST_ROUNDINGS * epsilon, MOST_SHARE), FEW_ROUNDINGS * epsilon * depth)
-        error = max(_own_error(each, at) for each in found)
+        least = max(
+            min(LEAST_ROUNDINGS * epsilon, MOST_SHARE),
+            FEW_ROUNDINGS * epsilon * max(depth, largest),
+        )
+        errors = [_error(each.own[at], each.wide[at]) for each in found]
+        error = max(*errors, _error(nudged.wide[at], wide))
         made.append(
             Allowed(
                 max(OWN_ERRORS * error, least),
@@ -110,8 +122,7 @@ def allowed(found: Sequence[Results], elements: int, problem: Problem) -> list[A
     return made
 
 
-def _own_error(found: Results, at: int) -> float:
-    own, wide = found.own[at], found.wide[at]
+def _error(own: Array, wide: Array) -> float:
     both = np.isfinite(own) & np.isfinite(wide)
     size = np.abs(wide[both]) + spread_of(wide)
     with np.errstate(all="ignore"):

@@ -51,6 +51,28 @@ def _mapped(
     return made
 
 
+def nudged(layout: Layout, data: Bytes, random: np.random.Generator) -> Bytes:
+    """Returns contents whose floating-point elements are off by one rounding, up or down."""
+
+    def nudge(numbers: Array) -> Array:
+        up = np.where(random.random(numbers.shape) < 0.5, -np.inf, np.inf)
+        return np.nextafter(numbers, up.astype(numbers.dtype))
+
+    return _mapped(layout, data, nudge)
+
+
+def largest_of(layout: Layout, data: Bytes) -> float:
+    """Returns the largest size of the floating-point elements."""
+    sizes = [0.0]
+
+    def note(numbers: Array) -> Array:
+        sizes.append(float(np.nanmax(np.abs(numbers), initial=0.0)))
+        return numbers
+
+    _mapped(layout, data, note)
+    return max(sizes)
+
+
 def contents(layout: Layout, seeds: Bytes, random: np.random.Generator) -> Iterator[Content]:
     """Yields the contents of all calls whose results are compared, the first seed's first."""
     for number, data in enumerate(seeds):

@@ -13,6 +13,7 @@ import numpy as np
 
 from opperf.candidates.arm import Arm, Stopped
 from opperf.candidates.comparing import (
+    Allowed,
     Off,
     Results,
     allowed,
@@ -21,7 +22,7 @@ from opperf.candidates.comparing import (
     follows,
     passes,
 )
-from opperf.candidates.contents import Content, contents
+from opperf.candidates.contents import Content, contents, largest_of, nudged
 from opperf.candidates.model import Problem, VerdictStatus
 from opperf.candidates.protocol import Bind, Bytes, Layout, Look, Make, Output
 from opperf.plurals import pluralize
@@ -197,11 +198,18 @@ class Comparison:
             self._right = {0: trial.results(seeds[0])}
             usual = [self._right[0], *(trial.results(each) for each in seeds[1:])]
             self._check_repeatable(seeds[0])
-        elements = sum(math.prod(place.shape) for place in trial.layout.tensors)
-        self.allowed = allowed(usual, elements, trial.problem)
+            self.allowed = self._allowed(usual, seeds[0])
         self._check_decides(usual)
         self._contents = list(contents(trial.layout, seeds, trial.random))
         self.found = Found()
+
+    def _allowed(
+        self, right: Sequence[Results], data: Bytes, largest: float = 1.0
+    ) -> list[Allowed]:
+        layout = self._trial.layout
+        near = self._trial.results(nudged(layout, data, self._trial.random))
+        elements = sum(math.prod(place.shape) for place in layout.tensors)
+        return allowed(right, near, elements, self._trial.problem, largest)
 
     def _check_repeatable(self, data: Bytes) -> None:
         again = self._trial.results(data)
@@ -266,9 +274,15 @@ class Comparison:
         is_scaled = content.kind == "scaled"
         if is_scaled and not all(np.isfinite(each).all() for each in (*right.own, *right.wide)):
             return Off()
+        scaled = self.allowed
+        if is_scaled:
+            size = largest_of(self._trial.layout, content.data)
+            scaled = self._allowed([right], content.data, size)
         for at, one in enumerate(found):
-            least = 0.0 if is_scaled else self.allowed[at].spread
-            off = compare(one, right, at, self.allowed[at], least)
+            usual = self.allowed[at]
+            least = 0.0 if is_scaled else usual.spread
+            most = usual._replace(share=max(usual.share, scaled[at].share))
+            off = compare(one, right, at, most, least)
             if off.problem:
                 return off
             if content.kind == "usual":

@@ -22,7 +22,7 @@ OTHER = results(RANDOM.random((64, 64)) * 1e-6)
 
 
 def test_wrong_results_fail_however_small_the_right_ones_are() -> None:
-    most = allowed([SOFT, OTHER], 4096, PROBLEM)
+    most = allowed([SOFT, OTHER], SOFT, 4096, PROBLEM)
     assert passes(SOFT.own, SOFT, most)
     names = [name for name, wrong in controls(SOFT, OTHER, RANDOM) if passes(wrong, SOFT, most)]
     assert names == []
@@ -30,7 +30,7 @@ def test_wrong_results_fail_however_small_the_right_ones_are() -> None:
 
 def test_a_stated_tolerance_above_the_spread_passes_them() -> None:
     stated = Problem("p", "numpy", "p.py", rtol=1e-2, atol=1e-2)
-    most = allowed([SOFT, OTHER], 4096, stated)
+    most = allowed([SOFT, OTHER], SOFT, 4096, stated)
     assert all(passes(wrong, SOFT, most) for _, wrong in controls(SOFT, OTHER, RANDOM))
 
 
@@ -48,14 +48,23 @@ def test_a_stated_tolerance_above_the_spread_passes_them() -> None:
 )
 def test_elements(found: list[float], right: list[float], problem: str) -> None:
     expected = results(np.array(right))
-    (most,) = allowed([results(np.array([1.0, 2.0]))], 2, PROBLEM)
+    (most,) = allowed([results(np.array([1.0, 2.0]))], results(np.array([1.0, 2.0])), 2, PROBLEM)
     off = compare(np.array(found, np.float32), expected, 0, most)
     assert off.problem.startswith(problem) and bool(off.problem) is bool(problem)
 
 
+def test_what_a_rounding_of_the_inputs_changes_may_be_off_as_much() -> None:
+    right = results(np.array([1.0, 2.0]))
+    nudged = results(np.array([1.0, 2.001]))
+    found = np.array([1.0, 2.002], np.float32)
+    for near, passed in ((right, False), (nudged, True)):
+        (most,) = allowed([right], near, 2, PROBLEM)
+        assert (not compare(found, right, 0, most).problem) is passed
+
+
 def test_integers_are_equal() -> None:
     right = Results((Output((3,), "int64", "int64"),), *[(np.array([1, 2, 3]),)] * 2)
-    (most,) = allowed([right], 3, PROBLEM)
+    (most,) = allowed([right], right, 3, PROBLEM)
     assert compare(np.array([1, 2, 4]), right, 0, most).problem == "1 elements differ"
     assert not compare(np.array([1, 2, 3]), right, 0, most).problem
 

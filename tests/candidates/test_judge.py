@@ -12,7 +12,7 @@ from opperf.candidates.model import Candidate, Problem, Verdict, VerdictStatus
 from opperf.candidates.sandbox import Limits
 from opperf.model import BandwidthPeak, Peaks
 
-LIMITS = Limits(memory_bytes=1 << 30, disk_bytes=32 << 20, processes=64, start_s=10, call_s=10)
+LIMITS = Limits(memory_bytes=1 << 30, disk_bytes=32 << 20, processes=64, start_s=6, call_s=6)
 
 PEAKS = Peaks(
     device="cpu(0)",
