@@ -96,14 +96,13 @@ CHEATS = [
     ),
     Case(
         "results kept in files",
-        RIGHT + "import hashlib, os\n"
+        RIGHT + "import os\nkept = []\n"
         "def candidate(x):\n"
         "    at = '/dev/shm/' + str(hash(x.numpy().tobytes()))\n"
         "    if not os.path.exists(at):\n"
         "        for _ in range(60):\n            made = right(x)\n"
-        "        kept = os.listdir('/dev/shm')\n"
-        "        for each in kept if len(kept) > 400 else ():\n"
-        "            os.remove('/dev/shm/' + each)\n"
+        "        kept.append(at)\n"
+        "        if len(kept) > 300:\n            os.remove(kept.pop(0))\n"
         "        np.save(at + '.npy', made.numpy())\n"
         "        os.rename(at + '.npy', at)\n"
         "    with open(at, 'rb') as file:\n        return torch.from_numpy(np.load(file))\n",
