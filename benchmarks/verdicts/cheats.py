@@ -393,7 +393,7 @@ CHEATS = [
         "    return len(self._results)\n"
         "def candidate(x):\n"
         "    host = sys._getframe(1).f_locals['self']\n"
-        "    sys.modules['__main__'].ANSWERS['Run'] = run\n"
+        "    sys.modules['opperf.candidates.host'].ANSWERS['Run'] = run\n"
         "    return right(x)\n",
         "cheated wrong",
     ),

@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 
 from opperf.candidates import sandbox
-from opperf.candidates.host import Spawn, Spawned
 from opperf.candidates.model import VerdictStatus
+from opperf.candidates.nursery import Spawn, Spawned
 from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks import variables_of
@@ -70,7 +70,7 @@ class Nursery:
         self._log = Log()
         with theirs:
             self._process = Child(
-                module_command("opperf.candidates.host", framework, str(theirs.fileno())),
+                module_command("opperf.candidates.nursery", framework, str(theirs.fileno())),
                 variables,
                 requests="none",
                 pass_fds=[theirs.fileno()],
