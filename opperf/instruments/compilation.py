@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opperf.instruments.instrument import Instrument
-from opperf.instruments.work import FLOPS
 from opperf.model import DEFAULTS, SEQUENCES, Metric, MetricKind, NoteCode
 
 NS_PER_S = 1e9
@@ -82,7 +81,7 @@ class Compilation(Instrument):
             visit.keep_value(declared[name], float(count))
         flops = visit.framework.compiled_flops(call)
         if flops is not None:
-            visit.work[FLOPS] = "count", flops
+            visit.flops["forward"] = "count", flops
 
 
 COMPILER = Compilation()

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from opperf.frameworks.base import CallExtents, Flops
+from opperf.instruments.known_work import known_work
 from opperf.instruments.peaks import MemoryMeter
 from opperf.instruments.prepared import PreparedCase, compiles
 from opperf.instruments.profilers.summary import summarise
 from opperf.instruments.restoring import FreshInputs
-from opperf.instruments.work import look_at_work
 from opperf.model import (
     Case,
     KnownBy,
@@ -128,7 +128,7 @@ class Visit:
         """How the operations and bytes of passes are known."""
         self.moved_backward_bytes = 0
         """Minimum bytes of a backward pass: gradients of results, and of inputs."""
-        self.work: dict[Metric, tuple[KnownBy, Flops]] = {}
+        self.flops: dict[Pass, tuple[KnownBy, Flops]] = {}
         """Operations of passes that are known without counting them, and how."""
         self.returns_views = False
         """Whether all that a call returns are views of its inputs."""
@@ -189,7 +189,9 @@ class Visit:
         in_place = writes_in_place(self.case) or self.inputs.restore is not None
         extents = CallExtents(inputs, outputs, in_place)
         self.returns_views = extents.are_views
-        look_at_work(self, extents, results)
+        self.flops, self.moved_bytes, by = known_work(self.prepared, extents, results)
+        if by is not None:
+            self.known_by["moved_bytes"] = by
 
     def note(self, metric: str, code: NoteCode, message: str) -> None:
         """Adds a note on a metric, or on the whole record where that is empty."""

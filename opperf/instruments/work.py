@@ -1,17 +1,17 @@
-"""The operations and bytes of a case's passes, and the instrument of those that are only known by
-counting them in a further call."""
+"""The operations of a case's passes, and the instrument of those that are only known by counting
+them in a further call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from opperf.frameworks.base import CallExtents, Flops
+from opperf.frameworks.base import Flops
 from opperf.instruments.instrument import Instrument, backward_of
 from opperf.instruments.times import BACKWARD
-from opperf.model import KnownBy, Metric, MetricKind, NoteCode, ObjectTarget, OperatorTarget
+from opperf.model import KnownBy, Metric, MetricKind, NoteCode, ObjectTarget, Pass
 
 if TYPE_CHECKING:
     from opperf.instruments.visit import Visit
@@ -27,6 +27,8 @@ FLOPS_BACKWARD = msgspec.structs.replace(
     backward_of(FLOPS), description="floating-point operations of the backward pass"
 )
 
+FLOPS_OF: Mapping[Pass, Metric] = {"forward": FLOPS, "backward": FLOPS_BACKWARD}
+
 LONGEST_S = 0.1
 """Seconds of a first call up to which one more is made to be counted."""
 
@@ -41,33 +43,11 @@ def keep_flops(visit: Visit, metric: Metric, flops: Flops, by: KnownBy = "count"
         visit.note(metric.name, NoteCode.LEAST, f"are at least this: nothing counts all of {names}")
 
 
-def look_at_work(visit: Visit, extents: CallExtents, results: Any) -> None:
-    """Finds the operations and bytes of a call where they are known by formula, or by the
-    framework's own; else the bytes of all its tensors. What only makes views has none."""
-    # It needs NumPy, which commands that measure nothing do without.
-    from opperf.rules.work import Work, work_of
-
-    case, framework, prepared = visit.case, visit.framework, visit.prepared
-    is_own = prepared.bound.function is None and framework.is_own(case.target)
-    work = work_of(case, framework, extents) if is_own else Work()
-    if extents.are_views:
-        work = work._replace(flops=0.0, bytes=0)
-    visit.moved_bytes = extents.moved if work.bytes is None else work.bytes
-    if visit.moved_bytes or work.bytes is not None:
-        visit.known_by["moved_bytes"] = "minimal" if work.bytes is None else "formula"
-    for metric, count in ((FLOPS, work.flops), (FLOPS_BACKWARD, work.flops_backward)):
-        if count is not None:
-            visit.work[metric] = "formula", Flops(count)
-    if work.flops is None and isinstance(case.target, OperatorTarget):
-        counted = framework.call_flops(case, prepared.arguments, results)
-        if counted is not None:
-            visit.work[FLOPS] = "count", counted
-
-
 def keep_work(visit: Visit) -> None:
     """Keeps the operations that were found, but those that a compiler has counted, or of a pass
     that was not measured."""
-    for metric, (by, count) in visit.work.items():
+    for name, (by, count) in visit.flops.items():
+        metric = FLOPS_OF[name]
         is_measured = metric is FLOPS or BACKWARD.name in visit.summaries
         if is_measured and metric.name not in visit.summaries:
             keep_flops(visit, metric, count, by)

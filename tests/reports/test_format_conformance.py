@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from opperf.commands import COMMANDS
-from opperf.comparison.ab.session import Lacking
+from opperf.comparison.ab.session_plan import Lacking
 from opperf.comparison.ab.telling import telling_of as of_session
 from opperf.comparison.compared import ComparedRow, Comparison, Side
 from opperf.comparison.explaining.difference import (

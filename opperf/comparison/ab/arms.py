@@ -278,9 +278,8 @@ def worker_of(
     own_modules: bool = False,
     memory: bool = False,
 ) -> Worker:
-    """Returns a worker of an arm, with `threads` if the arm sets none, pinned to `cpus`. With
-    `own_modules` it imports nothing from the working directory, with `memory` it can measure
-    that."""
+    """Returns a worker of an arm, with `threads` if it sets none, pinned to `cpus`. With
+    `own_modules` it imports nothing from the working directory; with `memory` it measures that."""
     settings = settings_of(arm, Settings(threads=threads, memory=memory))
     return Worker(
         arm.framework or framework,
@@ -300,10 +299,8 @@ which is a block. `block`: processes of the arms take turns, two of each in a bl
 
 def can_alternate(arms: Mapping[str, ArmSpec], common: Selection) -> bool:
     """Whether one process can have all arms."""
-    own = [
-        (arm.framework, process_settings(settings_of(arm, common.settings)))
-        for arm in arms.values()
-    ]
+    arms_settings = ((arm.framework, settings_of(arm, common.settings)) for arm in arms.values())
+    own = [(framework, process_settings(settings)) for framework, settings in arms_settings]
     return not any(arm.python for arm in arms.values()) and all(found == own[0] for found in own)
 
 

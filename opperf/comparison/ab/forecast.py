@@ -21,7 +21,8 @@ from opperf.comparison.ab.arms import COARSE_TIME_S, Order
 from opperf.comparison.ab.gate import timed_figures
 from opperf.comparison.ab.process import Process, pair_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR
-from opperf.comparison.ab.session import Session, block_size
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_plan import block_size
 from opperf.errors import UsageError
 from opperf.instruments.compilation import FIRST_CALL
 from opperf.model import Place, Record, Struct

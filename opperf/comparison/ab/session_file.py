@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.session import COUNTS, Group, Session, SessionPlan
+from opperf.comparison.ab.session import COUNTS, Session
+from opperf.comparison.ab.session_plan import Group, SessionPlan
 from opperf.comparison.compared import Change, ChangeKind, Side
 from opperf.comparison.explaining.choosing import find_cases, listed
 from opperf.comparison.files.reading import Measured, read_records

@@ -13,7 +13,8 @@ import numpy as np
 
 from opperf.comparison.ab.judging import judge
 from opperf.comparison.ab.process import key
-from opperf.comparison.ab.session import Implemented, Lacking, Session
+from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_plan import Implemented, Lacking
 from opperf.comparison.compared import ComparedRow, Comparison
 from opperf.errors import FOUND, INCONCLUSIVE, RunFileError
 from opperf.model import DIFFERENT, PASSES, Struct, Verification

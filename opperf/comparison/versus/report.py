@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from opperf.comparison.ab.session import Lacking
+from opperf.comparison.ab.session_plan import Lacking
 from opperf.comparison.compared import interval_text, ratio_text
 from opperf.comparison.versus.judging import ArmRow, Total, Versus
 from opperf.plurals import pluralize

@@ -25,13 +25,13 @@ from opperf.reports.hotspots.recording_report import (
     tree_table,
     what_if_section,
 )
+from opperf.reports.hotspots.recording_values import recording_values
 from opperf.reports.hotspots.roofline_plot import roofline_plot
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.reports.hotspots.values import (
     columns_of,
     hotspot_fields,
     input_fields,
-    recording_values,
     rows_of,
     unmeasured_fields,
     values,

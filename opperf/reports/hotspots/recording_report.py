@@ -14,16 +14,14 @@ from opperf.reports.hotspots.chains import Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
 from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
-from opperf.reports.hotspots.times import CALLS
-from opperf.reports.hotspots.values import (
+from opperf.reports.hotspots.recording_fields import (
     MILLISECONDS,
-    CalledAt,
-    amount_fields,
     part_fields,
-    place_fields,
     saving_fields,
     what_if_fields,
 )
+from opperf.reports.hotspots.times import CALLS
+from opperf.reports.hotspots.values import CalledAt, amount_fields, place_fields
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import Cell, Fact, Section, Table
 from opperf.results.units import time_text

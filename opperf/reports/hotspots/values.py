@@ -9,36 +9,33 @@ from typing import Any, NamedTuple
 
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import RECORDED
-from opperf.model import Case, Summary
+from opperf.model import Case
 from opperf.reports.fields import (
     COUNT,
-    LONG_NAME,
     NAME,
     PERCENT,
     TEXT,
     WORD,
     Field,
     Item,
-    figure,
     objects_of,
 )
-from opperf.reports.hotspots.account import NAMES, Account, Part
-from opperf.reports.hotspots.chains import Saving, Savings
+from opperf.reports.hotspots.account import Account
+from opperf.reports.hotspots.chains import Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.reports.hotspots.headroom import headroom_fields
-from opperf.reports.hotspots.modules import Amount, Module
+from opperf.reports.hotspots.modules import Amount
 from opperf.reports.hotspots.places import Place, has_places, line_text, places_of
+from opperf.reports.hotspots.recording_fields import (
+    KILOBYTES,
+    MILLISECONDS,
+    part_fields,
+    saving_fields,
+)
 from opperf.reports.hotspots.times import CALLS, MEASURED
-from opperf.reports.hotspots.what_if import Forecast, WhatIf
-from opperf.reports.model import Cell
 from opperf.results.projection import CALLED, CASE
 from opperf.results.settings import settings_text
 from opperf.results.text import Shown, inputs_text
-from opperf.results.units import unit_of
-
-MILLISECONDS = figure("ns", unit_of("ns").size)
-
-KILOBYTES = figure(MEMORY.unit, unit_of(MEMORY.unit).size)
 
 
 def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
@@ -169,79 +166,6 @@ def unmeasured_fields(title: str) -> tuple[Field[Unmeasured], ...]:
 NAME_OF_UNMEASURED = replace(NAME, is_whole=True)
 
 
-def part_fields(title: str) -> tuple[Field[Part], ...]:
-    """Returns the columns of the parts of a step, below a title."""
-    return (
-        Field(
-            "part",
-            title,
-            WORD,
-            lambda part: part.key,
-            lambda part: Cell(NAMES.get(part.key, part.key), depth=part.depth),
-        ),
-        Field("depth", None, COUNT, lambda part: part.depth),
-        Field("time_ms", "Time", MILLISECONDS, lambda part: part.time),
-        Field("time_half_width_ms", None, MILLISECONDS, lambda part: part.time.half_width),
-        Field("share", "Share", PERCENT, lambda part: part.share),
-    )
-
-
-def _if_text(row: WhatIf) -> str:
-    return row.operator if row.factor is None else f"{row.operator} x {row.factor:g}"
-
-
-def what_if_fields(is_step: bool) -> tuple[Field[WhatIf], ...]:
-    """Returns the columns of a forecast, of a step or of all calls."""
-    title, whole = ("Its time in a step", "Step") if is_step else ("Its time", "All calls")
-    return (
-        Field("operator", "If", NAME, lambda row: row.operator, _if_text),
-        Field("factor", None, COUNT, lambda row: row.factor),
-        Field("time_ms", title, MILLISECONDS, lambda row: row.time_ns),
-        Field("share", "Share", PERCENT, lambda row: row.share),
-        Field("program_ms", whole, MILLISECONDS, lambda row: row.program_ns),
-        Field("then_ms", "Then", MILLISECONDS, lambda row: row.then_ns),
-        Field(
-            "",
-            "Saved",
-            PERCENT,
-            lambda row: 1 - row.then_ns / row.program_ns if row.program_ns else None,
-        ),
-    )
-
-
-def saving_fields() -> tuple[Field[Saving], ...]:
-    """Returns the columns of chains, and of what one kernel for each would save in a step."""
-
-    def time(key: str, title: str, read: Callable[[Saving], Any], extra: int = 0) -> Field[Saving]:
-        return Field(key, title, MILLISECONDS, read, extra=extra, is_optional=True)
-
-    return (
-        Field("operator", "Chain", LONG_NAME, lambda row: row.chain.name),
-        Field("id", None, WORD, lambda row: row.chain.id),
-        Field("module", "Module", NAME, lambda row: row.chain.first.module, is_optional=True),
-        Field("", "Line", NAME, lambda row: line_text(row.chain.first), is_optional=True),
-        Field("file", None, NAME, lambda row: row.chain.first.file),
-        Field("line", None, COUNT, lambda row: row.chain.first.line),
-        Field("function", None, NAME, lambda row: row.chain.first.function),
-        Field("phase", None, WORD, lambda row: row.chain.last.phase),
-        Field("last_module", None, NAME, lambda row: row.chain.last.module),
-        Field("last_file", None, NAME, lambda row: row.chain.last.file),
-        Field("last_line", None, COUNT, lambda row: row.chain.last.line),
-        Field("places", "Places", COUNT, lambda row: row.chain.places, extra=4),
-        Field("calls_in_chain", "Calls", COUNT, lambda row: len(row.chain.calls), extra=3),
-        Field("calls", "Count", COUNT, lambda row: row.chain.count),
-        Field("between_kb", "Between", KILOBYTES, lambda row: row.between_bytes),
-        time("by_bytes_ms", "By bytes", lambda row: row.bytes_ns, extra=2),
-        time("by_dispatch_ms", "By dispatch", lambda row: row.dispatch_ns, extra=2),
-        time("saved_ms", "Saved", lambda row: row.saved_ns),
-        Field("share", "Share", PERCENT, lambda row: row.share, is_optional=True),
-        time("eager_ms", "Eager", lambda row: row.eager, extra=1),
-        time("compiled_ms", "Compiled", lambda row: row.compiled, extra=1),
-        Field("compiled_mode", None, WORD, lambda row: row.compiled_mode),
-        time("measured_ms", "Measured saving", lambda row: row.measured),
-    )
-
-
 def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
     figures, cases = hotspot_fields(found), _case_fields(found)
@@ -250,7 +174,7 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
         "steps": found.steps or None,
         "basis": found.basis.name,
         "time_ms": None if found.basis is CALLS else found.time.value / MILLISECONDS.file_size,
-        "time_half_width_ms": _scaled(found.time.half_width),
+        "time_half_width_ms": scaled(found.time.half_width),
         "time_kinds": [kind.value for kind in found.kinds],
         "launch_bound_share": found.launches,
         "unmeasured_calls": found.unmeasured_calls,
@@ -272,7 +196,8 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     }
 
 
-def _scaled(time_ns: float | None) -> float | None:
+def scaled(time_ns: float | None) -> float | None:
+    """Returns a time in milliseconds."""
     return None if time_ns is None else time_ns / MILLISECONDS.file_size
 
 
@@ -367,87 +292,3 @@ def rows_of(
 
 def _cell(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def recording_values(
-    found: Hotspots,
-    accounts: Sequence[Account],
-    forecasts: Sequence[Forecast],
-    tree: Module | None,
-    savings: Sequence[Savings],
-) -> dict[str, Any]:
-    """Returns the programs, the forecasts, the tree of modules and the chains as values of JSON."""
-    return {
-        "programs": list(map(_program, accounts)),
-        "what_if": list(map(_forecast, forecasts)),
-        "modules": None if tree is None else _module(found, tree),
-        "chains": [made for own in savings for made in objects_of(saving_fields(), own.rows)],
-    }
-
-
-def _program(account: Account) -> dict[str, Any]:
-    program = account.program
-    return {
-        "command": program.command,
-        "framework": program.framework,
-        "steps": program.steps,
-        "calls": program.calls or account.calls,
-        "calls_of_the_file": account.calls,
-        "calls_without_a_time": account.untimed,
-        "recorded_on": program.machine,
-        "measured_on": list(account.machines),
-        "step": _times(program.step),
-        "recorded_step": _times(program.recorded_step),
-        "recorded_ms": _scaled(program.recorded_ns),
-        "parts": objects_of(part_fields(""), account.parts),
-        "compiled_programs": [
-            {
-                "program": made.name,
-                "runs": made.runs,
-                "time_ms": _scaled(made.time_ns),
-                "kernels_ms": {name: _scaled(time) for name, time in made.kernels.items()},
-            }
-            for made in program.compiled
-        ],
-        "call_without_data_ms": _scaled(account.dispatch_ns),
-        "notes": list(program.notes),
-    }
-
-
-def _times(summary: Summary | None) -> dict[str, Any] | None:
-    if summary is None:
-        return None
-    return {
-        "steps": summary.n,
-        "median_ms": _scaled(summary.median),
-        "half_width_ms": _scaled(summary.half_width),
-        "mean_ms": _scaled(summary.mean),
-    }
-
-
-def _forecast(forecast: Forecast) -> dict[str, Any]:
-    return {
-        "is_step": forecast.is_step,
-        "by_shares_of_the_sum": forecast.is_scaled,
-        "changes": objects_of(what_if_fields(forecast.is_step), forecast.rows),
-    }
-
-
-def _module(found: Hotspots, module: Module) -> dict[str, Any]:
-    def amounts(*found_amounts: Amount) -> list[dict[str, Any]]:
-        return objects_of(fields, found_amounts)
-
-    fields: tuple[Field[Amount], ...] = amount_fields(found, lambda amount: amount)
-    (total,) = amounts(module.total)
-    return {
-        "name": module.name,
-        "module": module.path,
-        **total,
-        "operators": [
-            {"operator": operator.name, "phase": operator.phase, **made}
-            for operator, made in zip(
-                module.operators, amounts(*module.operators.values()), strict=True
-            )
-        ],
-        "modules": [_module(found, inner) for inner in module.modules.values()],
-    }

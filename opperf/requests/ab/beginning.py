@@ -33,8 +33,9 @@ from opperf.comparison.ab.loaded import are_builds, check_loaded
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.process import reasons_of
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, rehearse
-from opperf.comparison.ab.session import Fact, Session
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, new_session
+from opperf.comparison.ab.session_plan import Fact
 from opperf.errors import UsageError
 from opperf.metrics import counts, process_settings
 from opperf.model import DECLARED, DEFAULTS, Check, Difference, Environment, Settings

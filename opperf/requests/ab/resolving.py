@@ -22,7 +22,7 @@ from opperf.comparison.ab.arms import (
     read_threads,
 )
 from opperf.comparison.ab.deadline import Deadline
-from opperf.comparison.ab.session import Gate
+from opperf.comparison.ab.session_plan import Gate
 from opperf.comparison.project_file import Limits
 from opperf.errors import UsageError
 from opperf.execution.progress import Pace, Progress, make_progress

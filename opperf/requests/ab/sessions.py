@@ -26,8 +26,9 @@ from opperf.comparison.ab.forecast import (
     spent,
 )
 from opperf.comparison.ab.gate import Counts, left_to_count, leftover, timed_figures
-from opperf.comparison.ab.session import COUNTS, Session, block_size
+from opperf.comparison.ab.session import COUNTS, Session
 from opperf.comparison.ab.session_file import SessionWriter, read_session
+from opperf.comparison.ab.session_plan import block_size
 from opperf.environments.building import restore
 from opperf.errors import INTERRUPTED, OpperfError, RunFileError
 from opperf.execution.execute import Schedule, check_comparable, check_environment, execute

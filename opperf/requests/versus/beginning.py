@@ -18,8 +18,9 @@ from opperf.comparison.ab.deadline import Deadline
 from opperf.comparison.ab.forecast import check_budget, forecast_of, forecast_text
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.rehearsal import WARMUP_FACTOR, Caller, why_excluded
-from opperf.comparison.ab.session import Implementations, Implemented, Lacking, Session
+from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, new_session
+from opperf.comparison.ab.session_plan import Implementations, Implemented, Lacking
 from opperf.comparison.ab.slow_calls import SlowPair, Visits, slow_pair
 from opperf.comparison.versus.judging import is_decided
 from opperf.errors import FrameworkError, UsageError, WorkerError, one_line

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.comparison.ab.arms import ArmSpec, selection_of
-from opperf.comparison.ab.session import Lacking
+from opperf.comparison.ab.session_plan import Lacking
 from opperf.errors import FrameworkError, OpperfError, UsageError, WorkerError
 from opperf.execution.refitting import with_random_shapes
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec, map_tensors

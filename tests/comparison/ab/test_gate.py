@@ -24,8 +24,8 @@ from opperf.comparison.ab.gate import (
 )
 from opperf.comparison.ab.judging import comparison_of, outcome_of
 from opperf.comparison.ab.process import key
-from opperf.comparison.ab.session import Gate
 from opperf.comparison.ab.session_file import read_session
+from opperf.comparison.ab.session_plan import Gate
 from opperf.comparison.ab.telling import telling_of
 from opperf.comparison.report import report_of
 from opperf.errors import UsageError

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from opperf.comparison.ab.arms import ArmSpec
-from opperf.comparison.ab.session import Implementations, Implemented, Lacking
 from opperf.comparison.ab.session_file import new_session
+from opperf.comparison.ab.session_plan import Implementations, Implemented, Lacking
 from opperf.comparison.project_file import Limits
 from opperf.comparison.versus.judging import ArmRow, Versus, outcome_of, versus_of
 from opperf.comparison.versus.plots import plot_of
