@@ -1,18 +1,22 @@
 """BackendBench: a folder for each operator of ATen, with implementations of it; inputs from a log
-or table of calls, else by opperf's own rules."""
+or table of calls, else by opperf's own rules; results by test."""
 
 from __future__ import annotations
 
+import csv
 import importlib
 import importlib.util
+import io
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opperf.candidates import scores
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
+from opperf.candidates.model import Problem, TrialResult, VerdictStatus
 from opperf.errors import UsageError, one_line
 from opperf.extras import install_command
 from opperf.model import Argument, Case, DType, MemoryFormat, OperatorTarget, Settings, TensorSpec
@@ -153,3 +157,78 @@ def _by_rule(names: Iterable[str]) -> Iterator[Logged]:
         selection = worker.resolve_selection(Selection(patterns=patterns, size="small"))
         plan = plan_cases(worker, base.FRAMEWORK, selection, lambda text: None)
     yield from map(_logged, plan.cases)
+
+
+def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns `full_results.json`, `failed_tests.json` and `operator_summary.csv`."""
+    by_operator = {
+        posed.facts["operator"]: [
+            test
+            for verdict in verdicts
+            for trial in verdict.trials
+            for test in _tests(posed.facts["operator"], trial)
+        ]
+        for posed, verdicts in judged
+    }
+    tests = [test for own in by_operator.values() for test in own]
+    tests.sort(key=lambda test: (test["op_name"], test["args"]))
+    table = io.StringIO()
+    summaries = [_summary(operator, own) for operator, own in by_operator.items()]
+    writer = csv.DictWriter(table, list(summaries[0]) if summaries else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(summaries)
+    return {
+        "full_results.json": json.dumps(tests, indent=2),
+        "failed_tests.json": json.dumps([test for test in tests if not _passed(test)], indent=2),
+        "operator_summary.csv": table.getvalue(),
+    }
+
+
+def _passed(test: Mapping[str, Any]) -> bool:
+    return bool(test.get("is_correct", test.get("successfully_ran")))
+
+
+def _tests(operator: str, trial: TrialResult) -> Iterator[dict[str, Any]]:
+    common = {"op_name": operator, "args": trial.trial["call"], "error_msg": trial.reason}
+    passed = trial.status is VerdictStatus.PASSED
+    yield {
+        **common,
+        "is_correct": passed,
+        "error_type": "" if passed else trial.status.value,
+        "max_abs_error": trial.max_absolute_error,
+        "max_rel_error": trial.max_relative_error,
+        "test_type": "correctness",
+    }
+    yield {
+        **common,
+        "speedup": scores.speedup(trial),
+        "benchmark_time_ms": base.mean_ms(trial.ns),
+        "reference_time_ms": base.mean_ms(trial.baselines.get(scores.REFERENCE)),
+        "successfully_ran": passed and trial.ns is not None,
+        "test_type": "performance",
+    }
+
+
+def _summary(operator: str, tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    kinds = {
+        kind: [test for test in tests if test["test_type"] == kind]
+        for kind in ("correctness", "performance")
+    }
+    correctness, performance = kinds.values()
+    speedups = [test["speedup"] for test in performance if test["speedup"]]
+    counts = {f"{kind}_tests": len(own) for kind, own in kinds.items()}
+    passed = {f"passed_{kind}_tests": sum(map(_passed, own)) for kind, own in kinds.items()}
+    failed = {f"failed_{kind}": counts[kind] - passed[f"passed_{kind}"] for kind in counts}
+    return {
+        **{"operator": operator, "total_tests": len(tests)},
+        **{**counts, **passed, **failed},
+        "correctness_rate": passed["passed_correctness_tests"] / max(len(correctness), 1),
+        "avg_speedup": sum(speedups) / max(len(speedups), 1),
+        "geomean_speedup": scores.geometric_mean(speedups) or 0.0,
+        "max_absolute_error": max(
+            (test["max_abs_error"] or 0.0 for test in correctness), default=0.0
+        ),
+        "max_relative_error": max(
+            (test["max_rel_error"] or 0.0 for test in correctness), default=0.0
+        ),
+    }

@@ -1,5 +1,5 @@
 """A problem that another tool's files state, with its candidates: what is read, how its functions
-become files of their own."""
+become files of their own, and what results say."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from opperf import frameworks
-from opperf.candidates.model import Candidate, Problem
+from opperf.candidates.model import Candidate, Problem, TrialResult, Verdict
 from opperf.decoding import parse_python
 from opperf.errors import UsageError, one_line, unknown
-from opperf.model import Struct
+from opperf.model import Struct, Summary
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 
 FRAMEWORK = "torch"
@@ -62,6 +64,30 @@ class Asked(NamedTuple):
     """Values of constants or sizes, literals of Python, by name."""
     candidates: Sequence[Path] = ()
     """Files of candidates elsewhere."""
+
+
+class Judged(NamedTuple):
+    """A problem, and the verdicts on its candidates."""
+
+    posed: PosedProblem
+    verdicts: Sequence[Verdict]
+
+
+def completed(posed: PosedProblem, verdict: Verdict) -> Verdict:
+    """Returns a verdict with all trials of its problem: those that it ended before, as itself."""
+    trials = list(verdict.trials)
+    for index, trial in enumerate(posed.problem.trials):
+        if index == len(trials) or trials[index].trial != trial:
+            trials[index:] = [TrialResult(trial, verdict.status, verdict.reason)]
+    return msgspec.structs.replace(verdict, trials=tuple(trials))
+
+
+class Made(NamedTuple):
+    """Where and when verdicts were made."""
+
+    hardware: str
+    libraries: Mapping[str, str]
+    timestamp: str
 
 
 def install(
@@ -176,3 +202,8 @@ def check_sets(asked: Asked, known: Iterable[str]) -> dict[str, Any]:
 def with_sizes(trial: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a trial with other values of what it has."""
     return {name: sizes.get(name, value) for name, value in trial.items()}
+
+
+def mean_ms(times: Summary | None) -> float | None:
+    """Returns a mean in milliseconds; None without times."""
+    return None if times is None else times.mean / 1e6

@@ -1,8 +1,9 @@
-"""FlashInfer-Bench: a trace set's definitions, solutions and workloads."""
+"""FlashInfer-Bench: a trace set's definitions, solutions and workloads; results as traces."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -10,9 +11,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from opperf.candidates import scores
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
-from opperf.candidates.model import Candidate, Problem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
+from opperf.candidates.model import Candidate, Problem, TrialResult, VerdictStatus
+from opperf.errors import one_line
 from opperf.extras import install_command
 from opperf.formats.documents import as_form, parse, read_form, wrong
 from opperf.model import Struct
@@ -265,3 +268,64 @@ def _problem(
     authors = {solution.name: solution.author for solution in solutions}
     facts = {"op_type": definition.op_type, "authors": authors, "inputs": inputs}
     return PosedProblem(problem, tuple(candidates), refused, facts=facts)
+
+
+INSTEAD = re.compile(r"\w+ (?P<shape>\[[\d, ]*\]) in place of \w+ (?P<expected>\[[\d, ]*\])")
+"""A reason that is on a shape or a dtype, as the judge words it."""
+
+STATUSES = {
+    VerdictStatus.PASSED: "PASSED",
+    VerdictStatus.WRONG: "INCORRECT_NUMERICAL",
+    VerdictStatus.CHEATED: "INCORRECT_NUMERICAL",
+    VerdictStatus.TIMEOUT: "TIMEOUT",
+}
+
+
+def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns the traces of each author, a line for each workload."""
+    found: dict[str, str] = {}
+    for posed, verdicts in judged:
+        for verdict in verdicts:
+            author = posed.facts["authors"][verdict.candidate]
+            name = f"traces/{author}/{posed.facts['op_type']}/{verdict.problem}.jsonl"
+            for trial in verdict.trials:
+                axes = dict(trial.trial)
+                uuid = axes.pop("workload")
+                line = {
+                    "definition": verdict.problem,
+                    "workload": {"uuid": uuid, "axes": axes, "inputs": posed.facts["inputs"][uuid]},
+                    "solution": verdict.candidate,
+                    "evaluation": _evaluation(trial, made),
+                }
+                found[name] = found.get(name, "") + json.dumps(line) + "\n"
+    return found
+
+
+def _evaluation(trial: TrialResult, made: Made) -> dict[str, Any]:
+    status = STATUSES.get(trial.status, "RUNTIME_ERROR")
+    if other := INSTEAD.search(trial.reason):
+        status = "INCORRECT_SHAPE" if other["shape"] != other["expected"] else "INCORRECT_DTYPE"
+    found: dict[str, Any] = {
+        "status": status,
+        "environment": {"hardware": made.hardware, "libs": dict(made.libraries)},
+        "timestamp": made.timestamp,
+        "log": one_line(trial.reason),
+        "correctness": None,
+        "performance": None,
+    }
+    if status in ("PASSED", "INCORRECT_NUMERICAL"):
+        errors = {
+            "max_relative_error": trial.max_relative_error,
+            "max_absolute_error": trial.max_absolute_error,
+        }
+        # Their reader takes that for a number.
+        found["correctness"] = {
+            name: "NaN" if error is None else error for name, error in errors.items()
+        }
+    if status == "PASSED":
+        found["performance"] = {
+            "latency_ms": base.mean_ms(trial.ns) or 0.0,
+            "reference_latency_ms": base.mean_ms(trial.baselines.get(scores.REFERENCE)) or 0.0,
+            "speedup_factor": scores.speedup(trial) or 0.0,
+        }
+    return found

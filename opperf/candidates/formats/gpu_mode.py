@@ -1,14 +1,15 @@
-"""GPU MODE: a folder for each task, with `task.yml`, `reference.py` and submissions."""
+"""GPU MODE: a folder for each task, with `task.yml`, `reference.py` and submissions; results as
+lines of a key and a value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
+from opperf.candidates.model import Problem, Verdict, VerdictStatus
 from opperf.decoding import read_yaml
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
@@ -123,3 +124,34 @@ def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any])
     )
     problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
     return PosedProblem(problem, *solved, checks=len(task.tests) if task.benchmarks else 0)
+
+
+def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns a file of each candidate with the lines of its tests, and one with those of its
+    benchmarks; times are in nanoseconds."""
+    return {
+        f"{verdict.problem}/{verdict.candidate}.{kind}.txt": "".join(
+            f"{line}\n" for line in _lines(posed.checks, verdict, kind)
+        )
+        for posed, verdicts in judged
+        for verdict in verdicts
+        for kind in ("test", "benchmark")
+    }
+
+
+def _lines(checks: int, verdict: Verdict, kind: str) -> Iterator[str]:
+    trials = verdict.trials[:checks] if kind == "test" else verdict.trials[checks:]
+    yield f"{kind}-count: {len(trials)}"
+    for index, trial in enumerate(trials):
+        start = f"{kind}.{index}"
+        pairs = (f"{name.removeprefix('task_')}: {value}" for name, value in trial.trial.items())
+        yield f"{start}.spec: {'; '.join(pairs)}"
+        if trial.status is not VerdictStatus.PASSED:
+            yield f"{start}.status: fail"
+            yield f"{start}.error: {trial.reason}"
+        elif kind == "test":
+            yield f"{start}.status: pass"
+        elif times := trial.ns:
+            figures = {"runs": times.n, "mean": times.mean, "best": times.min, "worst": times.max}
+            yield from (f"{start}.{name}: {figure}" for name, figure in figures.items())
+    yield f"check: {'pass' if verdict.status is VerdictStatus.PASSED else 'fail'}"

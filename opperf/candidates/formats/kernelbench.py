@@ -1,15 +1,17 @@
 """KernelBench: a file with `Model`, `get_inputs` and `get_init_inputs` for each problem, in folders
-by level, and files with `ModelNew`."""
+by level, and files with `ModelNew`; results in `eval_results.json`."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet, PythonFile
-from opperf.candidates.model import Problem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet, PythonFile
+from opperf.candidates.model import Problem, Verdict, VerdictStatus
 from opperf.errors import UsageError, unknown
 
 NAME = "KernelBench"
@@ -100,3 +102,43 @@ def _solved(path: Path, files: Sequence[PythonFile]) -> str:
         f"{path}: its name says not which problem it solves; call it PROBLEM_{path.name}, with the "
         "name of the problem's file, or name that file alone"
     )
+
+
+def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns `eval_results.json`, the candidates by the problem's number; times are means in
+    milliseconds, -1 without one."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _, verdicts in judged:
+        for number, verdict in enumerate(verdicts):
+            generated = GENERATED.fullmatch(verdict.candidate)
+            sample = int(generated["sample"]) if generated else number
+            key = verdict.problem.rpartition("/")[2].partition("_")[0]
+            found.setdefault(key, []).append({"sample_id": sample, **_result(verdict, made)})
+    return {"eval_results.json": json.dumps(found, indent=4)}
+
+
+RETURNED = frozenset({VerdictStatus.PASSED, VerdictStatus.WRONG, VerdictStatus.CHEATED})
+
+
+def _result(verdict: Verdict, made: Made) -> dict[str, Any]:
+    passed = verdict.status is VerdictStatus.PASSED
+    times = next((trial.ns for trial in verdict.trials if passed), None)
+    metadata = {"hardware": made.hardware, "status": verdict.status.value, "reason": verdict.reason}
+    stats = (
+        {}
+        if times is None
+        else {
+            "mean": times.mean / 1e6,
+            "min": times.min / 1e6,
+            "max": times.max / 1e6,
+            "num_trials": times.n,
+            "hardware": made.hardware,
+        }
+    )
+    return {
+        "compiled": verdict.status in RETURNED,
+        "correctness": passed,
+        "metadata": metadata,
+        "runtime": stats.get("mean", -1.0),
+        "runtime_stats": stats,
+    }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from opperf.candidates import scores
 from opperf.candidates.formats import (
     backendbench,
     flashinfer,
@@ -13,19 +16,20 @@ from opperf.candidates.formats import (
     kernelbench,
     robust_kbench,
 )
-from opperf.candidates.formats.base import Asked, ProblemSet
+from opperf.candidates.formats.base import Asked, Judged, Made, ProblemSet, completed
 from opperf.errors import UsageError
 
 
 class Format(NamedTuple):
-    """How a format is recognised, and read."""
+    """How a format is recognised, read and written."""
 
     recognizes: Callable[[Path], bool]
     read: Callable[[Asked], ProblemSet]
+    results: Callable[[Sequence[Judged], Made], Mapping[str, str]]
 
 
 FORMATS = {
-    module.NAME: Format(module.recognizes, module.read)
+    module.NAME: Format(module.recognizes, module.read, module.results)
     for module in (flashinfer, gpu_mode, robust_kbench, backendbench, kernelbench)
 }
 """The most particular first."""
@@ -44,3 +48,24 @@ def read(asked: Asked) -> ProblemSet:
             f"{asked.path} has no problems of kernels that opperf reads: {', '.join(FORMATS)}"
         )
     return FORMATS[name].read(asked)
+
+
+def results(name: str, judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns the texts of a format's files of results, by their path in a folder."""
+    whole = [
+        Judged(posed, [completed(posed, verdict) for verdict in verdicts])
+        for posed, verdicts in judged
+    ]
+    return dict(FORMATS[name].results(whole, made))
+
+
+def scored(judged: Sequence[Judged]) -> dict[str, float]:
+    """Returns the scores of other judges, by name. Trials that only check count as correct or not,
+    and their times not at all."""
+    verdicts = []
+    for posed, own in judged:
+        for verdict in own:
+            whole = completed(posed, verdict)
+            timed = whole.trials[posed.checks :]
+            verdicts.append(msgspec.structs.replace(whole, trials=timed))
+    return scores.scores(verdicts)

@@ -1,16 +1,17 @@
 """robust-kbench: a folder for each task, with `func_forward.py`, `func_backward.py` and the
-configurations of both."""
+configurations of both; results by configuration."""
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
+from opperf.candidates.model import Problem, Verdict, VerdictStatus
 from opperf.errors import UsageError
 from opperf.formats.documents import read_form
 
@@ -85,3 +86,44 @@ def _problem(asked: Asked, path: Path, each: str, trials: Sequence[dict[str, Any
     made = base.install(asked, ("problems", name), content, settings)
     problem = Problem(name, base.FRAMEWORK, made, tuple(trials), rtol=TOLERANCE, atol=TOLERANCE)
     return PosedProblem(problem, candidates, {**cuda, **refused})
+
+
+def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
+    """Returns `test_results.json` and `eval_results.json` of each candidate; times are means in
+    milliseconds."""
+    found = {}
+    for _, verdicts in judged:
+        for verdict in verdicts:
+            folder = f"{verdict.problem}/{verdict.candidate}"
+            found[f"{folder}/test_results.json"] = json.dumps(_test(verdict, made), indent=4)
+            means = [trial.ns.mean / 1e6 for trial in verdict.trials if trial.ns is not None]
+            if means:
+                times = {"summary": {"avg_mean_time": sum(means) / len(means)}}
+                found[f"{folder}/eval_results.json"] = json.dumps(times, indent=4)
+    return found
+
+
+def _test(verdict: Verdict, made: Made) -> dict[str, Any]:
+    settings = {
+        _label(trial.trial): {
+            "correct": trial.status is VerdictStatus.PASSED,
+            "max_diff": trial.max_absolute_error,
+        }
+        for trial in verdict.trials
+    }
+    errors = [trial.max_absolute_error for trial in verdict.trials]
+    summary = {
+        "correct": verdict.status is VerdictStatus.PASSED,
+        "max_diff": max(filter(None, errors), default=None),
+        "total_trials": len(errors),
+        "all_configs_str": list(settings),
+        **({"error": verdict.reason} if verdict.reason else {}),
+    }
+    return {"summary": summary, "eval_settings": settings, "device_info": made.hardware}
+
+
+def _label(trial: dict[str, dict[str, Any]]) -> str:
+    """Returns the name of a configuration, as robust-kbench writes it."""
+    pairs = [*trial["init"].items(), *trial["inputs"].items()]
+    text = "_".join(f"{name}_{value}" for name, value in pairs)
+    return text.translate(str.maketrans(" .-=", "____"))

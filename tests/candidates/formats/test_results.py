@@ -1,0 +1,154 @@
+"""Results in each format, from verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem
+from opperf.candidates.formats.known import read, results, scored
+from opperf.candidates.model import TrialResult, Verdict, VerdictStatus
+from opperf.instruments.profilers.summary import summarise
+from tests.candidates.formats.written import WRITERS
+
+MADE = Made("A processor", {"torch": "2.9"}, "2030-01-02T03:04:05")
+
+NS = summarise([1e6, 3e6], "ns")
+
+
+def passed(posed: PosedProblem, candidate: str) -> Verdict:
+    """Returns a verdict of 2 ms, twice as fast as the reference."""
+    baselines = {"reference": summarise([4e6], "ns")}
+    trials = tuple(
+        TrialResult(trial, VerdictStatus.PASSED, "", 0.5, 0.25, NS, baselines)
+        for trial in posed.problem.trials
+    )
+    return Verdict(posed.problem.name, candidate, VerdictStatus.PASSED, trials=trials)
+
+
+def judged_in(folder: Path, name: str, status: VerdictStatus, reason: str) -> list[Judged]:
+    """Returns the verdicts of one problem: its right candidate passed, the wrong one did not, and
+    was judged in no trial."""
+    WRITERS[name](folder / "given")
+    found = read(Asked(folder / "given", folder / "made"))
+    posed = next(
+        each
+        for each in found.problems
+        if "relu" in each.problem.name and "backward" not in each.problem.name
+    )
+    verdicts = [passed(posed, posed.candidates[0].name)]
+    for candidate in posed.candidates[1:]:
+        verdicts.append(Verdict(posed.problem.name, candidate.name, status, reason))
+    return [Judged(posed, verdicts)]
+
+
+def written(folder: Path, name: str, status: VerdictStatus = VerdictStatus.WRONG) -> dict[str, str]:
+    return results(name, judged_in(folder, name, status, "other numbers"), MADE)
+
+
+def test_kernelbench(tmp_path: Path) -> None:
+    files = written(tmp_path, "KernelBench", VerdictStatus.FAILED)
+    assert list(files) == ["eval_results.json"]
+    stats = {"mean": 2.0, "min": 1.0, "max": 3.0, "num_trials": 2, "hardware": "A processor"}
+    metadata = {"hardware": "A processor", "status": "passed", "reason": ""}
+    right, wrong = json.loads(files["eval_results.json"])["1"]
+    assert right == {
+        **{"sample_id": 0, "compiled": True, "correctness": True, "metadata": metadata},
+        **{"runtime": 2.0, "runtime_stats": stats},
+    }
+    assert not wrong["compiled"] and wrong["runtime"] == -1.0 and wrong["sample_id"] == 1
+    assert wrong["metadata"]["reason"] == "other numbers"
+
+
+def test_robust_kbench(tmp_path: Path) -> None:
+    files = written(tmp_path, "robust-kbench")
+    right = json.loads(files["relu/forward/right/test_results.json"])
+    assert right["summary"] == {
+        **{"correct": True, "max_diff": 0.5, "total_trials": 2},
+        "all_configs_str": ["M_4_N_6", "M_5_N_6"],
+    }
+    assert right["eval_settings"]["M_4_N_6"] == {"correct": True, "max_diff": 0.5}
+    times = json.loads(files["relu/forward/right/eval_results.json"])
+    assert times["summary"]["avg_mean_time"] == 2.0
+    wrong = json.loads(files["relu/forward/wrong/test_results.json"])
+    assert not wrong["summary"]["correct"] and wrong["summary"]["error"] == "other numbers"
+    assert "relu/forward/wrong/eval_results.json" not in files
+
+
+def test_gpu_mode(tmp_path: Path) -> None:
+    files = written(tmp_path, "GPU MODE")
+    assert files["relu_py/submission_right.test.txt"].splitlines() == [
+        "test-count: 1",
+        "test.0.spec: M: 4; N: 6; seed: 7",
+        "test.0.status: pass",
+        "check: pass",
+    ]
+    assert files["relu_py/submission_right.benchmark.txt"].splitlines()[:3] == [
+        "benchmark-count: 1",
+        "benchmark.0.spec: M: 4; N: 6; seed: 11",
+        "benchmark.0.runs: 2",
+    ]
+    assert files["relu_py/submission_wrong.benchmark.txt"].splitlines()[2:] == [
+        "benchmark.0.status: fail",
+        "benchmark.0.error: other numbers",
+        "check: fail",
+    ]
+
+
+def test_backendbench(tmp_path: Path) -> None:
+    files = written(tmp_path, "BackendBench")
+    correctness, performance = json.loads(files["full_results.json"])
+    call = "((T([4, 6], f32),), {})"
+    assert (correctness["op_name"], correctness["args"]) == ("relu.default", call)
+    assert correctness["is_correct"] and correctness["max_abs_error"] == 0.5
+    assert (performance["speedup"], performance["benchmark_time_ms"]) == (2.0, 2.0)
+    assert json.loads(files["failed_tests.json"]) == []
+    (row,) = csv.DictReader(io.StringIO(files["operator_summary.csv"]))
+    assert row["operator"] == "relu.default" and float(row["geomean_speedup"]) == pytest.approx(2.0)
+    assert (row["correctness_tests"], row["passed_correctness_tests"]) == ("1", "1")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "theirs"),
+    [
+        (VerdictStatus.WRONG, "0.1 off", "INCORRECT_NUMERICAL"),
+        (VerdictStatus.WRONG, "float32 [2] in place of float32 [3]", "INCORRECT_SHAPE"),
+        (VerdictStatus.WRONG, "float64 [2, 3] in place of float32 [2, 3]", "INCORRECT_DTYPE"),
+        (VerdictStatus.CHEATED, "it keeps results", "INCORRECT_NUMERICAL"),
+        (VerdictStatus.CRASHED, "SIGSEGV", "RUNTIME_ERROR"),
+        (VerdictStatus.TIMEOUT, "after 60 s", "TIMEOUT"),
+    ],
+)
+def test_flashinfer(tmp_path: Path, status: VerdictStatus, reason: str, theirs: str) -> None:
+    judged = judged_in(tmp_path, "FlashInfer-Bench", status, reason)
+    ((name, text),) = results("FlashInfer-Bench", judged, MADE).items()
+    assert name == "traces/someone/small/relu.jsonl"
+    right, wrong = map(json.loads, text.splitlines())
+    workload = (tmp_path / "given" / "workloads" / "small" / "relu.jsonl").read_text()
+    assert right["workload"] == wrong["workload"] == json.loads(workload)["workload"]
+    assert right["solution"] == "relu_right"
+    assert right["evaluation"] == {
+        "status": "PASSED",
+        "environment": {"hardware": "A processor", "libs": {"torch": "2.9"}},
+        **{"timestamp": "2030-01-02T03:04:05", "log": ""},
+        "correctness": {"max_relative_error": 0.25, "max_absolute_error": 0.5},
+        "performance": {"latency_ms": 2.0, "reference_latency_ms": 4.0, "speedup_factor": 2.0},
+    }
+    assert wrong["evaluation"]["status"] == theirs and wrong["evaluation"]["log"] == reason
+    # Their reader refuses figures beside any other status.
+    has_errors = theirs == "INCORRECT_NUMERICAL"
+    assert (wrong["evaluation"]["correctness"] is not None) is has_errors
+    assert not has_errors or wrong["evaluation"]["correctness"]["max_absolute_error"] == "NaN"
+    assert wrong["evaluation"]["performance"] is None
+
+
+def test_trials_that_only_check_have_no_times_in_scores(tmp_path: Path) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, "GPU MODE", VerdictStatus.WRONG, "other numbers")
+    found: dict[str, Any] = scored([Judged(posed, verdicts)])
+    assert found["fast_0"] == found["fast_1"] == found["pass rate"] == 0.5
+    assert found["geometric mean of correct"] == pytest.approx(2.0)
