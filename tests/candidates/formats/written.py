@@ -34,7 +34,8 @@ PROBLEMS = (
     ),
     Small(
         *("softmax", {"x": "MN"}, "torch.softmax(x, -1)"),
-        *("x.exp() / x.exp().sum(-1, keepdim=True)", "torch.softmax(x, 0)"),
+        "(y := (x - x.amax(-1, keepdim=True)).exp()) / y.sum(-1, keepdim=True)",
+        "torch.softmax(x, 0)",
         *("softmax.int", "((T([4, 6], f32), -1), {})", "x, dim"),
     ),
     Small(
@@ -81,7 +82,8 @@ PROBLEMS = (
     ),
     Small(
         *("scan", {"x": "MN"}, "torch.cumsum(x, -1)"),
-        *("x @ x.new_ones(x.shape[-1], x.shape[-1]).triu()", "x.cummax(-1).values"),
+        "torch.stack([x[:, : i + 1].sum(-1) for i in range(x.shape[-1])], -1)",
+        "x.cummax(-1).values",
         *("cumsum.default", "((T([4, 6], f32), -1), {})", "x, dim"),
     ),
 )
