@@ -1,6 +1,6 @@
 """Scores of other judges by their names, from verdicts; each says what it does with failures, and
-none counts a tie as faster. Ratios are of mean times, the baseline's to the candidate's, which is
-never less than the floor of a trial: no ratio counts one as faster than memory allows."""
+none counts a tie as faster. A ratio is the judge's: the median over the rounds in which both ran of
+the baseline's time over the candidate's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ REFERENCE = "reference"
 
 def speedup(trial: TrialResult, baseline: str = REFERENCE) -> float | None:
     """Returns the ratio of a trial that passed; None of any other, or without times."""
-    known = trial.baselines.get(baseline)
-    if trial.status is not VerdictStatus.PASSED or trial.ns is None or known is None:
-        return None
-    spent = max(trial.ns.mean, trial.floor_ns or 0.0)
-    return known.mean / spent if spent > 0 else None
+    ratio = trial.ratios.get(baseline)
+    return None if ratio is None or trial.status is not VerdictStatus.PASSED else ratio.median
 
 
 def geometric_mean(ratios: Sequence[float]) -> float | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from opperf.commands.options import command, write
-from opperf.requests.versus.request import VersusRequest
+from opperf.requests.versus.request import VersusRequest, folder_of
 from opperf.results.messages import tell
 
 
@@ -23,6 +24,9 @@ from opperf.results.messages import tell
             "opperf versus --candidate mine.py:softmax --reference ref.py:softmax "
             "--inputs ref.py:make_inputs"
         ),
+        "Kernels for the problems of a folder, as KernelBench has it": (
+            "opperf versus KernelBench/level1 --candidate 1_relu_mine.py --set batch_size=16"
+        ),
         "A gate: the second is right and not slower": (
             "opperf versus matmul --among numpy,torch --fail-on wrong,slower"
         ),
@@ -33,11 +37,13 @@ def versus(request: VersusRequest) -> int:
     interleaved processes, with their results compared.
 
     OPERATOR is a canonical operation (matrix_product), the field's name of one (matmul, conv2d,
-    linear), or any framework's operator. The exit code is 1 if results are wrong, and 3 if nothing
-    could be decided.
+    linear), or any framework's operator. FOLDER has problems of KernelBench, robust-kbench, GPU
+    MODE, BackendBench or FlashInfer-Bench, whose candidates are judged. The exit code is 1 if
+    results are wrong, and 3 if nothing could be decided.
     """
-    if request.candidates:
-        return _judge(request)
+    folder = folder_of(request)
+    if request.candidates or folder is not None:
+        return _judge(request, folder)
     from opperf.commands.running import command_line
     from opperf.requests.ab.resolving import progress_of
     from opperf.requests.versus.running import JudgedVersus, run
@@ -56,10 +62,15 @@ def versus(request: VersusRequest) -> int:
     return found.code
 
 
-def _judge(request: VersusRequest) -> int:
+def _judge(request: VersusRequest, folder: Path | None) -> int:
     from opperf.requests.versus.candidates import judge_candidates
+    from opperf.requests.versus.problems import judge_problems
 
-    found = judge_candidates(request, tell)
+    request.check_outputs()
+    if folder is None:
+        found = judge_candidates(request, tell)
+    else:
+        found = judge_problems(request, folder, tell)
     write(found.report, request)
     if found.reason:
         sys.stdout.flush()

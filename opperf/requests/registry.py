@@ -28,6 +28,7 @@ from opperf.requests.operators import (
 )
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import split_commas
+from opperf.requests.problems import path_of_problems
 from opperf.requests.settings import Interpreters, SettingFields, option_of
 from opperf.results.kept import display
 from opperf.results.run_files import locate
@@ -138,23 +139,15 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
     def _problems(self) -> Report | None:
         """Returns the report on problems of kernels in a file or folder; None of operators. Raises
         `UsageError` and `RunFileError`."""
-        paths = [Path(name) for name in self.names if name and Path(name).exists()]
-        if not paths:
+        path = path_of_problems(self, self.names, OF_PROBLEMS)
+        if path is None:
             return None
         from opperf.candidates.formats.base import Asked
-        from opperf.candidates.formats.known import format_of, read
+        from opperf.candidates.formats.known import read
         from opperf.candidates.formats.listing import problems_report
 
-        if not format_of(paths[0]):
-            return None
-        for name, field in declared(type(self)).items():
-            if name in self.given - OF_PROBLEMS or len(self.names) > 1:
-                what = "a second name" if len(self.names) > 1 else field.shown
-                raise UsageError(
-                    f"{what} does not apply to {paths[0]}, which has problems of kernels; omit it"
-                )
         with TemporaryDirectory() as folder:
-            found = read(Asked(paths[0], Path(folder)))
+            found = read(Asked(path, Path(folder)))
         self.check_outputs()
         return problems_report(found)
 

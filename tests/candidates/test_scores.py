@@ -11,15 +11,12 @@ from opperf.candidates.model import TrialResult, Verdict, VerdictStatus, worst
 from opperf.instruments.profilers.summary import summarise
 
 
-def trial(ratio: float | None, floor: float | None = None, name: str = "t") -> TrialResult:
-    """Returns a trial of 100 ns by the baseline; a wrong one without a ratio."""
+def trial(ratio: float | None) -> TrialResult:
+    """Returns a trial; a wrong one without a ratio."""
     if ratio is None:
-        return TrialResult({"n": name}, VerdictStatus.WRONG, "other numbers")
-    ns = summarise([100 / ratio], "ns")
-    baselines = {"reference": summarise([100.0], "ns")}
-    return TrialResult(
-        {"n": name}, VerdictStatus.PASSED, ns=ns, baselines=baselines, floor_ns=floor
-    )
+        return TrialResult({"n": 1}, VerdictStatus.WRONG, "other numbers")
+    ratios = {"reference": summarise([ratio], "")}
+    return TrialResult({"n": 1}, VerdictStatus.PASSED, ratios=ratios)
 
 
 def verdict(*ratios: float | None) -> Verdict:
@@ -57,9 +54,8 @@ def test_one_failure_is_zero_for_flashinfer_bench() -> None:
     assert scores.win_at_p(some, 1.0) == pytest.approx((0 + 0.5) / 2)
 
 
-def test_no_ratio_is_above_the_floor() -> None:
-    assert scores.speedup(trial(1000.0, floor=10.0)) == pytest.approx(10.0)
-    assert scores.speedup(trial(2.0, floor=10.0)) == pytest.approx(2.0)
+def test_a_ratio_is_to_a_baseline_that_was_timed() -> None:
+    assert scores.speedup(trial(2.0)) == 2.0
     assert scores.speedup(trial(2.0), baseline="torch") is None
 
 

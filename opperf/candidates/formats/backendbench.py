@@ -64,6 +64,7 @@ def read(asked: Asked) -> ProblemSet:
     """Returns a problem for each operator that has calls. Raises `UsageError`."""
     base.check_sets(asked, ())
     found = _implementations(asked.path)
+    found |= {path.stem.partition("_implementation")[0]: path for path in asked.candidates}
     calls: dict[str, dict[str, Any]] = defaultdict(dict)
     for call in sorted(_calls(asked.path, found), key=lambda call: -call.times):
         own = calls[call.operator]

@@ -36,24 +36,36 @@ class JudgedCandidates(NamedTuple):
 
 def judge_candidates(request: VersusRequest, say: Say) -> JudgedCandidates:
     """Judges each candidate. Raises `UsageError` and `WorkerError`."""
+    for wrong, why in (
+        (", ".join(request.names), "--reference names what candidates replace; omit it"),
+        ("--set" * bool(request.sets), "it is of a folder of problems; name one"),
+        ("--results" * bool(request.results), "it is of a folder of problems; name one"),
+    ):
+        if wrong:
+            raise UsageError(f"{wrong}: {why}")
     say = unsaid if request.quiet else say
     problem = _problem(request)
     candidates = [_candidate(text) for text in request.candidates]
     verdicts = []
-    with closing(_judge(request, problem)) as judge:
+    with closing(judge_of(request, problem.framework)) as judge:
         for candidate in candidates:
             say(f"judging {candidate.name}")
             verdicts.append(judge.verdict(problem, candidate))
-    code = code_of(verdicts)
+    return judged(verdicts, report_of(verdicts))
+
+
+def judged(verdicts: list[Verdict], report: Report) -> JudgedCandidates:
+    """Returns the verdicts with their exit code."""
     first = next((each for each in verdicts if each.status is not VerdictStatus.PASSED), None)
     reason = "" if first is None else f"{first.candidate} {first.status.value}: {first.reason}"
-    return JudgedCandidates(verdicts, report_of(verdicts), code, reason)
+    return JudgedCandidates(verdicts, report, code_of(verdicts), reason)
 
 
-def _judge(request: VersusRequest, problem: Problem) -> Judge:
+def judge_of(request: VersusRequest, framework: str) -> Judge:
+    """Returns a judge, to be closed. Raises `WorkerError`."""
     threads = None if request.threads == "all" else int(request.threads)
     peaks = next((each for each in kept(usable_cpus()).peaks if each.device == CPU), None)
-    return Judge(problem.framework, peaks=peaks, threads=threads)
+    return Judge(framework, peaks=peaks, threads=threads)
 
 
 def _problem(request: VersusRequest) -> Problem:

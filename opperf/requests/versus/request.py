@@ -21,6 +21,7 @@ from opperf.requests.ab.request import (
 from opperf.requests.declaring import Option, argument
 from opperf.requests.operators import names_option
 from opperf.requests.parsers import Words, findings_among, parse_labels, split_commas
+from opperf.requests.problems import path_of_problems
 
 WRONG, SLOWER = "wrong", "slower"
 
@@ -46,10 +47,13 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
 
     section: ClassVar[str] = "Comparison"
 
-    no_keywords = ("report", "dry_run", "plot", "output_files", "output_format")
+    no_keywords = (
+        *("report", "dry_run", "plot", "output_files", "output_format"),
+        *("candidates", "reference", "making_inputs", "trials", "gradients", "sets", "results"),
+    )
     omitted = ("framework", "ids", "mode", "input_function", "imports", "profiler", "verify")
 
-    names: Annotated[tuple[str, ...], argument("[OPERATION]...", gather=split_commas)] = ()
+    names: Annotated[tuple[str, ...], argument("[OPERATION|FOLDER]...", gather=split_commas)] = ()
     categories: Annotated[
         tuple[str, ...],
         names_option(
@@ -84,7 +88,8 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         tuple[str, ...],
         names_option(
             "Judge a kernel of a file, FILE.py:FUNCTION, against --reference: in a process that it "
-            "does not control, on inputs that are new to each call. Repeat it for several.",
+            "does not control, on inputs that are new to each call. With a FOLDER of problems: a "
+            "file that solves one, beside those in the folder. Repeat it for several.",
             metavar="FUNCTIONS",
             section="Arms",
             spellings="--candidate",
@@ -123,6 +128,26 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         bool,
         Option("Judge the gradients of candidates as well.", section="Arms"),
     ] = False
+    sets: Annotated[
+        dict[str, str],
+        Option(
+            "With a FOLDER of problems: another value of a constant or size, as M=64; "
+            "precision=bf16 of KernelBench's. Repeat it for several.",
+            gather=parse_labels,
+            metavar="NAME=VALUE",
+            section="Arms",
+            spellings="--set",
+        ),
+    ] = {}
+    results: Annotated[
+        Path | None,
+        Option(
+            "With a FOLDER of problems: write the results to this folder, in the files of the "
+            "problems' own tool.",
+            metavar="FOLDER",
+            section="Output",
+        ),
+    ] = None
     compares: Compares = "first"
     order: Annotated[
         Literal["alternate", "block"] | None,
@@ -207,3 +232,22 @@ def check_request(request: VersusRequest) -> None:
     """Raises `UsageError` for a request that names no operation."""
     if not request.names and not request.categories:
         raise UsageError("name operations, e.g. opperf versus add matmul, or a --category of them")
+
+
+APPLYING = frozenset(
+    {
+        *("names", "candidates", "sets", "results", "threads", "rtol", "atol"),
+        *("quiet", "output_files", "output_format", "overwrite"),
+    }
+)
+"""Fields that apply to problems of kernels."""
+
+
+def folder_of(request: VersusRequest) -> Path | None:
+    """Returns the file or folder of problems that a request names; None of operators. Raises
+    `UsageError`."""
+    path = path_of_problems(request, request.names, APPLYING)
+    named = next(iter(request.names), "")
+    is_meant = "/" in named or (named and (request.sets or request.results))
+    # What is wrong with it is found where it is read.
+    return Path(named) if path is None and is_meant else path

@@ -1,0 +1,156 @@
+"""Judges candidates for the problems of another tool's folder: `opperf versus FOLDER`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from opperf.candidates.formats import gpu_mode, robust_kbench
+from opperf.candidates.formats.base import FRAMEWORK, Asked, Judged, Made, PosedProblem, ProblemSet
+from opperf.candidates.formats.known import read, results, scored
+from opperf.candidates.report import report_of
+from opperf.errors import INTERRUPTED, OutputError, UsageError, WorkerError
+from opperf.machine.topology import cpu_model
+from opperf.plurals import pluralize
+from opperf.reports.fields import LABEL, Field, number, table_of
+from opperf.reports.model import Report, Section
+from opperf.requests.declaring import Say, unsaid
+from opperf.requests.versus.candidates import JudgedCandidates, judge_of, judged
+from opperf.requests.versus.request import VersusRequest
+from opperf.results.output import replace_all, unwritable
+
+
+def judge_problems(request: VersusRequest, path: Path, say: Say) -> JudgedCandidates:
+    """Judges each candidate for each problem; those that were judged before an interruption are
+    kept, and the exit code is then that of one. Raises `OpperfError`."""
+    quiet_say = unsaid if request.quiet else say
+    if request.results is not None:
+        _check_results(request.results, request.overwrite)
+    done: list[Judged] = []
+    with TemporaryDirectory() as folder:
+        found = _read(request, path, Path(folder))
+        posed = [each for each in found.problems if each.candidates]
+        ended = ""
+        try:
+            _judge_all(request, posed, done, quiet_say)
+        except (KeyboardInterrupt, WorkerError) as error:
+            if not any(each.verdicts for each in done):
+                raise
+            ended = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+    done = [each for each in done if each.verdicts]
+    verdicts = [verdict for each in done for verdict in each.verdicts]
+    outcome = judged(verdicts, _report(found, done))
+    if request.results is not None:
+        _write(request.results, results(found.format, done, _made()))
+        quiet_say(f"written to {request.results}")
+    if not ended:
+        return outcome
+    reason = f"{ended}; {len(done)} of {pluralize(len(posed), 'problem')} judged"
+    code = INTERRUPTED if ended == "interrupted" else WorkerError.exit_code
+    return outcome._replace(code=code, reason=reason)
+
+
+def _read(request: VersusRequest, path: Path, folder: Path) -> ProblemSet:
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such file or folder")
+    files = [Path(text) for text in request.candidates]
+    for file in files:
+        if not file.is_file():
+            raise UsageError(f"--candidate {file}: there is no such file")
+    found = read(Asked(path, folder, request.sets, files))
+    tasks = {posed.problem.name.partition("/")[0] for posed in found.problems}
+    if files and len(tasks) > 1 and found.format in (gpu_mode.NAME, robust_kbench.NAME):
+        raise UsageError(
+            f"--candidate {files[0]}: {path} has {len(tasks)} problems; name the folder of the one "
+            "that it solves"
+        )
+    names = {name for posed in found.problems for name in _names(posed)}
+    stems = {name.rpartition("/")[2] for name in names}
+    for file in files:
+        if file.suffix != ".json" and file.stem not in stems:
+            raise UsageError(
+                f"--candidate {file} fits no problem; see them with: opperf list {path}"
+            )
+    if not any(posed.candidates for posed in found.problems):
+        reason = "".join(f"; {name}: {why}" for name, why in _left_out(found)[:1])
+        raise UsageError(f"{path} has no candidate to judge{reason}; add --candidate FILE")
+    given = {name: getattr(request, name) for name in request.given & {"rtol", "atol"}}
+    own = [
+        msgspec.structs.replace(posed, problem=msgspec.structs.replace(posed.problem, **given))
+        for posed in found.problems
+    ]
+    return found._replace(problems=own)
+
+
+def _names(posed: PosedProblem) -> list[str]:
+    return [*(candidate.name for candidate in posed.candidates), *posed.refused]
+
+
+def _judge_all(
+    request: VersusRequest, posed: Sequence[PosedProblem], done: list[Judged], say: Say
+) -> None:
+    with closing(judge_of(request, FRAMEWORK)) as judge:
+        for at, each in enumerate(posed, 1):
+            candidates = pluralize(len(each.candidates), "candidate")
+            say(f"judging {each.problem.name} ({at} of {len(posed)}): {candidates}")
+            verdicts = []
+            done.append(Judged(each, verdicts))
+            for candidate in each.candidates:
+                verdicts.append(judge.verdict(each.problem, candidate))
+
+
+SCORES: tuple[Field[tuple[str, float]], ...] = (
+    Field("score", "Score", LABEL, lambda row: row[0]),
+    Field("value", "Value", number("{:.3f}".format), lambda row: row[1]),
+)
+
+
+def _left_out(found: ProblemSet) -> list[tuple[str, str]]:
+    refused = [
+        (f"{posed.problem.name}, {name}", why)
+        for posed in found.problems
+        for name, why in posed.refused.items()
+    ]
+    return [*refused, *found.skipped.items()]
+
+
+def _report(found: ProblemSet, done: Sequence[Judged]) -> Report:
+    report = report_of([verdict for each in done for verdict in each.verdicts])
+    scores = scored(done)
+    sections = list(report.sections)
+    sections.insert(1, Section(title="Scores", table=table_of(SCORES, list(scores.items()))))
+    left_out = _left_out(found)
+    if left_out:
+        items = [f"{name}: {why}" for name, why in left_out]
+        sections.append(Section(title="Not judged", items=items))
+    data = {**report.data, "format": found.format, "scores": scores, "not_judged": dict(left_out)}
+    return dataclasses.replace(report, title=found.format, sections=sections, data=data)
+
+
+def _made() -> Made:
+    libraries = {FRAMEWORK: importlib.metadata.version(FRAMEWORK)}
+    return Made(cpu_model(), libraries, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+
+
+def _check_results(folder: Path, overwrite: bool) -> None:
+    """Raises `OutputError` for a folder that has files, unless they may be replaced, and for one
+    that cannot be made."""
+    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+        raise OutputError(f"{folder} has files; add --overwrite to replace them, or name another")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    for name in texts:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    replace_all({folder / name: text.encode() for name, text in texts.items()})
