@@ -111,11 +111,13 @@ def _test(verdict: Verdict, made: Made) -> dict[str, Any]:
         }
         for trial in verdict.trials
     }
-    errors = [trial.max_absolute_error for trial in verdict.trials]
+    errors = [
+        trial.max_absolute_error for trial in verdict.trials if trial.max_absolute_error is not None
+    ]
     summary = {
         "correct": verdict.status is VerdictStatus.PASSED,
-        "max_diff": max(filter(None, errors), default=None),
-        "total_trials": len(errors),
+        "max_diff": max(errors, default=None),
+        "total_trials": len(verdict.trials),
         "all_configs_str": list(settings),
         **({"error": verdict.reason} if verdict.reason else {}),
     }
