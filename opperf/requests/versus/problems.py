@@ -15,6 +15,7 @@ import msgspec
 from opperf.candidates.formats import gpu_mode, robust_kbench
 from opperf.candidates.formats.base import FRAMEWORK, Asked, Judged, Made, PosedProblem, ProblemSet
 from opperf.candidates.formats.known import read, results, scored
+from opperf.candidates.model import Verdict
 from opperf.candidates.report import report_of
 from opperf.errors import INTERRUPTED, OutputError, UsageError, WorkerError
 from opperf.machine.topology import cpu_model
@@ -100,7 +101,7 @@ def _judge_all(
         for at, each in enumerate(posed, 1):
             candidates = pluralize(len(each.candidates), "candidate")
             say(f"judging {each.problem.name} ({at} of {len(posed)}): {candidates}")
-            verdicts = []
+            verdicts: list[Verdict] = []
             done.append(Judged(each, verdicts))
             for candidate in each.candidates:
                 verdicts.append(judge.verdict(each.problem, candidate))
