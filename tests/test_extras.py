@@ -42,6 +42,7 @@ OTHERS = {
     "markupsafe": "which jinja2 needs",
     "nvtx": "of the environment that is profiled",
     "pandas": "whose error says it",
+    "pyarrow": "of a user's log in its format",
     "setuptools": "which an environment has for MXNet",
 }
 """Modules of no extra that code imports, each with its reason."""

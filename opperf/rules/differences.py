@@ -3,7 +3,6 @@ definition, and no error."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
@@ -20,28 +19,3 @@ class Difference(NamedTuple):
 IN_DOUBLE: Final = Difference("results are in double precision", ("float64", "complex128"))
 OF_LOSS: Final = Difference("its gradient is that of a loss, whatever the heads", of_gradient=True)
 SCALED: Final = Difference("its gradient is scaled by an argument", of_gradient=True)
-
-KNOWN: Final[Mapping[str, Mapping[str, Difference]]] = {
-    "numpy": dict.fromkeys(
-        (
-            *("fourier_transform", "hermitian_fourier_transform", "inverse_fourier_transform"),
-            *("inverse_hermitian_fourier_transform", "inverse_real_fourier_transform"),
-            *("real_fourier_transform", "correlation_coefficients", "covariance", "vandermonde"),
-        ),
-        IN_DOUBLE,
-    ),
-    "torch": {"float_power": IN_DOUBLE},
-    "mxnet": {
-        **dict.fromkeys(("LinearRegressionOutput", "LogisticRegressionOutput"), OF_LOSS),
-        **dict.fromkeys(("MAERegressionOutput", "SVMOutput", "SoftmaxOutput"), OF_LOSS),
-        **dict.fromkeys(("MakeLoss", "make_loss"), OF_LOSS),
-        "_contrib_gradientmultiplier": SCALED,
-    },
-}
-"""By framework, and by the operator's name or else that of the operation."""
-
-
-def difference_of(framework: str, *names: str) -> Difference | None:
-    """Returns the known difference of the first of these operators and operations that has one."""
-    known = KNOWN.get(framework, {})
-    return next((known[name] for name in names if name in known), None)

@@ -32,6 +32,7 @@ from opperf.rules.configurations import (
     read_configuration,
 )
 from opperf.rules.dependencies import Rules
+from opperf.rules.differences import Difference
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import (
     Families,
@@ -95,6 +96,8 @@ class RulesModule(Protocol):
     """Operations and bytes of operators without a canonical operation, by their argument names."""
     RECORDED: Callable[[Operator, Arguments], Arguments]
     """Returns those arguments of a recorded call of an operator that a case has; by default all."""
+    DIFFERENCES: Mapping[str, Difference]
+    """Known differences from references, by the operator's name or that of its operation."""
     CONTENTS: Rules
     """Contents that the other arguments of a call decide, by operator and argument."""
     RESULTS: Rules
@@ -107,8 +110,10 @@ class RulesModule(Protocol):
 
 
 OPTIONAL: Mapping[str, object] = {
-    **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
-    **dict.fromkeys(("CONTENTS", "RESULTS", "WORK"), {}),
+    **dict.fromkeys(
+        ("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE", "DIFFERENCES"), {}
+    ),
+    **dict.fromkeys(("CONTENTS", "RESULTS", "WORK", "DIFFERENCES"), {}),
     **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
     "GRADIENTS": False,
     "RECORDED": lambda operator, arguments: arguments,

@@ -22,6 +22,7 @@ VALUES = {
     "values": ("axis=(1, 2)", {"axis": (1, 2)}),
     "sweeps": ("n=8..32:x2", {"n": (8, 16, 32)}),
     "precision": ("0.05", 0.05),
+    "verify": ("reference", "reference"),
     "max_time_s": ("0.5", 0.5),
     "timeout_s": ("30", 30.0),
     "batch_factor": ("0.25", 0.25),

@@ -19,7 +19,7 @@ from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import Use, Written
 from opperf.rules.configurations import PHASE
-from opperf.rules.differences import Difference, difference_of
+from opperf.rules.differences import Difference
 from opperf.rules.engine import rules_module
 
 Arguments = dict[str, Any]
@@ -65,7 +65,9 @@ def operation_of(case: Case, framework: Framework) -> Said:
     except KeyError as error:
         raise UnsupportedError(f"no operation is known of {case.target.label} here") from error
     targets = OUT & names.keys() if "out" in operator.variants else frozenset()
-    difference = difference_of(framework.name, *operator.names, use.operation)
+    known = rules_module(framework.rules).DIFFERENCES
+    names_of = (*operator.names, use.operation)
+    difference = next((known[name] for name in names_of if name in known), None)
     return Said(use, OPERATIONS[use.operation], names, frozenset(targets), difference)
 
 

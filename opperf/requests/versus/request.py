@@ -67,8 +67,8 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         tuple[str, ...],
         names_option(
             "Implementations, the first of which is the base: FRAMEWORK[.NAMESPACE][:MODE], as "
-            "numpy, torch, torch:compile, mxnet.nd, mxnet.np, jax.lax, jax:jit; compile is any "
-            "framework's compiled mode.  [default: all installed frameworks of "
+            "numpy, torch, torch:compile, jax.lax, jax:jit; compile is any framework's compiled "
+            "mode.  [default: all installed frameworks of "
             f"{', '.join(PREFERENCE)}]",
             metavar="ARMS",
             section="Arms",

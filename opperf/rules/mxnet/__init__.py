@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opperf.rules import families as shared
+from opperf.rules.differences import OF_LOSS, SCALED, Difference
 from opperf.rules.mxnet import (
     attention,
     control_flow,
@@ -110,6 +111,13 @@ NOT_BENCHMARKED: dict[str, str] = {
     "contains; `_cvimdecode` takes bytes",
 }
 """Operators that cannot be called on their own, each with the reason."""
+
+DIFFERENCES: dict[str, Difference] = {
+    **dict.fromkeys(("LinearRegressionOutput", "LogisticRegressionOutput"), OF_LOSS),
+    **dict.fromkeys(("MAERegressionOutput", "SVMOutput", "SoftmaxOutput"), OF_LOSS),
+    **dict.fromkeys(("MakeLoss", "make_loss"), OF_LOSS),
+    "_contrib_gradientmultiplier": SCALED,
+}
 
 NOT_FINITE: dict[str, NotFinite] = {
     "LeakyReLU": NotFinite(

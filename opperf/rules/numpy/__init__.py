@@ -5,6 +5,7 @@ from __future__ import annotations
 from opperf.frameworks.numpy import excluded
 from opperf.operations.work import sizes
 from opperf.rules import families as shared
+from opperf.rules.differences import IN_DOUBLE, Difference
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.numpy import (
     elementwise,
@@ -52,6 +53,15 @@ NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
     ("apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices"), _CALLS_BACK
 )
 """Functions that cannot be called with arrays and plain values, each with the reason."""
+
+DIFFERENCES: dict[str, Difference] = dict.fromkeys(
+    (
+        *("fourier_transform", "hermitian_fourier_transform", "inverse_fourier_transform"),
+        *("inverse_hermitian_fourier_transform", "inverse_real_fourier_transform"),
+        *("real_fourier_transform", "correlation_coefficients", "covariance", "vandermonde"),
+    ),
+    IN_DOUBLE,
+)
 
 NOT_FINITE: dict[str, NotFinite] = dict.fromkeys(("empty", "empty_like"), UNWRITTEN)
 """Functions whose results may have NaN or infinity, each with the reason."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opperf.model import Kind
 from opperf.rules import families as shared
+from opperf.rules.differences import IN_DOUBLE
 from opperf.rules.engine import Alternatives
 from opperf.rules.not_finite import UNWRITTEN, NotFinite
 from opperf.rules.registering import Families
@@ -153,6 +154,7 @@ RECORDED = logged.own_arguments
 CONTENTS = recorded_fills.FILLS
 WORK = work.WORK
 RESULTS = results.RESULTS
+DIFFERENCES = {"float_power": IN_DOUBLE}
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(
         (
