@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from opperf.candidates import sandbox
-from opperf.candidates.model import VerdictStatus
+from opperf.candidates.model import Differs, VerdictStatus
 from opperf.candidates.nursery import Spawn, Spawned
 from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
 from opperf.errors import OpperfError, WorkerError, one_line
@@ -53,9 +53,9 @@ STOP_POLL_S = 50e-6
 class Stopped(Exception):
     """A candidate's process that did not answer, or answered that its code has failed."""
 
-    def __init__(self, status: VerdictStatus, reason: str) -> None:
+    def __init__(self, status: VerdictStatus, reason: str, differs: Differs = "") -> None:
         super().__init__(reason)
-        self.status, self.reason = status, one_line(reason)
+        self.status, self.reason, self.differs = status, one_line(reason), differs
 
 
 class Nursery:

@@ -162,7 +162,7 @@ def _passes(problem: Problem) -> Iterator[tuple[dict[str, Any], bool]]:
 
 
 def _stopped(trial: dict[str, Any], stopped: Stopped) -> TrialResult:
-    return TrialResult(trial, stopped.status, stopped.reason)
+    return TrialResult(trial, stopped.status, stopped.reason, differs=stopped.differs)
 
 
 def _described(trial: Mapping[str, Any], layout: Layout, gradients: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Literal
 
 from opperf.model import Struct, Summary
 
@@ -25,6 +25,9 @@ class VerdictStatus(str, enum.Enum):
     UNDECIDABLE = "undecidable"
     """The problem cannot tell right from wrong, or its reference failed."""
     PASSED = "passed"
+
+
+Differs = Literal["", "shape", "dtype"]
 
 
 class Problem(Struct, frozen=True):
@@ -80,6 +83,8 @@ class TrialResult(Struct, frozen=True):
     ratios: dict[str, Summary] = {}
     """Time of a baseline over the candidate's, by its name, over the rounds in which both ran:
     above 1 where the candidate is faster."""
+    differs: Differs = ""
+    """In what results are not of the reference's form; empty where they are, or there are none."""
 
 
 class Verdict(Struct, frozen=True):

@@ -23,7 +23,7 @@ from opperf.candidates.comparing import (
     passes,
 )
 from opperf.candidates.contents import Content, contents, largest_of, nudged
-from opperf.candidates.model import Problem, VerdictStatus
+from opperf.candidates.model import Differs, Problem, VerdictStatus
 from opperf.candidates.protocol import Bind, Bytes, Layout, Look, Make, Output
 from opperf.plurals import pluralize
 
@@ -102,6 +102,7 @@ class Trial:
     def _outputs(self, arm: Arm) -> tuple[Output, ...]:
         (outputs,) = arm.ask(Look((0,)))
         problem = next((each.problem for each in outputs if each.problem), "")
+        differs: Differs = ""
         is_lazy = any(each.is_lazy for each in outputs)
         status = VerdictStatus.CHEATED if is_lazy else VerdictStatus.WRONG
         right = self.outputs.get(self.reference, outputs)
@@ -109,8 +110,10 @@ class Trial:
             problem = "nothing"
         elif not problem and len(outputs) != len(right):
             problem = f"{pluralize(len(outputs), 'result')} in place of {len(right)}"
+            differs = "shape"
         for one, other in zip(outputs, right, strict=False):
             if not problem and (one.shape, one.dtype) != (other.shape, other.dtype):
+                differs = "dtype" if one.shape == other.shape else "shape"
                 problem = (
                     f"{one.dtype} {list(one.shape)} in place of {other.dtype} {list(other.shape)}"
                 )
@@ -120,7 +123,7 @@ class Trial:
                 if " of its own" in problem or "derived" in problem
                 else status
             )
-            raise Stopped(status, f"it returns {problem}")
+            raise Stopped(status, f"it returns {problem}", differs)
         return outputs
 
     def results(self, data: Bytes) -> Results:

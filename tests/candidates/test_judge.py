@@ -108,6 +108,18 @@ def test_a_stated_tolerance_counts(judges: Mapping[str, Judge], tmp_path: Path) 
     assert (strict.status, stated.status) == (VerdictStatus.WRONG, VerdictStatus.PASSED)
 
 
+@pytest.mark.parametrize(
+    ("result", "differs"),
+    [("2 * x[:3]", "shape"), ("(x, x)", "shape"), ("x.astype('f4')", "dtype"), ("3 * x", "")],
+)
+def test_another_form_is_told_from_other_numbers(
+    result: str, differs: str, judges: Mapping[str, Judge], tmp_path: Path
+) -> None:
+    candidate = f"def candidate(x):\n    return {result}\n"
+    (trial,) = verdict_on(judges["numpy"], tmp_path, DOUBLED, candidate).trials
+    assert (trial.status, trial.differs) == (VerdictStatus.WRONG, differs)
+
+
 def test_the_worst_trial_decides_and_is_named(judges: Mapping[str, Judge], tmp_path: Path) -> None:
     candidate = "def candidate(x):\n    return 2 * x if len(x) != 7 else x\n"
     trials = ({"n": 900}, {"n": 7}, {"n": 1000})

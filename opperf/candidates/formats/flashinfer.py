@@ -270,9 +270,6 @@ def _problem(
     return PosedProblem(problem, tuple(candidates), refused, facts=facts)
 
 
-INSTEAD = re.compile(r"\w+ (?P<shape>\[[\d, ]*\]) in place of \w+ (?P<expected>\[[\d, ]*\])")
-"""A reason that is on a shape or a dtype, as the judge words it."""
-
 STATUSES = {
     VerdictStatus.PASSED: "PASSED",
     VerdictStatus.WRONG: "INCORRECT_NUMERICAL",
@@ -303,8 +300,8 @@ def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
 
 def _evaluation(trial: TrialResult, made: Made) -> dict[str, Any]:
     status = STATUSES.get(trial.status, "RUNTIME_ERROR")
-    if other := INSTEAD.search(trial.reason):
-        status = "INCORRECT_SHAPE" if other["shape"] != other["expected"] else "INCORRECT_DTYPE"
+    if trial.differs:
+        status = f"INCORRECT_{trial.differs.upper()}"
     found: dict[str, Any] = {
         "status": status,
         "environment": {"hardware": made.hardware, "libs": dict(made.libraries)},

@@ -12,7 +12,7 @@ import pytest
 
 from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem
 from opperf.candidates.formats.known import read, results, scored
-from opperf.candidates.model import TrialResult, Verdict, VerdictStatus
+from opperf.candidates.model import Differs, TrialResult, Verdict, VerdictStatus
 from opperf.instruments.profilers.summary import summarise
 from tests.candidates.formats.written import WRITERS
 
@@ -32,9 +32,11 @@ def passed(posed: PosedProblem, candidate: str) -> Verdict:
     return Verdict(posed.problem.name, candidate, VerdictStatus.PASSED, trials=trials)
 
 
-def judged_in(folder: Path, name: str, status: VerdictStatus, reason: str) -> list[Judged]:
+def judged_in(
+    folder: Path, name: str, status: VerdictStatus, reason: str, differs: Differs = ""
+) -> list[Judged]:
     """Returns the verdicts of one problem: its right candidate passed, the wrong one did not, and
-    was judged in no trial."""
+    was judged in no trial, or in those in which its results had another form."""
     WRITERS[name](folder / "given")
     found = read(Asked(folder / "given", folder / "made"))
     posed = next(
@@ -44,7 +46,12 @@ def judged_in(folder: Path, name: str, status: VerdictStatus, reason: str) -> li
     )
     verdicts = [passed(posed, posed.candidates[0].name)]
     for candidate in posed.candidates[1:]:
-        verdicts.append(Verdict(posed.problem.name, candidate.name, status, reason))
+        trials = tuple(
+            TrialResult(trial, status, reason, differs=differs)
+            for trial in posed.problem.trials
+            if differs
+        )
+        verdicts.append(Verdict(posed.problem.name, candidate.name, status, reason, trials))
     return [Judged(posed, verdicts)]
 
 
@@ -115,18 +122,18 @@ def test_backendbench(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "theirs"),
+    ("status", "differs", "theirs"),
     [
-        (VerdictStatus.WRONG, "0.1 off", "INCORRECT_NUMERICAL"),
-        (VerdictStatus.WRONG, "float32 [2] in place of float32 [3]", "INCORRECT_SHAPE"),
-        (VerdictStatus.WRONG, "float64 [2, 3] in place of float32 [2, 3]", "INCORRECT_DTYPE"),
-        (VerdictStatus.CHEATED, "it keeps results", "INCORRECT_NUMERICAL"),
-        (VerdictStatus.CRASHED, "SIGSEGV", "RUNTIME_ERROR"),
-        (VerdictStatus.TIMEOUT, "after 60 s", "TIMEOUT"),
+        (VerdictStatus.WRONG, "", "INCORRECT_NUMERICAL"),
+        (VerdictStatus.WRONG, "shape", "INCORRECT_SHAPE"),
+        (VerdictStatus.WRONG, "dtype", "INCORRECT_DTYPE"),
+        (VerdictStatus.CHEATED, "", "INCORRECT_NUMERICAL"),
+        (VerdictStatus.CRASHED, "", "RUNTIME_ERROR"),
+        (VerdictStatus.TIMEOUT, "", "TIMEOUT"),
     ],
 )
-def test_flashinfer(tmp_path: Path, status: VerdictStatus, reason: str, theirs: str) -> None:
-    judged = judged_in(tmp_path, "FlashInfer-Bench", status, reason)
+def test_flashinfer(tmp_path: Path, status: VerdictStatus, differs: Differs, theirs: str) -> None:
+    judged = judged_in(tmp_path, "FlashInfer-Bench", status, "not so", differs)
     ((name, text),) = results("FlashInfer-Bench", judged, MADE).items()
     assert name == "traces/someone/small/relu.jsonl"
     right, wrong = map(json.loads, text.splitlines())
@@ -140,7 +147,7 @@ def test_flashinfer(tmp_path: Path, status: VerdictStatus, reason: str, theirs: 
         "correctness": {"max_relative_error": 0.25, "max_absolute_error": 0.5},
         "performance": {"latency_ms": 2.0, "reference_latency_ms": 4.0, "speedup_factor": 2.0},
     }
-    assert wrong["evaluation"]["status"] == theirs and wrong["evaluation"]["log"] == reason
+    assert wrong["evaluation"]["status"] == theirs and wrong["evaluation"]["log"] == "not so"
     # Their reader refuses figures beside any other status.
     has_errors = theirs == "INCORRECT_NUMERICAL"
     assert (wrong["evaluation"]["correctness"] is not None) is has_errors
