@@ -259,6 +259,9 @@ class Comparison:
             if some[number].kind not in ("special", "scaled")
         }
         for number, _ in wrong:
+            if some[number].kind == "NaN":
+                # What takes a NaN for a number may return what it does without one.
+                continue
             self.check_stale(some[number].name, found[number], right[number], others)
         for usual in (True, False):
             for number, off in wrong:

@@ -120,6 +120,17 @@ def test_another_form_is_told_from_other_numbers(
     assert (trial.status, trial.differs) == (VerdictStatus.WRONG, differs)
 
 
+def test_another_result_for_a_nan_is_wrong_and_no_other_call(
+    judges: Mapping[str, Judge], tmp_path: Path
+) -> None:
+    inputs = "[np.random.standard_normal(n) - 1, np.random.standard_normal(n)]"
+    problem = DOUBLED.replace("[np.random.standard_normal(n)]", inputs).replace("(x):", "(x, y):")
+    problem = problem.replace("2 * x", "np.where(x <= 0, 0, y)")
+    candidate = "def candidate(x, y):\n    return np.where(x > 0, y, 0)\n"
+    found = verdict_on(judges["numpy"], tmp_path, problem, candidate)
+    assert (found.status, found.reason[:5]) == (VerdictStatus.WRONG, "a NaN"), found.reason
+
+
 def test_the_worst_trial_decides_and_is_named(judges: Mapping[str, Judge], tmp_path: Path) -> None:
     candidate = "def candidate(x):\n    return 2 * x if len(x) != 7 else x\n"
     trials = ({"n": 900}, {"n": 7}, {"n": 1000})
