@@ -52,6 +52,7 @@ class Judge:
         name, that are timed beside it and are trusted."""
         results: list[TrialResult] = []
         called: list[str] = []
+        replaced: list[str] = []
         tested: list[str] = []
         lacking: tuple[str, ...] = ()
         with ExitStack() as stack:
@@ -71,15 +72,26 @@ class Judge:
                         arm.load()
                 own.load()
             except Stopped as stopped:
-                return _verdict(problem, candidate, [_stopped({}, stopped)], [], [], lacking)
+                found = [_stopped({}, stopped)]
+                return verdict_of(problem, candidate.name, found, unprotected=lacking)
             arms = {**beside, candidate.name: own}
             for trial, gradients in _passes(problem):
                 results.append(
                     self._judged(problem, trial, gradients, reference, arms, own, called, tested)
                 )
+                replaced.extend(self._replaced(reference, results[-1]))
                 if results[-1].status in (VerdictStatus.CRASHED, VerdictStatus.TIMEOUT):
                     break
-        return _verdict(problem, candidate, results, called, tested, lacking)
+        return verdict_of(problem, candidate.name, results, called, tested, lacking, replaced)
+
+    def _replaced(self, reference: Arm, result: TrialResult) -> tuple[str, ...]:
+        """Returns the operators that the reference calls, where the candidate's were seen."""
+        if result.status is not VerdictStatus.PASSED:
+            return ()
+        try:
+            return tuple(reference.ask(Called()))
+        except Stopped:
+            return ()
 
     @contextmanager
     def _arm(self, file: str, function: str, beside: str = "") -> Iterator[Arm]:
@@ -174,14 +186,16 @@ def _described(trial: Mapping[str, Any], layout: Layout, gradients: bool) -> str
     return f"{keywords + ': ' if keywords else ''}{inputs}{values}, contiguous, on cpu(0){passed}"
 
 
-def _verdict(
+def verdict_of(
     problem: Problem,
-    candidate: Candidate,
+    candidate: str,
     results: Sequence[TrialResult],
-    called: Sequence[str],
-    tested: Sequence[str],
-    lacking: tuple[str, ...],
+    called: Sequence[str] = (),
+    tested: Sequence[str] = (),
+    unprotected: Sequence[str] = (),
+    replaced: Sequence[str] = (),
 ) -> Verdict:
+    """Returns the verdict that the results of a problem's trials make."""
     status = worst(tuple(result.status for result in results))
     deciding = next((each for each in results if each.status is status), None)
     reason = deciding.reason if deciding is not None else ""
@@ -190,13 +204,14 @@ def _verdict(
         reason = f"{keywords}: {reason}"
     return Verdict(
         problem.name,
-        candidate.name,
+        candidate,
         status,
         reason,
         tuple(results),
         tuple(dict.fromkeys(called)),
         tuple(tested) if status is VerdictStatus.PASSED else (),
-        lacking,
+        tuple(dict.fromkeys(unprotected)),
+        tuple(dict.fromkeys(replaced)),
     )
 
 

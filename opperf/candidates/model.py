@@ -102,6 +102,8 @@ class Verdict(Struct, frozen=True):
     """The inputs that a pass is bound to: of each trial, by dtype and shape, and the device."""
     unprotected: tuple[str, ...] = ()
     """Protections that this machine does not allow, such as a network of its own."""
+    replaced: tuple[str, ...] = ()
+    """The framework's operators that the reference calls, likewise."""
 
 
 def worst(statuses: tuple[VerdictStatus, ...]) -> VerdictStatus:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
 from typing import NamedTuple
 
 import msgspec
@@ -13,6 +15,7 @@ from opperf.plurals import pluralize
 from opperf.reports.fields import (
     LABEL,
     NUMBER,
+    PERCENT,
     TEXT,
     TIMES,
     Field,
@@ -44,6 +47,13 @@ class Row(NamedTuple):
     @property
     def is_candidate(self) -> bool:
         return self.name == self.verdict.candidate
+
+    @property
+    def attainable(self) -> float | None:
+        """The shortest time that the memory allows, as a share of this one."""
+        if self.ns is None or self.trial.floor_ns is None:
+            return None
+        return self.trial.floor_ns / self.ns.median
 
     @property
     def keywords(self) -> str:
@@ -82,6 +92,7 @@ FIELDS: tuple[Field[Row], ...] = (
         NUMBER,
         lambda row: row.ratio and f"{row.ratio.ci_low:.2f} to {row.ratio.ci_high:.2f}",
     ),
+    Field("attainable", "Attainable", PERCENT, lambda row: row.attainable, is_optional=True),
     Field(
         "error",
         "Error / spread",
@@ -143,25 +154,49 @@ def _sections(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> Iterator[Sect
         items = [f"tested with {each}" for each in verdict.tested]
         if verdict.called:
             items.append(f"calls {', '.join(verdict.called)}")
-        worst = _worst(verdict)
-        items += [worst] if worst else []
+        items += [*_fallback(verdict), *_gains(verdict)]
         items += [f"not protected here: {each}" for each in verdict.unprotected]
         if items:
             yield Section(title=f"{verdict.problem}: {verdict.candidate}", items=items)
 
 
-def _worst(verdict: Verdict) -> str:
-    """Returns the trial in which the candidate gains least over the fastest of the others."""
+COPIES = re.compile(
+    r"aten::(_?(unsafe_|reshape_)?(view|alias|copy)|(as_strided|expand|permute|transpose|t|"
+    r"unsqueeze|squeeze|select|slice|detach|clone|contiguous|zeros|ones|full|empty\w*|_to_copy))_?"
+)
+"""Operators that compute nothing, which any kernel may call."""
+
+
+def _fallback(verdict: Verdict) -> Iterator[str]:
+    """Yields that the candidate calls operators which it claims to replace."""
+    computing = [_plain(name) for name in verdict.replaced if not COPIES.fullmatch(_plain(name))]
+    own = {_plain(name) for name in verdict.called}
+    same = [name for name in dict.fromkeys(computing) if name in own]
+    if same:
+        whole = "all that" if own.issuperset(computing) else "some of what"
+        yield f"calls {whole} the reference calls, as a fallback does: {', '.join(same)}"
+
+
+def _plain(name: str) -> str:
+    """Returns an operator's name without its overload."""
+    return name.partition(".")[0]
+
+
+def _gains(verdict: Verdict) -> Iterator[str]:
+    """Yields the candidate's gain over the fastest of the others: in all trials, and the least."""
     gains = [
         (min(ratio.median for ratio in trial.ratios.values()), trial.trial)
         for trial in verdict.trials
         if trial.ratios
     ]
     if len(gains) < 2:
-        return ""
+        return
+    mean = geometric_mean(gain for gain, _ in gains)
+    count = pluralize(len(gains), "trial")
+    yield f"{mean:.2f} times as fast as the fastest other, the geometric mean of {count}"
     gain, trial = min(gains, key=lambda each: each[0])
     keywords = ", ".join(f"{name}={value}" for name, value in trial.items())
-    return f"gains least at {keywords}: {gain:.2f} times as fast as the fastest other"
+    yield f"gains least at {keywords}: {gain:.2f} times as fast as the fastest other"
 
 
 def code_of(verdicts: Sequence[Verdict]) -> int:

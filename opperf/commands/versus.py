@@ -24,6 +24,9 @@ from opperf.results.messages import tell
             "opperf versus --candidate mine.py:softmax --reference ref.py:softmax "
             "--inputs ref.py:make_inputs"
         ),
+        "A kernel of your own against an operation, beside what would compile it": (
+            "opperf versus softmax --candidate mine.py:softmax --among torch,torch:compile"
+        ),
         "Kernels for the problems of a folder, as KernelBench has it": (
             "opperf versus KernelBench/level1 --candidate 1_relu_mine.py --set batch_size=16"
         ),
@@ -63,14 +66,23 @@ def versus(request: VersusRequest) -> int:
 
 
 def _judge(request: VersusRequest, folder: Path | None) -> int:
+    from opperf.commands.running import command_line
     from opperf.requests.versus.candidates import judge_candidates
+    from opperf.requests.versus.operation_candidates import judge_operation
     from opperf.requests.versus.problems import judge_problems
 
     request.check_outputs()
-    if folder is None:
+    if folder is not None:
+        found = judge_problems(request, folder, tell)
+    elif request.reference or not (request.names or request.categories):
         found = judge_candidates(request, tell)
     else:
-        found = judge_problems(request, folder, tell)
+        judged = judge_operation(request, tell, command_line())
+        if isinstance(judged, list):
+            for line in judged:
+                tell(line, sys.stdout)
+            return 0
+        found = judged
     write(found.report, request)
     if found.reason:
         sys.stdout.flush()

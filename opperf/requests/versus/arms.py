@@ -80,9 +80,9 @@ def _advice(framework: str) -> str:
     return f"{framework} is not installed{advice}"
 
 
-def check_arms(specs: Mapping[str, ArmSpec], absent: Mapping[str, str]) -> None:
-    """Raises `UsageError` for fewer than two arms."""
-    if len(specs) > 1:
+def check_arms(specs: Mapping[str, ArmSpec], absent: Mapping[str, str], least: int = 2) -> None:
+    """Raises `UsageError` for fewer than two arms, or than as many as are needed."""
+    if len(specs) >= least:
         return
     reasons = "".join(f"; {name}: {why}" for name, why in absent.items())
     left = next(iter(specs), "")

@@ -45,7 +45,7 @@ def judge_candidates(request: VersusRequest, say: Say) -> JudgedCandidates:
             raise UsageError(f"{wrong}: {why}")
     say = unsaid if request.quiet else say
     problem = _problem(request)
-    candidates = [_candidate(text) for text in request.candidates]
+    candidates = [candidate_of(text) for text in request.candidates]
     verdicts = []
     with closing(judge_of(request, problem.framework)) as judge:
         for candidate in candidates:
@@ -71,8 +71,8 @@ def judge_of(request: VersusRequest, framework: str) -> Judge:
 def _problem(request: VersusRequest) -> Problem:
     if not request.reference:
         raise UsageError(
-            "--candidate needs what it replaces: --reference ref.py:FUNCTION, and --inputs "
-            "ref.py:FUNCTION, which returns the arguments for a seed"
+            "--candidate needs what it replaces: an operation, e.g. softmax, or --reference "
+            "ref.py:FUNCTION, and --inputs ref.py:FUNCTION, which returns the arguments for a seed"
         )
     file, function = _function("--reference", request.reference)
     inputs_file, inputs = _function("--inputs", request.making_inputs or f"{file}:make_inputs")
@@ -93,7 +93,8 @@ def _problem(request: VersusRequest) -> Problem:
     )
 
 
-def _candidate(text: str) -> Candidate:
+def candidate_of(text: str) -> Candidate:
+    """Returns a candidate, `FILE.py:FUNCTION`. Raises `UsageError`."""
     file, function = _function("--candidate", text)
     return Candidate(text, file, function=function)
 

@@ -73,7 +73,9 @@ def plan_groups(
     groups: dict[str, Group] = {}
     lacking: dict[Lacking, None] = {}
     for common in combinations:
-        of_arms = {name: _of_arm(workers[name], arm, rows, common) for name, arm in arms.items()}
+        of_arms = {
+            name: cases_of_arm(workers[name], arm, rows, common) for name, arm in arms.items()
+        }
         for place, row in enumerate(rows):
             inputs = describe(row, common.settings.dtype)
             cases = {name: own.cases[place] for name, own in of_arms.items() if place in own.cases}
@@ -102,7 +104,7 @@ def random_rows(
     found: list[Row] = []
     left = list(rows)
     for name, arm in arms.items():
-        made = _of_arm(workers[name], arm, left, common).cases
+        made = cases_of_arm(workers[name], arm, left, common).cases
         own = {case.id: left[place] for place, case in made.items()}
         operations = dict.fromkeys(row.operation for row in own.values())
         for operation in operations:
@@ -130,7 +132,11 @@ def _reshaped(rows: Mapping[str, Row], templates: Sequence[Case], case: Case) ->
     return msgspec.structs.replace(row, roles=roles)
 
 
-def _of_arm(worker: Worker, arm: ArmSpec, rows: Sequence[Row], common: Selection) -> OperationCases:
+def cases_of_arm(
+    worker: Worker, arm: ArmSpec, rows: Sequence[Row], common: Selection
+) -> OperationCases:
+    """Returns the calls of rows in an arm. Raises `UsageError` for a mode or namespace that it
+    lacks."""
     selection = selection_of(arm, common)
     dtype = selection.settings.dtype
     try:

@@ -87,8 +87,10 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
     candidates: Annotated[
         tuple[str, ...],
         names_option(
-            "Judge a kernel of a file, FILE.py:FUNCTION, against --reference: in a process that it "
-            "does not control, on inputs that are new to each call. With a FOLDER of problems: a "
+            "Judge a kernel of a file, FILE.py:FUNCTION, against an OPERATION in the first arm of "
+            "its framework, beside the others, or against --reference: in a process that it does "
+            "not control, on inputs that are new to each call. It gets the operation's inputs by "
+            "position, as --dry-run prints them. With a FOLDER of problems: a "
             "file that solves one, beside those in the folder. Repeat it for several.",
             metavar="FUNCTIONS",
             section="Arms",

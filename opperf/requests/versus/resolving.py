@@ -54,9 +54,11 @@ class _Inputs(NamedTuple):
     lacking: dict[str, str]
 
 
-def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> ResolvedVersus:
+def resolve(
+    request: VersusRequest, say: Say, watch: Watch, command: str, least: int = 2
+) -> ResolvedVersus:
     """Reads the arms and makes the operations' inputs. Raises `UsageError` for contradictory
-    fields, for names of nothing, and for fewer than two arms."""
+    fields, for names of nothing, and for fewer arms than `least`."""
     asked = request.session()
     check_shape_options(request.given)
     if not request.names and not request.categories:
@@ -70,7 +72,7 @@ def resolve(request: VersusRequest, say: Say, watch: Watch, command: str) -> Res
     check_image(request.plot, [], request.overwrite)
     named = find_operations(request.names, request.categories)
     arms = read_arms(request.among, request.python, say)
-    check_arms(arms.specs, arms.absent)
+    check_arms(arms.specs, arms.absent, least)
     if not request.dry_run:
         request.check_weighted(None)
     selection = _on_one_device(select(asked, Operators()))
