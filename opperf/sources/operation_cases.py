@@ -200,9 +200,23 @@ def _case(framework: Framework, one: _Candidate, row: Row, selection: Selection)
     if dtype not in framework.dtypes:
         return f"{framework.name} has no {dtype}"
     case = case_of(framework, one.target, operator, inputs, selection)
-    case = with_memory_format(bounded(framework, case), selection.settings.memory_format)
+    limited = bounded(framework, case).arguments
+    named = {name: _by_role(value, case.arguments[name]) for name, value in limited.items()}
+    case = msgspec.structs.replace(case, arguments=named)
+    case = with_memory_format(case, selection.settings.memory_format)
     other = _other_data(with_dtype(operator, row.roles, dtype), case.arguments)
     return other or msgspec.structs.replace(case, point=row.point, tags=(*case.tags, *row.tags))
+
+
+def _by_role(value: Argument, before: Argument) -> Argument:
+    """Returns an argument that is drawn by the role by which it was drawn before."""
+    if isinstance(value, tuple) and isinstance(before, tuple):
+        return tuple(_by_role(one, own) for one, own in zip(value, before, strict=True))  # type: ignore[misc]
+    if not isinstance(value, TensorSpec) or not isinstance(before, TensorSpec):
+        return value
+    return msgspec.structs.replace(
+        value, fill=msgspec.structs.replace(value.fill, of=before.fill.of)
+    )
 
 
 def _other_data(roles: Mapping[str, Argument], arguments: Mapping[str, Argument]) -> str:

@@ -154,3 +154,10 @@ def test_a_framework_without_the_dtype_says_so():
     rows = rows_of(Named("add"), Selection(size="small"))[:1]
     with pytest.raises(UsageError, match="dtype 'bfloat16'"):
         planned("numpy", rows, dtype="bfloat16")
+
+
+def test_indices_that_are_bounded_are_still_those_of_the_row():
+    rows = rows_of(Named("take"), Selection(size="small"))
+    found = planned("numpy", rows)
+    assert (len(found.cases), found.reasons) == (len(rows), {})
+    assert [spec.fill.of for _, spec in found.cases[0].tensors()] == ["data", "indices"]
