@@ -103,7 +103,10 @@ def test_nothing_decided_is_3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         (["given", "--results", "mine.py"], "mine.py cannot be written"),
         (["given", "--among", "numpy"], "--among does not apply to given"),
         (["given", "-o", "mine.py/a.md"], "mine.py is not a folder"),
-        (["add", "--candidate", "mine.py:f"], "add: --reference names what candidates replace"),
+        (
+            ["add", "--candidate", "mine.py:f", "--reference", "mine.py:f"],
+            "add: --reference names what candidates replace",
+        ),
         (["--candidate", "mine.py:f", "--set", "M=1"], "--set: it is of a folder of problems"),
     ],
 )
