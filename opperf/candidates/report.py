@@ -183,7 +183,7 @@ def _plain(name: str) -> str:
 
 
 def _gains(verdict: Verdict) -> Iterator[str]:
-    """Yields the candidate's gain over the fastest of the others: in all trials, and the minimum."""
+    """Yields the gain over the fastest of the others: in all trials, and the minimum."""
     gains = [
         (min(ratio.median for ratio in trial.ratios.values()), trial.trial)
         for trial in verdict.trials
