@@ -103,6 +103,7 @@ def test_a_dry_run_prints_what_a_candidate_gets(folder: Path) -> None:
         (("takee", "--candidate", "own.py:right"), "did you mean take"),
         (("take", "--candidate", "own.py:right", "--reference", "own.py:right"), "omit it"),
         (("take", "--candidate", "own.py:right", "--device", "gpu"), "judged on the CPU"),
+        (("take", "--candidate", "own.py:right", "--quick"), "--quick does not apply"),
     ],
 )
 def test_bad_input(words: tuple[str, ...], message: str, folder: Path) -> None:

@@ -29,7 +29,7 @@ from opperf.reading import WRITTEN_BY_HAND, read_bytes
 from opperf.requests.ab.beginning import starter
 from opperf.requests.ab.planning import along_axes
 from opperf.requests.ab.resolving import progress_of
-from opperf.requests.declaring import Say, unsaid
+from opperf.requests.declaring import Say, declared, unsaid
 from opperf.requests.versus.arms import read_arms
 from opperf.requests.versus.candidates import JudgedCandidates, candidate_of, judge_of, judged
 from opperf.requests.versus.planning import cases_of_arm, describe, random_rows
@@ -40,6 +40,10 @@ from opperf.sources.selecting import Selection
 
 RUNNABLE = ("torch", "numpy", "jax")
 """Frameworks whose candidates can be judged."""
+
+
+OTHER = ("making_inputs", "trials", "compares", "order", "quick", "report", "plot", "fail_on")
+"""Fields of sessions and of other references, which do not apply."""
 
 
 class Planned(NamedTuple):
@@ -69,6 +73,10 @@ def judge_operation(request: VersusRequest, say: Say, command: str) -> JudgedCan
     """Judges each candidate against an operation, beside the arms of its framework; of a dry run,
     returns lines. Raises `UsageError` and `WorkerError`."""
     say = unsaid if request.quiet else say
+    for name in OTHER:
+        if name in request.given:
+            shown = declared(VersusRequest)[name].shown
+            raise UsageError(f"{shown} does not apply to candidates for an operation; omit it")
     candidates = [candidate_of(text) for text in request.candidates]
     framework, own = _own_arms(request, say)
     resolved = resolve(own, unsaid, progress_of(True), command, least=1)
