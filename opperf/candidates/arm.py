@@ -50,6 +50,11 @@ STOP_TIMEOUT_S = 2.0
 STOP_POLL_S = 50e-6
 
 
+THREADLESS = {"mxnet": {"MXNET_ENGINE_TYPE": "NaiveEngine"}}
+"""Variables without which a framework starts threads as its process is forked: one whose children
+have a namespace of processes of their own cannot start any, and ends."""
+
+
 class Stopped(Exception):
     """A candidate's process that did not answer, or answered that its code has failed."""
 
@@ -66,6 +71,7 @@ class Nursery:
         variables = sandbox.clean_variables((*variables_of(framework), *THREAD_VARIABLES))
         if threads is not None:
             variables |= dict.fromkeys(THREAD_VARIABLES, str(threads))
+        variables |= THREADLESS.get(framework, {})
         self._control, theirs = socket.socketpair()
         self._log = Log()
         with theirs:
@@ -89,7 +95,10 @@ class Nursery:
     def spawn(self, wanted: Spawn, files: Sequence[int]) -> int:
         """Has a process forked, and returns its id. Raises `WorkerError`."""
         socket.send_fds(self._control, [msgspec.json.encode(wanted)], list(files))
-        spawned = msgspec.json.decode(self._control.recv(1 << 12), type=Spawned)
+        try:
+            spawned = msgspec.json.decode(self._control.recv(1 << 12), type=Spawned)
+        except TimeoutError:
+            spawned = Spawned()
         if not spawned.pid:
             raise self._error()
         return spawned.pid

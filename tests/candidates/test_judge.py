@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.verdicts.cheats import CHEATS, FAILURES, HONEST, RIGHT, Case
 from benchmarks.verdicts.judge import framework_of, is_found_out, judged
-from opperf.candidates.judge import Judge
+from opperf.candidates.judge import Judge, judge
 from opperf.candidates.model import Candidate, Problem, Verdict, VerdictStatus
 from opperf.candidates.sandbox import Limits
 from opperf.model import BandwidthPeak, Peaks
@@ -25,8 +25,8 @@ PEAKS = Peaks(
 def judges() -> Iterator[Mapping[str, Judge]]:
     made = {name: Judge(name, LIMITS, threads=1) for name in ("numpy", "torch")}
     yield made
-    for judge in made.values():
-        judge.close()
+    for each in made.values():
+        each.close()
 
 
 def by_name(cases: list[Case]) -> object:
@@ -90,6 +90,24 @@ def test_a_problem_that_cannot_tell_right_from_wrong(
     found = verdict_on(judges["numpy"], tmp_path, problem, "def candidate(x):\n    return 2 * x\n")
     assert found.status is VerdictStatus.UNDECIDABLE, found.reason
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("framework", "array"), [("jax", "jax.numpy.asarray"), ("mxnet", "mxnet.nd.array")]
+)
+def test_candidates_of_other_frameworks(framework: str, array: str, tmp_path: Path) -> None:
+    pytest.importorskip(framework)
+    problem = DOUBLED.replace("[np.random.standard_normal(n)]", f"[{array}(np.random.rand(n))]")
+    text = f"import numpy as np\nimport {framework}\n{problem}"
+    (tmp_path / "problem.py").write_text(text)
+    made = Problem("p", framework, str(tmp_path / "problem.py"))
+    statuses = []
+    for factor in ("x + x", "3 * x"):
+        folder = tmp_path / factor[0]
+        folder.mkdir()
+        (folder / "own.py").write_text(f"def candidate(x):\n    return {factor}\n")
+        statuses += [each.status for each in judge(made, [Candidate("c", str(folder / "own.py"))])]
+    assert statuses == [VerdictStatus.PASSED, VerdictStatus.WRONG]
 
 
 def test_a_stated_tolerance_that_passes_zeros(judges: Mapping[str, Judge], tmp_path: Path) -> None:
