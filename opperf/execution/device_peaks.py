@@ -193,9 +193,14 @@ def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Measured
                 yield Measured(device, moved, products, called)
 
 
-def merge(device: str, measured: str, found: Sequence[Measured]) -> Peaks:
+SLOWED = 0.9
+"""Share of the rate of one thread below which that of several is no peak: other processes had the
+cores, for which threads wait. A product that one thread makes alone is as fast with more."""
+
+
+def merge(device: str, measured: str, found: Sequence[Measured], say: Say) -> Peaks:
     """Returns the peaks of a device by what several frameworks reach on it: the best of all, and
-    the dispatch of each."""
+    the dispatch of each. Products whose threads waited are omitted, and said."""
     bandwidths: dict[object, BandwidthPeak] = {}
     products: dict[tuple[int, int], ProductPeak] = {}
     for reached in found:
@@ -205,6 +210,13 @@ def merge(device: str, measured: str, found: Sequence[Measured]) -> Peaks:
         for made in reached.products:
             place = made.threads, DTYPES.index(made.dtype)
             products[place] = max(made, products.get(place, made), key=RATE)
+    for (threads, number), made in tuple(products.items()):
+        if threads > 1 and made.rate < SLOWED * products.get((1, number), made).rate:
+            del products[threads, number]
+            say(
+                f"{made.dtype} with {threads} threads is omitted, as one is faster: other processes "
+                "had the cores; measure again on a quiet machine"
+            )
     return Peaks(
         device=device,
         measured=measured,
@@ -225,4 +237,4 @@ def measure_peaks(frameworks: Iterable[str], usable: frozenset[int], say: Say) -
                 found.setdefault(reached.device, []).append(reached)
         except OpperfError as error:
             say(f"{framework} is omitted: {error}")
-    return tuple(merge(device, measured, of_device) for device, of_device in found.items())
+    return tuple(merge(device, measured, of_device, say) for device, of_device in found.items())

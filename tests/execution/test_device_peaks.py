@@ -59,7 +59,7 @@ def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
         [product("float32", 2, 6.0, "b"), product("float32", 1, 4.0, "b")],
         calls[1:],
     )
-    assert merge("gpu(0)", "now", [one, other]) == Peaks(
+    assert merge("gpu(0)", "now", [one, other], print) == Peaks(
         device="gpu(0)",
         measured="now",
         bandwidths=(moved("copy", 2.0), moved("read", 1.0)),
@@ -70,6 +70,14 @@ def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
         ),
         dispatches=tuple(calls),
     )
+
+
+def test_products_whose_threads_waited_are_no_peaks():
+    made = [product("float32", 1, 10.0), product("float32", 2, 8.9), product("int8", 2, 1.0)]
+    said = []
+    found = merge("cpu(0)", "now", [Measured("cpu(0)", products=made)], said.append)
+    assert [(one.dtype, one.threads) for one in found.products] == [("float32", 1), ("int8", 2)]
+    assert len(said) == 1 and said[0].startswith("float32 with 2 threads is omitted")
 
 
 def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
