@@ -214,8 +214,8 @@ def merge(device: str, measured: str, found: Sequence[Measured], say: Say) -> Pe
         if threads > 1 and made.rate < SLOWED * products.get((1, number), made).rate:
             del products[threads, number]
             say(
-                f"{made.dtype} with {threads} threads is omitted, as one is faster: other processes "
-                "had the cores; measure again on a quiet machine"
+                f"{made.dtype} with {threads} threads is omitted, as one is faster: other "
+                "processes had the cores; measure again on a quiet machine"
             )
     return Peaks(
         device=device,
