@@ -26,6 +26,7 @@ from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks import variables_of
 from opperf.machine.kernel import THREAD_VARIABLES
+from opperf.plurals import pluralize
 from opperf.processes.channel import Channel, ChannelClosed, ChannelTimeout, Request
 from opperf.processes.children import Child, Log
 from opperf.worker.program import module_command
@@ -229,7 +230,9 @@ class Arm:
         """Raises `Stopped` if the processes are too many, or have too much memory."""
         found = self._processes()
         if len(found) > self._limits.processes:
-            raise Stopped(VerdictStatus.CRASHED, f"it started {len(found)} processes: ended")
+            raise Stopped(
+                VerdictStatus.CRASHED, f"it started {pluralize(len(found), 'process')}: ended"
+            )
         page = os.sysconf("SC_PAGESIZE")
         held = sum(_pages(each) for each in found) * page
         if held > 2 * self._limits.memory_bytes:

@@ -23,6 +23,7 @@ from opperf.errors import WorkerError
 from opperf.machine.kernel import CPU_FOLDER, SYSFS, THREAD_VARIABLES, free_memory, this_machine
 from opperf.machine.topology import Cache, caches, find_slow, physical_cores
 from opperf.model.peaks import BandwidthPeak
+from opperf.plurals import pluralize
 from opperf.processes.channel import (
     Answer,
     Channel,
@@ -235,7 +236,7 @@ def measure_bandwidths(
     """Returns the bandwidths of each level for each number of busy cores. Raises `WorkerError`."""
     found: list[BandwidthPeak] = []
     for cpus in busy_cores(usable):
-        say(f"bandwidth of {len(cpus)} of {len(usable)} cores")
+        say(f"bandwidth of {len(cpus)} of {pluralize(len(usable), 'core')}")
         folder = SYSFS / f"{CPU_FOLDER}/cpu{cpus[0]}/cache"
         available = min(psutil.virtual_memory().available, free_memory(this_machine(())))
         with _forks(cpus) as forks:

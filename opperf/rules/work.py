@@ -53,7 +53,7 @@ CATEGORIES: Mapping[str, Formula] = {
 has."""
 
 
-class Work(NamedTuple):
+class Amounts(NamedTuple):
     """The operations and bytes of a call by formula; None where there is none."""
 
     flops: float | None = None
@@ -87,13 +87,13 @@ def computed(framework: Any, target: Target) -> Computed | None:
     return of_category and Computed(called, operator, of_category)
 
 
-def work_of(case: Case, framework: Framework, extents: CallExtents) -> Work:
+def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
     """Returns the operations and bytes of a call with these tensors. Those of sparse tensors depend
     on what they store, and have no formula."""
     specs = [spec for value in case.arguments.values() for spec in iter_tensors(value)]
     found = computed(framework, case.target)
     if found is None or any(spec.layout != "dense" for spec in specs):
-        return Work()
+        return Amounts()
     own = {own_name(found, name): value for name, value in named(found.called, case).items()}
     to_roles: ToRoles = dict
     if isinstance(found.entry, Formula):
@@ -120,7 +120,7 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Work:
     if flops is not None and "backward" in case.passes:
         backward = _number(lambda: formula.backward(sizes, flops))
     moved = _number(lambda: formula.bytes(sizes))
-    return Work(flops, backward, None if moved is None else int(moved))
+    return Amounts(flops, backward, None if moved is None else int(moved))
 
 
 def _number(count: Any) -> float | None:

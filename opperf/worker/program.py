@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import WorkerError, with_last_output
+from opperf.folders import DATA, data_folder
 from opperf.frameworks.user_modules import OWN_MODULES, SEARCHED
 from opperf.instruments.instrument import Launcher
 from opperf.machine.kernel import THREAD_VARIABLES, USABLE_CPUS
@@ -80,7 +81,9 @@ class WorkerProgram:
         self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
         """Of the module: the framework, its settings as JSON, options."""
         self._launcher = launcher or launcher_of(framework, settings) or Launcher()
-        own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
+        # It finds the folder by a package that another environment need not have.
+        foreign = {FALLBACK_PACKAGES: fallback_packages(), DATA: str(data_folder())}
+        own = foreign if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
         self.variables = {**own, **variables}
         if process.threads is not None:

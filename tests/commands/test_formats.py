@@ -79,7 +79,7 @@ WRITING = [
 
 def test_these_commands_write_files():
     names = "run experiment list show coverage report trace compare explain export ab nodes bisect"
-    names += " runs doctor frameworks"
+    names += " runs doctor frameworks versus"
     assert {command.name for command in WRITING} == set(names.split())
 
 

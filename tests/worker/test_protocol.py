@@ -18,9 +18,12 @@ from opperf.model import (
     Status,
     Struct,
 )
+from opperf.model.cases import CallSite
+from opperf.model.chains import Chain, ChainCall
 from opperf.models.base import SuiteModel
 from opperf.processes import channel
 from opperf.processes.channel import Answer, Refusal
+from opperf.sources.chains import MadeChains
 from opperf.sources.completing import Completed
 from opperf.sources.operation_cases import OperationCases
 from opperf.sources.operation_rows import Row
@@ -40,6 +43,8 @@ def said(make_case, fake):
     record = Record(case=case, id=case.id, status=Status.OK)
     operator = Operator("fake", "nd", "relu")
     file = LoadedFile("k", "/k.py", "2", Role.MEASURED)
+    site = CallSite()
+    chain = Chain((ChainCall("1", "add", "pointwise", {}),), 1, site, site)
     values = (Value("output", (2,), "float32", "dense", "0.npy"),)
     return [
         (
@@ -71,6 +76,7 @@ def said(make_case, fake):
         (protocol.TryRequest(case), Trial(refusal="no", ended=True)),
         (protocol.ObserveRequest(case, "/x", draw=1), Observed(values)),
         (protocol.ForkRequest(("cpu(0)", "gpu(0)")), True),
+        (protocol.ChainsRequest((chain,), (case,)), MadeChains((case,), {"add": "no such call"})),
         (protocol.EndRequest(), None),
     ]
 

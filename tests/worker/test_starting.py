@@ -102,4 +102,4 @@ def test_a_rehearsed_case_imports_none_of_what_takes_seconds():
     done = subprocess.run(
         [sys.executable, "-c", REHEARSED], capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["ok", "backward", "forward", "total"]
+    assert done.stdout.split() == ["ok", "backward", "flops", "flops_backward", "forward", "total"]

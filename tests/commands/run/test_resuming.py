@@ -82,7 +82,7 @@ ELSEWHERE = {
     *("nsys_args_file", "nsys_warmup", "nsys_iteration", "batch_cmd", "batch_size", "cuda_device"),
     *("replay", "steps", "subgraph", "gaps", "ranks", "skip", "delay_ms", "et", "profile"),
     *("callgrind_cache", "ids", "partition_id", "overwrite", "list_only", "dry_run", "resume"),
-    "retry",
+    *("chains", "retry"),
 }
 """Options of repositories, environments, clusters, programs that profile, recorded calls and other
 figures, which this framework has not, and those that go with no resumption."""

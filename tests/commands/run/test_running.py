@@ -395,7 +395,7 @@ def test_columns_are_those_of_the_table_and_of_the_page(opperf):
             "unknown column 'bandwith'; did you mean bandwidth?; known: ",
         ),
         ("", "'' is empty"),
-        ("xyzzy", "unknown column 'xyzzy'; known: backward, bandwidth, "),
+        ("xyzzy", "unknown column 'xyzzy'; known: attainable, "),
     ],
 )
 def test_a_wrong_column_is_refused_before_anything_is_measured(opperf, columns, words):
