@@ -63,8 +63,7 @@ def run_benchmark_operator(
     device: Any = None,
     among: Iterable[str] = (),
 ) -> dict[str, list[Results]] | Implementations:
-    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`; or in the
-    implementations `among`, as a first look of `opperf.versus`.
+    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
 
     Parameters
     ----------
@@ -81,13 +80,11 @@ def run_benchmark_operator(
         Measure the backward pass too.
     profiler : str
         'native' or 'python'.
-    warmup : int
-        Calls before.
-    runs : int
-        Timed calls.
+    warmup, runs : int
+        Calls before, and timed calls.
     among : list of str
-        Implementations, as 'mxnet.nd', 'torch:compile', which all have the same data; the
-        additional inputs are then by role.
+        Implementations, as 'mxnet.nd', 'torch:compile', in place of the namespaces: a first look of
+        `opperf.versus`, with the same data; additional inputs are then by role.
 
     Returns
     -------
