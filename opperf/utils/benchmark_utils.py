@@ -78,8 +78,7 @@ def run_benchmark_operator(
         As for `run_performance_test`, as are the others.
     run_backward : bool
         Measure the backward pass too.
-    profiler : str
-        'native' or 'python'.
+    profiler : 'native' or 'python'
     warmup, runs : int
         Calls before, and timed calls.
     among : list of str
@@ -89,9 +88,9 @@ def run_benchmark_operator(
     Returns
     -------
     dict or Implementations
-        By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), the results as from
-        `run_performance_test`, which are also printed; `fallback` marks those of the host's NumPy.
-        A crash costs its own result (status `crashed`) alone, unless additional inputs hold arrays.
+        By namespace (`mxnet.ndarray` ...), the results as from `run_performance_test`, which are
+        also printed; `fallback` marks those of the host's NumPy. A crash costs its own result
+        (status `crashed`) alone, unless additional inputs hold arrays.
 
     Raises
     ------
