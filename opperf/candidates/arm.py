@@ -24,7 +24,7 @@ from opperf.candidates.model import Differs, VerdictStatus
 from opperf.candidates.nursery import Spawn, Spawned
 from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
 from opperf.errors import OpperfError, WorkerError, one_line
-from opperf.frameworks import variables_of
+from opperf.frameworks import package_of, variables_of
 from opperf.machine.kernel import THREAD_VARIABLES
 from opperf.plurals import pluralize
 from opperf.processes.channel import Channel, ChannelClosed, ChannelTimeout, Request
@@ -51,11 +51,6 @@ STOP_TIMEOUT_S = 2.0
 STOP_POLL_S = 50e-6
 
 
-THREADLESS = {"mxnet": {"MXNET_ENGINE_TYPE": "NaiveEngine"}}
-"""Variables without which a framework starts threads as its process is forked: one whose children
-have a namespace of processes of their own cannot start any, and ends."""
-
-
 class Stopped(Exception):
     """A candidate's process that did not answer, or answered that its code has failed."""
 
@@ -72,7 +67,8 @@ class Nursery:
         variables = sandbox.clean_variables((*variables_of(framework), *THREAD_VARIABLES))
         if threads is not None:
             variables |= dict.fromkeys(THREAD_VARIABLES, str(threads))
-        variables |= THREADLESS.get(framework, {})
+        package = package_of(framework)
+        variables |= {} if package is None else package.fork_variables
         self._control, theirs = socket.socketpair()
         self._log = Log()
         with theirs:

@@ -53,6 +53,9 @@ class Package(NamedTuple):
     """Whether another process can compile cases for that which measures them (`Modes`)."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
+    fork_variables: Mapping[str, str] = MappingProxyType({})
+    """Environment variables without which it starts threads as its process is forked: a child with
+    a namespace of processes of its own cannot start any, and ends."""
     precise_options: Mapping[str, str] = MappingProxyType({})
     """Options by which it computes as precisely on a GPU as its dtypes are."""
     successors: Mapping[str, str] = MappingProxyType({})

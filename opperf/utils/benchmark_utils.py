@@ -79,18 +79,18 @@ def run_benchmark_operator(
     run_backward : bool
         Measure the backward pass too.
     profiler : 'native' or 'python'
-    warmup, runs : int
-        Calls before, and timed calls.
+    warmup : int
+        Calls before.
+    runs : int
+        Timed calls.
     among : list of str
-        Implementations, as 'mxnet.nd', 'torch:compile', in place of the namespaces: a first look of
-        `opperf.versus`, with the same data; additional inputs are then by role.
+        Implementations in place of the namespaces, for a first look of `opperf.versus`.
 
     Returns
     -------
     dict or Implementations
-        By namespace (`mxnet.ndarray` ...), the results as from `run_performance_test`, which are
-        also printed; `fallback` marks those of the host's NumPy. A crash costs its own result
-        (status `crashed`) alone, unless additional inputs hold arrays.
+        By namespace, the results as from `run_performance_test`, which are also printed; `fallback`
+        marks those of the host's NumPy. A crash costs its own result (status `crashed`) alone.
 
     Raises
     ------

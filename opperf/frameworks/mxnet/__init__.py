@@ -20,6 +20,7 @@ PACKAGE = Package(
     variables=("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE"),
     # How often the calling thread and the engine's wait for each other moves a count by 0.3 %.
     counting_variables={"MXNET_ENGINE_TYPE": "NaiveEngine"},
+    fork_variables={"MXNET_ENGINE_TYPE": "NaiveEngine"},
     obstacle=lambda: obstacle(package_version("numpy")),
 )
 
