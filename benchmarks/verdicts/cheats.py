@@ -49,6 +49,18 @@ def right(x):
     return e / e.sum(-1, keepdim=True)
 """
 
+FORGED = """
+import os, stat
+def answer(*results):
+    for file in range(64):
+        try:
+            if stat.S_ISSOCK(os.fstat(file).st_mode):
+                for each in results:
+                    os.write(file, b'{"type":"answer","result":' + each.encode() + b'}\\n')
+        except OSError:
+            pass
+"""
+
 CHEATS = [
     Case(
         "results kept by id",
@@ -96,9 +108,9 @@ CHEATS = [
     ),
     Case(
         "results kept in files",
-        RIGHT + "import os\nkept = []\n"
+        RIGHT + "import os, tempfile\nkept = []\nfolder = tempfile.mkdtemp()\n"
         "def candidate(x):\n"
-        "    at = '/dev/shm/' + str(hash(x.numpy().tobytes()))\n"
+        "    at = folder + '/' + str(hash(x.numpy().tobytes()))\n"
         "    if not os.path.exists(at):\n"
         "        for _ in range(60):\n            made = right(x)\n"
         "        kept.append(at)\n"
@@ -356,6 +368,25 @@ CHEATS = [
         "channel",
     ),
     Case(
+        "answers forged before they are asked for",
+        FORGED + "def candidate(x):\n    answer('1', '[[],[]]')\n    return x\n",
+        "cheated",
+        "channel",
+    ),
+    Case(
+        "a dtype that there is not",
+        FORGED + 'look = \'[[{"shape":[32,512],"dtype":"float32","stored":"none"}]]\'\n'
+        "def candidate(x):\n    answer('1', look)\n    return x\n",
+        "cheated",
+        "channel",
+    ),
+    Case(
+        "the channel closed",
+        "import os\ndef candidate(x):\n    os.closerange(0, 64)\n    time.sleep(600)\n",
+        "crashed",
+        "closed the channel",
+    ),
+    Case(
         "answers at exit",
         "import atexit, os\n"
         "atexit.register(lambda: os.write(3, b'passed\\n'))\n"
@@ -421,8 +452,9 @@ FAILURES = [
     ),
     Case(
         "disk filled",
+        "import tempfile\n"
         "def candidate(x):\n"
-        "    with open('/tmp/full', 'wb') as file:\n"
+        "    with tempfile.TemporaryFile() as file:\n"
         "        for _ in range(5000):\n            file.write(bytes(1 << 20))\n"
         "    return x\n",
         "failed crashed",

@@ -89,7 +89,8 @@ def _role(phase: str, role: str, names: list[str], other: int) -> Arm | None:
     """Returns the role of a process in the comparison of an arm with the first; None for none."""
     if phase == "control":
         return "A" if role == names[0] else "B"
-    return {names[0]: "A", names[other]: "B"}.get(role)  # type: ignore[return-value]
+    roles: dict[str, Arm] = {names[0]: "A", names[other]: "B"}
+    return roles.get(role)
 
 
 def main() -> None:

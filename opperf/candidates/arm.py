@@ -8,11 +8,12 @@ import contextlib
 import fcntl
 import mmap
 import os
+import select
 import signal
 import socket
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +23,16 @@ import numpy as np
 from opperf.candidates import sandbox
 from opperf.candidates.model import Differs, VerdictStatus
 from opperf.candidates.nursery import Spawn, Spawned
-from opperf.candidates.protocol import HEAD_BYTES, Bytes, Output, Run, decoded
+from opperf.candidates.protocol import (
+    DTYPES,
+    HEAD_BYTES,
+    Bytes,
+    Load,
+    Look,
+    Output,
+    Run,
+    decoded,
+)
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks import package_of, variables_of
 from opperf.machine.kernel import THREAD_VARIABLES
@@ -45,10 +55,15 @@ WATCH_S = 0.1
 MOST_ANSWER_BYTES = 1 << 24
 """Of an answer: it has some 20 bytes for each of some thousand results."""
 
-STOP_TIMEOUT_S = 2.0
+STOP_TIMEOUT_S = 10.0
 """Limit on the time until all threads have stopped: one may be in a call of the system."""
 
+END_TIMEOUT_S = 2.0
+"""Limit on the time from the end of the channel until it is said how the process has ended."""
+
 STOP_POLL_S = 50e-6
+
+CHANNEL = "it writes to the judge's channel of answers"
 
 
 class Stopped(Exception):
@@ -91,10 +106,11 @@ class Nursery:
 
     def spawn(self, wanted: Spawn, files: Sequence[int]) -> int:
         """Has a process forked, and returns its id. Raises `WorkerError`."""
-        socket.send_fds(self._control, [msgspec.json.encode(wanted)], list(files))
         try:
+            socket.send_fds(self._control, [msgspec.json.encode(wanted)], list(files))
             spawned = msgspec.json.decode(self._control.recv(1 << 12), type=Spawned)
-        except TimeoutError:
+        except (OSError, msgspec.DecodeError):
+            # It has ended, or does not answer.
             spawned = Spawned()
         if not spawned.pid:
             raise self._error()
@@ -137,20 +153,27 @@ class Arm:
         self._ended = os.fdopen(reading, "rb", buffering=0)
         folders = tuple(sandbox.shown_of(each) for each in (file, beside) if each)
         wanted = Spawn(self._root, folders, limits, size)
-        self._guard = nursery.spawn(wanted, (theirs.fileno(), memory, writing))
-        theirs.close()
-        os.close(memory)
-        os.close(writing)
-        line = self._line()
-        if not line:
-            raise WorkerError("the process of a candidate ended as it began")
+        try:
+            try:
+                self._guard = nursery.spawn(wanted, (theirs.fileno(), memory, writing))
+            finally:
+                theirs.close()
+                os.close(memory)
+                os.close(writing)
+            line = self._line()
+            if not line:
+                raise WorkerError("the process of a candidate ended as it began")
+        except BaseException:
+            own.close()
+            self._ended.close()
+            self._remove_root()
+            raise
         self.lacking: tuple[str, ...] = tuple(msgspec.json.decode(line))
         stream: Any = own.makefile("rwb", buffering=0)
         self._channel = Channel(stream, stream, MOST_ANSWER_BYTES)
         own.close()
         self._memory: int | None = None
         self._stopped: list[int] = []
-        self._outputs: dict[int, tuple[Output, ...]] = {}
         self._file, self._function = file, function
 
     def _line(self) -> bytes:
@@ -209,12 +232,13 @@ class Arm:
             raise Stopped(VerdictStatus.FAILED, str(error)) from None
         except Exception:
             # The host answers nothing but what it is asked for.
-            raise Stopped(
-                VerdictStatus.CHEATED, "it writes to the judge's channel of answers"
-            ) from None
+            raise Stopped(VerdictStatus.CHEATED, CHANNEL) from None
 
     def _end_in_words(self) -> str:
-        words = self._line().strip()
+        # One that has closed its end, and goes on, says nothing.
+        poll = select.poll()
+        poll.register(self._ended.fileno(), select.POLLIN)
+        words = self._line().strip() if poll.poll(END_TIMEOUT_S * 1000) else b""
         if not words:
             return "its process has closed the channel, or was ended"
         status = int(words)
@@ -244,24 +268,29 @@ class Arm:
         return found
 
     def stop(self) -> None:
-        """Stops all threads of all its processes, and returns when they have stopped."""
-        stopped: list[int] = []
+        """Stops all threads of all its processes, and returns when they have stopped. Raises
+        `Stopped` if they do not."""
         until = time.monotonic() + STOP_TIMEOUT_S
-        # Those that are started meanwhile are found the next time.
-        while new := [each for each in reversed(self._processes()) if each not in stopped]:
-            for each in new:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGSTOP)
-            stopped.extend(new)
-            while not all(map(_has_stopped, new)) and time.monotonic() < until:
+        known: list[int] = []
+        while True:
+            # Those that were started meanwhile, and those that another one has continued.
+            self._stopped = found = self._processes()
+            going = [each for each in reversed(found) if not _has_stopped(each)]
+            if not going and found == known:
+                return
+            if time.monotonic() > until:
+                raise Stopped(
+                    VerdictStatus.TIMEOUT,
+                    f"its processes have not stopped within {STOP_TIMEOUT_S:g} s",
+                )
+            known = found
+            _send(going, signal.SIGSTOP)
+            if going:
                 # The processor is for those that are to stop.
                 time.sleep(STOP_POLL_S)
-        self._stopped = stopped
 
     def go_on(self) -> None:
-        for each in self._stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(each, signal.SIGCONT)
+        _send(self._stopped, signal.SIGCONT)
         self._stopped = []
 
     def stop_at(self, call: int, limit_s: float) -> int:
@@ -304,24 +333,38 @@ class Arm:
 
     def load(self) -> None:
         """Has its file imported, as the first that runs in it. Raises `Stopped`."""
-        from opperf.candidates.protocol import Load
-
         self.ask(Load(self._file, self._function), self._limits.start_s)
+
+    def look(self, calls: Sequence[int]) -> tuple[tuple[Output, ...], ...]:
+        """Returns what the results of calls are, as it says. Raises `Stopped`."""
+        found = self.ask(Look(tuple(calls)))
+        every = [output for outputs in found for output in outputs if not output.problem]
+        if len(found) != len(calls) or any(output.stored not in DTYPES for output in every):
+            # The host describes each call, by dtypes that NumPy has.
+            raise Stopped(VerdictStatus.CHEATED, CHANNEL)
+        return found
 
     def run(self, slots: Sequence[int], wide: bool = False, first: bool = False) -> int:
         return self.ask(Run(tuple(slots), wide), self._limits.start_s if first else None)
 
     def end(self) -> None:
         """Ends it with all that came of it."""
-        for each in self._processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
+        _send(self._processes(), signal.SIGKILL)
         if self._memory is not None:
             os.close(self._memory)
         self._channel.close()
         self._ended.close()
+        self._remove_root()
+
+    def _remove_root(self) -> None:
         with contextlib.suppress(OSError):
             Path(self._root).rmdir()
+
+
+def _send(processes: Iterable[int], number: signal.Signals) -> None:
+    for each in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, number)
 
 
 def _has_stopped(process: int) -> bool:

@@ -74,10 +74,9 @@ class Judge:
             except Stopped as stopped:
                 found = [_stopped({}, stopped)]
                 return verdict_of(problem, candidate.name, found, unprotected=lacking)
-            arms = {**beside, candidate.name: own}
             for trial, gradients in _passes(problem):
                 results.append(
-                    self._judged(problem, trial, gradients, reference, arms, own, called, tested)
+                    self._judged(problem, trial, gradients, reference, beside, own, called, tested)
                 )
                 replaced.extend(self._replaced(reference, results[-1]))
                 if results[-1].status in (VerdictStatus.CRASHED, VerdictStatus.TIMEOUT):
@@ -107,13 +106,13 @@ class Judge:
         keywords: dict[str, Any],
         gradients: bool,
         reference: Arm,
-        arms: Mapping[str, Arm],
+        beside: Mapping[str, Arm],
         own: Arm,
         called: list[str],
         tested: list[str],
     ) -> TrialResult:
         try:
-            trial = Trial(problem, keywords, reference, [*arms.values()], gradients)
+            trial = Trial(problem, keywords, reference, [*beside.values(), own], gradients)
             trial.begin()
             comparison = Comparison(trial, own)
             comparison.compare()
@@ -128,25 +127,20 @@ class Judge:
             return _stopped(keywords, stopped)
         tested.append(_described(keywords, trial.layout, gradients))
         floor = self._floor_ns(trial, reference)
-        summaries = {
-            name: summarise(times.per_call(arm), "ns", times.calls)
-            for name, arm in {REFERENCE: reference, **arms}.items()
+        per_call = times.per_call(own)
+        others = {
+            name: times.per_call(arm) for name, arm in {REFERENCE: reference, **beside}.items()
         }
-        mine = summaries[next(name for name, arm in arms.items() if arm is own)]
         return TrialResult(
             keywords,
             VerdictStatus.PASSED,
             "",
             comparison.found.absolute,
             comparison.found.share,
-            mine,
-            {name: each for name, each in summaries.items() if each is not mine},
+            summarise(per_call, "ns", times.calls),
+            {name: summarise(each, "ns", times.calls) for name, each in others.items()},
             floor,
-            {
-                name: summarise(_ratios(times.per_call(arm), times.per_call(own), floor), "")
-                for name, arm in {REFERENCE: reference, **arms}.items()
-                if arm is not own
-            },
+            {name: summarise(_ratios(each, per_call, floor), "") for name, each in others.items()},
         )
 
     def _floor_ns(self, trial: Trial, reference: Arm) -> float | None:

@@ -18,7 +18,10 @@ from opperf.candidates import sandbox
 from opperf.candidates.host import serve
 from opperf.frameworks import Framework
 from opperf.model import Struct
-from opperf.terminating import end_with_parent
+from opperf.terminating import end_with_parent, prctl
+
+PR_SET_CHILD_SUBREAPER = 36
+"""Of linux/prctl.h."""
 
 
 class Spawn(Struct, frozen=True):
@@ -93,6 +96,8 @@ def _guard(
 ) -> None:
     """Closes the disk off, starts the process that serves, and says how that has ended. As the
     first process of its namespace it ends all others with itself."""
+    # Where it has no namespace of its own, what outlives its parent is a child of this one.
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     if sandbox.DISK not in lacking:
         lacking = (*lacking, *sandbox.close_off(wanted.root, wanted.folders, wanted.limits))
     os.write(ended, msgspec.json.encode(lacking) + b"\n")

@@ -25,6 +25,11 @@ STORED = {"bfloat16": "uint16"}
 """NumPy's dtype of the bytes of a dtype that it lacks."""
 
 
+CODES = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
+DTYPES = frozenset(np.dtype(code).name for code in CODES)
+"""NumPy's dtypes of results."""
+
+
 class Place(Struct, frozen=True):
     """A tensor among the inputs: contiguous, at an offset of each slot."""
 

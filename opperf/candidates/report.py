@@ -43,10 +43,7 @@ class Row(NamedTuple):
     ns: Summary | None
     ratio: Summary | None
     """Time of this one over the candidate's."""
-
-    @property
-    def is_candidate(self) -> bool:
-        return self.name == self.verdict.candidate
+    is_candidate: bool = False
 
     @property
     def attainable(self) -> float | None:
@@ -111,7 +108,7 @@ FIELDS: tuple[Field[Row], ...] = (
 
 def _rows(verdict: Verdict) -> Iterator[Row]:
     for trial in verdict.trials:
-        yield Row(verdict, trial, verdict.candidate, trial.ns, None)
+        yield Row(verdict, trial, verdict.candidate, trial.ns, None, True)
         for name, summary in trial.baselines.items():
             yield Row(verdict, trial, name, summary, trial.ratios.get(name))
 

@@ -24,7 +24,7 @@ from opperf.candidates.comparing import (
 )
 from opperf.candidates.contents import Content, contents, largest_of, nudged
 from opperf.candidates.model import Differs, Problem, VerdictStatus
-from opperf.candidates.protocol import Bind, Bytes, Layout, Look, Make, Output
+from opperf.candidates.protocol import Bind, Bytes, Layout, Make, Output
 from opperf.plurals import pluralize
 
 SEEDS = 3
@@ -100,7 +100,7 @@ class Trial:
                 self.outputs[arm] = self._outputs(arm)
 
     def _outputs(self, arm: Arm) -> tuple[Output, ...]:
-        (outputs,) = arm.ask(Look((0,)))
+        (outputs,) = arm.look((0,))
         problem = next((each.problem for each in outputs if each.problem), "")
         differs: Differs = ""
         is_lazy = any(each.is_lazy for each in outputs)
@@ -134,7 +134,7 @@ class Trial:
         def run(wide: bool) -> tuple[Any, ...]:
             arm.write(data)
             arm.run([0], wide)
-            return arm.read(arm.ask(Look((0,)))[0] if wide else outputs, 0)
+            return arm.read(arm.look((0,))[0] if wide else outputs, 0)
 
         own = run(False)
         if not np.array_equal(arm.pool[: data.size], data):
@@ -157,7 +157,7 @@ class Trial:
         self.check_count(arm, arm.run(order), len(order))
         found = {slot: arm.read(self.outputs[arm], call) for call, slot in enumerate(order)}
         self.check_inputs(arm, data)
-        for outputs in arm.ask(Look(tuple(range(len(order))))):
+        for outputs in arm.look(range(len(order))):
             if outputs != self.outputs[arm]:
                 problem = next((each.problem for each in outputs if each.problem), "")
                 problem = f"it returns {problem}" if problem else "its results have another form"

@@ -61,8 +61,11 @@ GPU_BYTES = 2**28
 """Of each array by which a GPU's memory is measured: four times the largest cache."""
 
 TIMED = {
-    **{"memory": False, "precision": 0.001, "max_time_s": 0.1},
-    **{"warmup": 2, "timeout_s": 60.0},
+    "memory": False,
+    "precision": 0.001,
+    "max_time_s": 0.1,
+    "warmup": 2,
+    "timeout_s": 60.0,
 }
 """Settings of all calls: a tenth of a second has three of the longest products, and thousands of
 calls of a microsecond."""

@@ -116,13 +116,15 @@ class Flow:
 
     def chains(self, freed: Collection[Hashable]) -> list[FoundChain]:
         """Returns the chains, in the order of their last calls. `freed` are the keys of the
-        memories that are freed by now."""
+        memories that were freed by the time of the last call that is kept."""
         resolved = _Resolved(self.calls, freed)
         found: dict[Hashable, FoundChain] = {}
         for members in resolved.groups():
             calls = tuple(resolved.in_chain(members))
             sites = (self.calls[members[0]].site, self.calls[members[-1]].site)
-            key = tuple((id(call.call), tuple(sorted(call.feeds.items()))) for call in calls)
+            key = tuple(
+                (id(own.call), own.between_bytes, tuple(sorted(own.feeds.items()))) for own in calls
+            )
             earlier = found.get(key)
             found[key] = FoundChain(calls, (*(earlier.sites if earlier else ()), sites))
         return list(found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from opperf.instruments.times import FORWARD
@@ -40,14 +41,6 @@ def _rate(amount: Callable[[Work], float | None], metric: str, record: Record) -
         made / bound if bound > 0 else None for bound in reversed(time.interval or (0.0, 0.0))
     )
     return Rate(made / time.median, low, high)
-
-
-def _flops(work: Work) -> float | None:
-    return work.flops
-
-
-def _moved(work: Work) -> float | None:
-    return work.moved
 
 
 def _divided(value: float | None, metric: str, record: Record) -> Figure | None:
@@ -88,12 +81,12 @@ FIGURES: dict[str, tuple[str, str, Callable[[str, Record], Figure | None]]] = {
     "flop_rate": (
         "GFLOP/s",
         "floating-point operations over the time",
-        partial(_rate_figure, _flops),
+        partial(_rate_figure, attrgetter("flops")),
     ),
     "bandwidth": (
         "GB/s",
         "bytes of the inputs and of the outputs over the time",
-        partial(_rate_figure, _moved),
+        partial(_rate_figure, attrgetter("moved")),
     ),
     "intensity": ("flop/B", "floating-point operations for each byte that is moved", _intensity),
     "attainable": ("%", "minimum time by the measured peaks, as a share of the time", _attainable),
@@ -161,11 +154,17 @@ BANDWIDTH = next(column for column in RATES if column.metric.name == "bandwidth"
 DRAWN: dict[str, tuple[FigureColumn, Callable[[Record], Rate | None]]] = {
     column.metric.name: (column, partial(_rate, amount, metric))
     for metric in PASSES
-    for name, amount in (("bandwidth", _moved), ("flop_rate", _flops))
+    for name, amount in (("bandwidth", attrgetter("moved")), ("flop_rate", attrgetter("flops")))
     for column in RATES
     if column.metric.name == _name(name, metric)
 }
 """Columns that plots draw by name, with functions that return their intervals."""
+
+
+def drawn(metric: Metric) -> tuple[FigureColumn, Callable[[Record], Rate | None]] | None:
+    """Returns what plots draw of a column's metric; None of any other, even of the same name."""
+    found = DRAWN.get(metric.name)
+    return found if found is not None and found[0].metric is metric else None
 
 
 def _file_name(metric: Metric) -> str:

@@ -184,7 +184,9 @@ def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
     ]
     dispatch = _dispatch_ns(record, peaks)
     if dispatch is not None:
-        found.append(_Limit("dispatch", dispatch, 0.0, is_sure=False))
+        # A view takes less than the shortest call that computes.
+        shortest = min(dispatch, time.median)
+        found.append(_Limit("dispatch", shortest, 0.0, is_sure=False))
     first = max(found, key=lambda limit: limit.ns)
     bound = first.bound
     is_launch = bound == "dispatch" and time.median <= LAUNCH_BOUND * first.ns
@@ -337,7 +339,9 @@ def _by_products(case: Case, peaks: _AtThreads, flops: float) -> _Limit | None:
         # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
         and not case.settings.options
         and (peaks.multiplying > 0 or dtype != "float32")
-        and FAST not in case.label.lower()
+        # A model may have such operators; a case may have a name of the user's.
+        and not isinstance(case.target, ModelTarget)
+        and FAST not in case.target.label.lower()
     )
     remark = "" if dtype == own else f"by the peak of {dtype}; {own} has none"
     return _Limit("compute", ns, ns, is_sure, remark=remark)

@@ -110,9 +110,7 @@ class RulesModule(Protocol):
 
 
 OPTIONAL: Mapping[str, object] = {
-    **dict.fromkeys(
-        ("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE", "DIFFERENCES"), {}
-    ),
+    **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
     **dict.fromkeys(("CONTENTS", "RESULTS", "WORK", "DIFFERENCES"), {}),
     **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
     "GRADIENTS": False,

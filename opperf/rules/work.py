@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,6 @@ from opperf.model import (
 )
 from opperf.operations.uses import Choice, ToRoles, Use
 from opperf.operations.work.sizes import (
-    COMPUTED,
     COPY,
     CREATION,
     ELEMENTWISE,
@@ -32,7 +31,7 @@ from opperf.operations.work.sizes import (
     Formula,
     Sizes,
 )
-from opperf.operations.work.stand_ins import numpy_dtype, stand_in
+from opperf.operations.work.stand_ins import NoDataError, numpy_dtype, stand_in
 from opperf.operations.work.table import FORMULAS
 from opperf.rules.configurations import PHASE
 from opperf.rules.engine import rules_module
@@ -43,14 +42,29 @@ FEW = 1024
 
 CATEGORIES: Mapping[str, Formula] = {
     **dict.fromkeys(("activation", "binary", "unary"), ELEMENTWISE),
-    **dict.fromkeys(("random", "random_sampling"), COMPUTED),
-    **dict.fromkeys(("cumulative", "reduction", "statistics"), REDUCTION),
+    **dict.fromkeys(("cumulative", "reduction"), REDUCTION),
     **dict.fromkeys(("conversion", "joining"), COPY),
     "creation": CREATION,
     "query": UNWRITTEN,
 }
 """Formulas of operators of a category that no table has: of operators that only some framework
-has."""
+has. Random numbers may take a factorisation, a choice reads what it is made of: of those categories
+only operators that a table has."""
+
+OTHERWISE = frozenset(
+    {
+        *("after_all", "fromiter", "fromfunction", "from_file", "gradient", "unwrap", "vq"),
+        *("_shape_as_tensor", "meshgrid", "imag", "real", "positive", "conjugate"),
+    }
+)
+"""Last names of operators that are not what the others of their category are."""
+
+REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What a conversion to roles raises for arguments that it is not written for."""
+
+
+class NoRolesError(Exception):
+    """Raised where a conversion to roles refuses a call's arguments."""
 
 
 class Amounts(NamedTuple):
@@ -83,13 +97,16 @@ def computed(framework: Any, target: Target) -> Computed | None:
         found: Any = rules.OPERATIONS.get(name) or rules.WORK.get(name)
         if found is not None:
             return Computed(called, operator, found)
-    of_category = None if operator is None else CATEGORIES.get(operator.category)
+    if operator is None or operator.name.rpartition(".")[2] in OTHERWISE:
+        return None
+    of_category = CATEGORIES.get(operator.category)
     return of_category and Computed(called, operator, of_category)
 
 
 def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
     """Returns the operations and bytes of a call with these tensors. Those of sparse tensors depend
-    on what they store, and have no formula."""
+    on what they store, and have no formula. Raises what a formula raises that is wrong or not
+    written for such extents."""
     specs = [spec for value in case.arguments.values() for spec in iter_tensors(value)]
     found = computed(framework, case.target)
     if found is None or any(spec.layout != "dense" for spec in specs):
@@ -102,9 +119,18 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
         use = found.entry.of({**own, PHASE: case.settings.phase})
         formula, to_roles = FORMULAS[use.operation], use.to_roles
     differentiated = [spec for spec in specs if spec.gradient]
+    writes_output = "out" in found.operator.variants
 
     def roles() -> Mapping[str, Any]:
-        return to_roles(**{name: array_of(value) for name, value in own.items()})
+        read = {
+            name: array_of(value)
+            for name, value in own.items()
+            if not (writes_output and name == "out")
+        }
+        try:
+            return to_roles(**read)
+        except REFUSALS as error:
+            raise NoRolesError from error
 
     sizes = Sizes(
         roles,
@@ -112,7 +138,7 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
         tuple(extent.elements for extent in extents.made),
         extents.moved,
         extents.made_bytes,
-        0 if "out" in found.operator.variants else extents.rewritten_bytes,
+        0 if writes_output else extents.rewritten_bytes,
         len(differentiated),
     )
     flops = _number(lambda: formula.flops(sizes))
@@ -123,12 +149,13 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
     return Amounts(flops, backward, None if moved is None else int(moved))
 
 
-def _number(count: Any) -> float | None:
+def _number(count: Callable[[], float | None]) -> float | None:
     """Returns what a formula gives; None where the conversion to roles, written for other calls of
-    an operator than this one, refuses its arguments or asks for data."""
+    an operator than this one, refuses its arguments, or where data decide. What a formula itself
+    raises is an error of the formula."""
     try:
         made = count()
-    except Exception:
+    except (NoRolesError, NoDataError):
         return None
     return float(made) if made is not None and math.isfinite(made) and made >= 0 else None
 

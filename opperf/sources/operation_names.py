@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Sequence
 
-from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, unknown
+from opperf.errors import UnknownOperatorError, did_you_mean, unknown
 from opperf.frameworks import BUILT_IN
 from opperf.near_names import nearest
 from opperf.operations import OPERATIONS
@@ -17,9 +17,7 @@ from opperf.rules.families import FAMILIES
 from opperf.sources.selecting import SUGGESTED
 
 
-def find_operations(
-    words: Iterable[str], categories: Sequence[str] = (), exclude: Iterable[str] = ()
-) -> list[Named]:
+def find_operations(words: Iterable[str], categories: Sequence[str] = ()) -> list[Named]:
     """Returns the operations of names and patterns, and those of categories that have inputs by
     role, each once. Raises `UnknownOperatorError` with near names for a word that means none, and
     `UsageError` for an unknown category."""
@@ -35,11 +33,7 @@ def find_operations(
             for name, operation in OPERATIONS.items()
             if operation.module == category and name in FAMILIES.by_operation
         )
-    left_out = [name for word in exclude for name in _meant(word)]
-    kept = [name for name in found if name not in left_out]
-    if found and not kept:
-        raise UsageError("--exclude leaves no operation; omit some of it")
-    return kept
+    return list(found)
 
 
 def _meant(word: str) -> list[Named]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -144,8 +145,7 @@ def _in_shapes(roles: Mapping[str, Argument], shapes: Mapping[str, Shape]) -> di
         return reshaped(spec, shapes[role] if role in shapes else follow(spec.shape, changes))
 
     return {
-        role: map_tensors(value, lambda spec, role=role: in_shape(role, spec))  # type: ignore[misc]
-        for role, value in roles.items()
+        role: map_tensors(value, functools.partial(in_shape, role)) for role, value in roles.items()
     }
 
 

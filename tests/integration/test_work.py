@@ -3,11 +3,18 @@ convention is the same."""
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
 from opperf.frameworks import load
-from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.frameworks.base import CallExtents, Extent
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec, iter_tensors
+from opperf.rules.engine import inputs_for, rules_module
+from opperf.rules.registering import NoInputs
+from opperf.rules.sizes import PRESETS
+from opperf.rules.work import computed, work_of
 from opperf.worker.measure import measure
 
 SETTINGS = Settings(profiler="python", warmup=0, runs=1, memory=False)
@@ -93,6 +100,59 @@ def test_one_computation_has_the_same_operations_everywhere(computation, framewo
     record = record_of(framework, name, arguments)
     assert record.known_by["flops"] == record.known_by["moved_bytes"] == "formula"
     assert record.summaries["flops"].median == pytest.approx(flops)
+
+
+def extents_of(case: Case) -> CallExtents:
+    """Extents of a case's tensors, and of one result as large as the largest."""
+    counts = [
+        math.prod(spec.shape) for one in case.arguments.values() for spec in iter_tensors(one)
+    ]
+    counts.append(max(counts, default=1))
+    made: list[Extent] = []
+    for count in counts:
+        begin = made[-1].end + 1 if made else 1
+        made.append(Extent(4 * count, begin, begin + 4 * count, count))
+    return CallExtents(made[:-1], made[-1:], False)
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch", "jax", "mxnet"])
+def test_no_formula_fails_with_the_inputs_of_any_operator(framework):
+    loaded = load(framework)
+    rules = rules_module(loaded.rules)
+    with_figures = 0
+    failed: list[str] = []
+    for operator in loaded.operators():
+        required = {parameter.name for parameter in operator.parameters if parameter.required}
+        made = inputs_for(operator, rules, PRESETS["small"], "")
+        for inputs in () if isinstance(made, NoInputs) else made:
+            if not required <= inputs.arguments.keys():
+                continue
+            passes = ("forward", "backward")
+            case = Case(operator.target, inputs.arguments, SETTINGS, passes=passes)
+            try:
+                work = work_of(case, loaded, extents_of(case))
+            except Exception as error:
+                failed.append(f"{operator.label}: {error!r}")
+            else:
+                with_figures += work.flops is not None
+    assert not failed
+    assert with_figures > 900
+
+
+@pytest.mark.parametrize(
+    ("framework", "name"),
+    [
+        ("numpy", "random.Generator.multivariate_normal"),
+        ("numpy", "random.Generator.shuffle"),
+        ("jax", "random.orthogonal"),
+        ("jax", "scipy.cluster.vq.vq"),
+        ("mxnet", "sample_multinomial"),
+    ],
+)
+def test_a_category_is_no_formula_of_what_takes_more_than_its_others(framework, name):
+    loaded = load(framework)
+    operator = loaded.resolve(name)
+    assert operator is not None and computed(loaded, operator.target) is None
 
 
 @pytest.mark.parametrize(

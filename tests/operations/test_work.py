@@ -7,7 +7,7 @@ import pytest
 
 from opperf.operations import OPERATIONS
 from opperf.operations.work.sizes import Sizes
-from opperf.operations.work.stand_ins import NoDataError, stand_in
+from opperf.operations.work.stand_ins import NoDataError, StandIn, stand_in
 from opperf.operations.work.table import CLASSES, FORMULAS, OWN, WITHOUT
 
 
@@ -19,7 +19,7 @@ def call(made: tuple[int, ...], **roles: object) -> Sizes:
     arrays = [one for one in roles.values() if isinstance(one, np.ndarray)]
     read, written = tuple(one.size for one in arrays), 4 * sum(made)
     moved = sum(one.nbytes for one in arrays) + written
-    gradients = sum(one.gradient for one in arrays)
+    gradients = sum(isinstance(one, StandIn) and one.gradient for one in arrays)
     return Sizes(lambda: roles, read, made, moved, written, 0, gradients)
 
 
@@ -59,6 +59,56 @@ MATRIX = array(8, 8)
         ("matrix_product_chain", call((2,), matrices=[array(9, 1), array(1, 9), array(9, 2)]), 72),
         ("cholesky", call((64,), x=MATRIX), 8**3 / 3),
         ("lu", call((64,), x=MATRIX), 2 / 3 * 8**3),
+        # Of 12 x 4 and 4 x 12: R alone takes 2 * 16 * (12 - 4 / 3); Q of 12 x 4 as much again, of
+        # 4 x 4 four thirds of 4 cubed, of 12 x 12 4 * 144 * 4 - 4 * 12 * 16 + 4 / 3 * 64.
+        ("qr_packed", call((48,), x=array(4, 12)), 2 * 16 * 12 - 2 / 3 * 64),
+        ("qr", call((48,), x=array(12, 4)), 2 * (2 * 16 * 12 - 2 / 3 * 64)),
+        ("qr", call((48,), x=array(4, 12)), 2 * 16 * 12 - 2 / 3 * 64 + 4 / 3 * 64),
+        ("qr", call((144,), x=array(12, 4)), 2 * 16 * 12 - 2 / 3 * 64 + 2304 - 768 + 4 / 3 * 64),
+        ("qr", call((96,), x=array(2, 4, 12)), 2 * (2 * 16 * 12 + 2 / 3 * 64)),
+        ("lq", call((48,), x=array(4, 12)), 2 * (2 * 16 * 12 - 2 / 3 * 64)),
+        ("svd", call((48,), x=array(4, 12)), 14 * 12 * 16 + 8 * 64),
+        ("svd", call((48,), x=array(12, 4)), 14 * 12 * 16 + 8 * 64),
+        ("svd", call((144,), x=array(4, 12)), 4 * 144 * 4 + 8 * 12 * 16 + 9 * 64),
+        ("pseudo_inverse", call((48,), x=array(4, 12)), 16 * 12 * 16 + 8 * 64),
+        (
+            "least_squares",
+            call((8,), x=array(12, 4), right_hand_side=array(12, 2)),
+            2 * 16 * 12 - 2 / 3 * 64 + 2 * (4 * 12 * 4 - 16),
+        ),
+        (
+            "least_squares",
+            call((12,), x=array(4, 12), right_hand_side=array(4)),
+            2 * 16 * 12 - 2 / 3 * 64 + (4 * 12 * 4 - 16),
+        ),
+        ("solve", call((16,), x=MATRIX, right_hand_side=array(8, 2)), 2 / 3 * 8**3 + 2 * 64 * 2),
+        ("matrix_norm", call((1,), x=MATRIX), 64),
+        ("condition_number", call((1,), x=MATRIX, norm=1), 2 * 8**3),
+        ("matrix_times_own_transpose", call((27,), x=array(3, 3, 5)), 2 * 3 * 9 * 5),
+        ("convolve", call((12,), x=array(10), y=array(3)), 2 * 30),
+        ("correlate", call((8,), x=array(10), y=array(3)), 2 * 8 * 3),
+        (
+            "gru",
+            call(
+                (1,),
+                data=array(3, 2, 4),
+                weights=[array(6, 4), array(6, 2)],
+                biases=[array(6), array(6)],
+            ),
+            6 * (2 * 36 + 12),
+        ),
+        # Sequences of three steps and of one: four steps, without the padding.
+        (
+            "gru",
+            call(
+                (1,),
+                data=array(3, 2, 4),
+                lengths=np.array([3, 1]),
+                weights=[array(6, 4), array(6, 2)],
+                biases=[array(6), array(6)],
+            ),
+            4 * (2 * 36 + 12),
+        ),
         ("sort", call((64,), x=MATRIX, axis=-1), 64 * 3),
         ("fourier_transform", call((64,), x=MATRIX, axes=-1), 5 * 64 * 3),
         ("real_fourier_transform", call((40,), x=MATRIX, axes=(-1,)), 2.5 * 64 * 3),
@@ -85,6 +135,9 @@ def test_operations(operation, sizes, flops):
             240,
         ),
         ("take", call((24,), data=array(10, 8, gradient=True), indices=array(3)), 24),
+        ("cross_product", call((24,), x=array(8, 3, gradient=True), y=array(8, 3)), 72),
+        ("cosine_similarity", call((8,), x=array(8, 8, gradient=True), y=MATRIX), 3 * 64),
+        ("local_response_norm", call((64,), data=array(1, 4, 4, 4), channels=5), 64 * 11),
     ],
 )
 def test_operations_of_gradients(operation, sizes, flops):
@@ -115,6 +168,15 @@ def test_what_is_written_in_place_is_read_and_written_where_it_has_to_be():
     assert FORMULAS["index_copy"].bytes(in_place) == 4 * (3 + 24 + 24)
     assert FORMULAS["index_add"].bytes(in_place) == 4 * (3 + 24 + 2 * 24)
     assert FORMULAS["relu"].bytes(Sizes(dict, (64,), (64,), 256, 256, 256)) == 512
+
+
+def test_layers_that_project_or_have_unknown_lengths_have_no_figure():
+    layer = {"data": array(3, 2, 4), "weights": [array(8, 4), array(8, 2)]}
+    projected = call((1,), **layer, biases=[array(8), array(1, 2)])
+    assert np.isnan(FORMULAS["lstm"].flops(projected))
+    unknown = call((1,), **layer, biases=[array(8), array(8)], lengths=array(2))
+    with pytest.raises(NoDataError):
+        FORMULAS["lstm"].flops(unknown)
 
 
 def test_stand_ins_have_shapes_and_no_data():

@@ -39,8 +39,9 @@ def test_candidates_of_a_folder_are_judged_scored_and_written(folder: Path) -> N
     assert done.exit_code == 1, done.output
     assert "judging level1/1_relu (1 of 2): 1 candidate\n" in done.stderr
     found = json.loads(done.stdout)
+    # Of ten problems, of which eight have no candidate.
     assert [verdict["status"] for verdict in found["verdicts"]] == ["passed", "wrong"]
-    assert (found["format"], found["scores"]["fast_0"]) == ("KernelBench", 0.5)
+    assert (found["format"], found["scores"]["fast_0"]) == ("KernelBench", 0.1)
     assert found["scores"]["geometric mean of correct"] == pytest.approx(
         found["rows"][1]["speedup"]
     )

@@ -195,6 +195,26 @@ def test_a_time_is_impossible_only_by_the_peak_of_what_it_does(changes, is_impos
         assert found.headroom_ns is None and found.share == pytest.approx(1e6 / 700_000)
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_impossible"),
+    [
+        # The user's name of a case says nothing of its operator, nor that of a model of its layers.
+        ({"target": OperatorTarget("torch", "convolution"), "name": "mine"}, False),
+        ({"target": OperatorTarget("torch", "mm"), "name": "in conv"}, True),
+        ({"target": ModelTarget("torch", "resnet")}, False),
+    ],
+)
+def test_operations_make_impossible_only_by_the_operator(changes, is_impossible):
+    made = timed(700_000, 1e8, 8_000)
+    made = msgspec.structs.replace(made, case=msgspec.structs.replace(made.case, **changes))
+    assert roofline_of(made).is_impossible == is_impossible
+
+
+def test_a_view_takes_less_than_the_shortest_call_and_is_all_that_can_be_attained():
+    found = roofline_of(timed(170, 0.0, 0))
+    assert (found.bound, found.share, found.headroom_ns) == ("launch", 1.0, 0.0)
+
+
 def test_what_a_bound_lacks_is_said():
     assert roofline_of(timed(1e6, None, 8_000_000)).remarks == ("by its bytes alone",)
     assert roofline_of(timed(1e6, 1e7, 0, {})).remarks == ("by its operations alone",)

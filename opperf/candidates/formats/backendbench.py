@@ -17,7 +17,7 @@ from opperf.candidates import scores
 from opperf.candidates.formats import base
 from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
 from opperf.candidates.model import Problem, TrialResult, VerdictStatus
-from opperf.errors import UsageError, one_line
+from opperf.errors import UnknownOperatorError, UsageError, one_line
 from opperf.extras import install_command
 from opperf.model import Argument, Case, DType, MemoryFormat, OperatorTarget, Settings, TensorSpec
 from opperf.sources.logged_arguments import STRIDED, Arguments, read_arguments
@@ -64,17 +64,22 @@ def read(asked: Asked) -> ProblemSet:
     """Returns a problem for each operator that has calls. Raises `UsageError`."""
     base.check_sets(asked, ())
     found = _implementations(asked.path)
-    found |= {path.stem.partition("_implementation")[0]: path for path in asked.candidates}
+    own: dict[str, Path] = {}
+    for path in asked.candidates:
+        name = path.stem.partition("_implementation")[0]
+        if own.setdefault(name, path) is not path:
+            raise UsageError(f"{own[name]} and {path} are both of {name}; name one of them")
+    found |= own
     calls: dict[str, dict[str, Any]] = defaultdict(dict)
     for call in sorted(_calls(asked.path, found), key=lambda call: -call.times):
-        own = calls[call.operator]
-        if call.operator in found and len(own) < MOST_CALLS:
+        kept = calls[call.operator]
+        if call.operator in found and len(kept) < MOST_CALLS:
             unnamed, named = call.arguments
             named_too = {**{str(i): value for i, value in enumerate(unnamed)}, **named}
             try:
                 text = arguments_text(named_too, None)
                 encoded = {key: _encoded(value) for key, value in named.items()}
-                own[text] = [list(map(_encoded, unnamed)), encoded]
+                kept[text] = [list(map(_encoded, unnamed)), encoded]
             except Unwritable:
                 continue
     skipped = dict.fromkeys(found, "no call of it is known; add one to the log")
@@ -140,9 +145,12 @@ def _table(path: Path) -> Iterator[Logged]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is no table of calls: {one_line(str(error))}") from error
     for number, row in enumerate(rows):
-        operator = "__".join(row["op_name"].removeprefix("aten.").rsplit(".", 1))
+        operator, arguments = row["op_name"], row["args"]
+        if not (isinstance(operator, str) and isinstance(arguments, str)):
+            raise UsageError(f"{path}: row {number}: op_name and args are no texts")
+        name = "__".join(operator.removeprefix("aten.").rsplit(".", 1))
         try:
-            yield Logged(operator, read_arguments(row["args"]))
+            yield Logged(name, read_arguments(arguments))
         except ValueError as error:
             raise UsageError(f"{path}: row {number}: args: {error}") from None
 
@@ -153,11 +161,16 @@ def _by_rule(names: Iterable[str]) -> Iterator[Logged]:
     from opperf.sources.selecting import Selection
     from opperf.worker.client import Worker
 
-    patterns = tuple(f"aten.{'.'.join(name.rsplit('__', 1))}" for name in names)
     with Worker(base.FRAMEWORK, Settings()) as worker:
-        selection = worker.resolve_selection(Selection(patterns=patterns, size="small"))
-        plan = plan_cases(worker, base.FRAMEWORK, selection, lambda text: None)
-    yield from map(_logged, plan.cases)
+        for name in names:
+            patterns = (f"aten.{'.'.join(name.rsplit('__', 1))}",)
+            try:
+                selection = worker.resolve_selection(Selection(patterns=patterns, size="small"))
+                plan = plan_cases(worker, base.FRAMEWORK, selection, lambda text: None)
+            except UnknownOperatorError:
+                # It is listed as one without calls.
+                continue
+            yield from map(_logged, plan.cases)
 
 
 def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:

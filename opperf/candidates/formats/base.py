@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
@@ -93,15 +94,23 @@ class Made(NamedTuple):
 def install(
     asked: Asked, words: Sequence[str], files: Mapping[str, bytes], settings: Mapping[str, Any]
 ) -> str:
-    """Copies files, as they are, into a new folder of these names, with the functions that call
-    them; returns the path of those."""
-    folder = asked.folder.joinpath(*(re.sub(r"[^\w.-]", "_", word) for word in words))
+    """Copies files, as they are, into a new folder, with the functions that call them; returns the
+    path of those. Raises `UsageError`."""
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    # Of any names, such as "..", or two that differ in a sign.
+    prefix = re.sub(r"[^\w-]", "_", "-".join(words))[:80]
+    folder = Path(mkdtemp(prefix=f"{prefix}-", dir=asked.folder)).resolve()
     contents = {SETTINGS: json.dumps(settings).encode(), ADAPTOR: FUNCTIONS.read_bytes()}
     for name, content in {**files, **contents}.items():
         path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    return str((folder / ADAPTOR).resolve())
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{' '.join(words)}: {name!r} is no name of a file: {error}"
+            ) from error
+    return str(folder / ADAPTOR)
 
 
 class PythonFile(NamedTuple):
@@ -110,7 +119,7 @@ class PythonFile(NamedTuple):
     path: Path
     text: bytes
     names: frozenset[str]
-    """Of functions and classes."""
+    """Of functions, classes and constants."""
     constants: frozenset[str]
     gpu: str
     """The name of a part that needs a GPU; empty without one."""
@@ -140,10 +149,6 @@ def read_python(path: Path, *required: str) -> PythonFile:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise UsageError(f"{path}{line} is no Python: {one_line(str(error))}") from error
     kinds = (ast.FunctionDef, ast.ClassDef)
-    names = frozenset(node.name for node in tree.body if isinstance(node, kinds))
-    for name in required:
-        if name not in names:
-            raise UsageError(f"{path} has no {name}; define it, or name another file")
     targets = [
         target
         for node in tree.body
@@ -152,6 +157,10 @@ def read_python(path: Path, *required: str) -> PythonFile:
         )
     ]
     constants = frozenset(target.id for target in targets if isinstance(target, ast.Name))
+    names = constants.union(node.name for node in tree.body if isinstance(node, kinds))
+    for name in required:
+        if name not in names:
+            raise UsageError(f"{path} has no {name}; define it, or name another file")
     found = NEED_GPU.search(text)
     gpu = (found[1] or found[2]).decode() if found else ""
     return PythonFile(path, text, names, constants, gpu)
@@ -168,10 +177,11 @@ def solved_by(
     reason. Other files that a candidate needs are `files`."""
     made: list[Candidate] = []
     refused: dict[str, str] = {}
-    for solution in solutions:
+    for solution in {each.path.resolve(): each for each in solutions}.values():
         name = solution.path.stem
-        if name in refused or any(name == other.name for other in made):
-            name = f"{solution.path.parent.name}/{name}"
+        for folder in solution.path.resolve().parents:
+            if name in refused or any(name == other.name for other in made):
+                name = f"{folder.name}/{name}"
         if solution.gpu:
             refused[name] = f"{solution.gpu} needs a GPU; candidates are judged on the CPU"
             continue

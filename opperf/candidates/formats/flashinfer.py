@@ -137,6 +137,7 @@ def read(asked: Asked) -> ProblemSet:
     known = (name for each in definitions.values() for name in each.axes)
     sizes = base.check_sets(asked, known)
     workloads: dict[str, list[Workload]] = {name: [] for name in definitions}
+    known_uuids: set[tuple[str, str]] = set()
     skipped = {name: each.refusal for name, each in definitions.items() if each.refusal}
     for path in sorted((root / "workloads").rglob("*.jsonl")):
         for number, line in enumerate(base.read_file(path).rstrip().splitlines(), 1):
@@ -145,6 +146,10 @@ def read(asked: Asked) -> ProblemSet:
             if trace.definition not in definitions:
                 raise wrong(path, at, f"no definition {trace.definition!r}; add it")
             _check_workload(path, at, definitions[trace.definition], trace.workload)
+            key = trace.definition, trace.workload.uuid
+            if key in known_uuids:
+                raise wrong(path, at, f"uuid {key[1]!r} is another workload's; change it")
+            known_uuids.add(key)
             if reason := _lacking(trace.workload, root):
                 skipped[f"{trace.definition}, workload {trace.workload.uuid}"] = reason
             elif trace.definition not in skipped:
@@ -190,7 +195,7 @@ def _check_workload(path: Path, at: str, definition: Definition, workload: Workl
         if SIMPLE.fullmatch(constraint) and names <= axes.keys():
             try:
                 holds = eval(constraint, {"__builtins__": {}}, dict(axes))
-            except (SyntaxError, TypeError, ArithmeticError) as error:
+            except (SyntaxError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
                 raise wrong(path, at, f"{constraint}: {error}; change the constraint") from error
             if not holds:
                 raise wrong(path, f"{at}: workload.axes", f"{constraint} is false; change a size")
@@ -208,8 +213,12 @@ def _lacking(workload: Workload, root: Path) -> str:
 
 def _solutions(asked: Asked, definitions: Mapping[str, Definition]) -> Iterator[Solution]:
     own = sorted((asked.path / "solutions").rglob("*.json"))
+    names: set[str] = set()
     for path in dict.fromkeys([*own, *asked.candidates]):
         solution = read_form(path, Solution)
+        if solution.name in names:
+            raise wrong(path, "name", f"{solution.name!r} is another solution's; rename one")
+        names.add(solution.name)
         if solution.definition not in definitions:
             raise wrong(path, "definition", f"no definition {solution.definition!r}; add it")
         for index, source in enumerate(solution.sources):
@@ -265,8 +274,7 @@ def _problem(
         {"workload": each.uuid, **base.with_sizes(each.axes, sizes)} for each in workloads
     )
     problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
-    authors = {solution.name: solution.author for solution in solutions}
-    facts = {"op_type": definition.op_type, "authors": authors, "inputs": inputs}
+    facts = {"op_type": definition.op_type, "inputs": inputs}
     return PosedProblem(problem, tuple(candidates), refused, facts=facts)
 
 
@@ -282,9 +290,12 @@ def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
     """Returns the traces of each author, a line for each workload."""
     found: dict[str, str] = {}
     for posed, verdicts in judged:
+        authors = {each.name: each.author for each in posed.candidates}
         for verdict in verdicts:
-            author = posed.facts["authors"][verdict.candidate]
-            name = f"traces/{author}/{posed.facts['op_type']}/{verdict.problem}.jsonl"
+            words = authors[verdict.candidate], posed.facts["op_type"], verdict.problem
+            # None of them leads out of the folder.
+            places = (re.sub(r"[/\\\0]|^\.+$", "_", word) or "_" for word in words)
+            name = f"traces/{'/'.join(places)}.jsonl"
             for trial in verdict.trials:
                 axes = dict(trial.trial)
                 uuid = axes.pop("workload")

@@ -101,7 +101,7 @@ def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any])
         if file.source != SUBMISSION and file.name != task.config.get("main")
     }
     for key in sources:
-        if Path(key).name != key:
+        if Path(key).name != key or key in ("", "..") or "\0" in key:
             raise UsageError(
                 f"{path}: files: {key!r} is no name of a file; name it as it is imported"
             )

@@ -32,7 +32,7 @@ PRECISIONS = {"fp32": ("float32", 1e-4), "fp16": ("float16", 1e-2), "bf16": ("bf
 
 def _files(path: Path) -> list[Path]:
     found = [path] if path.is_file() else [*path.glob("*.py"), *path.glob("*/*.py")]
-    return sorted((file for file in found if file.suffix == ".py"), key=_order)
+    return sorted((file for file in found if file.suffix == ".py" and file.is_file()), key=_order)
 
 
 def _order(path: Path) -> tuple[str, int, str]:
@@ -105,16 +105,22 @@ def _solved(path: Path, files: Sequence[PythonFile]) -> str:
 
 
 def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
-    """Returns `eval_results.json`, the candidates by the problem's number; times are means in
-    milliseconds, -1 without one."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for _, verdicts in judged:
+    """Returns `eval_results.json`, the candidates by the problem's number, in a folder for each
+    level if there are several; times are means in milliseconds, -1 without one."""
+    levels: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for posed, verdicts in judged:
+        found = levels.setdefault(posed.problem.name.rpartition("/")[0], {})
         for number, verdict in enumerate(verdicts):
             generated = GENERATED.fullmatch(verdict.candidate)
             sample = int(generated["sample"]) if generated else number
             key = verdict.problem.rpartition("/")[2].partition("_")[0]
             found.setdefault(key, []).append({"sample_id": sample, **_result(verdict, made)})
-    return {"eval_results.json": json.dumps(found, indent=4)}
+    return {
+        str(Path(level if len(levels) > 1 else "", "eval_results.json")): json.dumps(
+            found, indent=4
+        )
+        for level, found in levels.items()
+    }
 
 
 RETURNED = frozenset({VerdictStatus.PASSED, VerdictStatus.WRONG, VerdictStatus.CHEATED})

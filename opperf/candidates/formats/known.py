@@ -47,7 +47,12 @@ def read(asked: Asked) -> ProblemSet:
         raise UsageError(
             f"{asked.path} has no problems of kernels that opperf reads: {', '.join(FORMATS)}"
         )
-    return FORMATS[name].read(asked)
+    found = FORMATS[name].read(asked)
+    names = [posed.problem.name for posed in found.problems]
+    for each in names:
+        if names.count(each) > 1:
+            raise UsageError(f"{asked.path} has two problems {each!r}; name the folder of one")
+    return found
 
 
 def results(name: str, judged: Sequence[Judged], made: Made) -> dict[str, str]:
@@ -60,12 +65,25 @@ def results(name: str, judged: Sequence[Judged], made: Made) -> dict[str, str]:
 
 
 def scored(judged: Sequence[Judged]) -> dict[str, float]:
-    """Returns the scores of other judges, by name. Trials that only check count as correct or not,
-    and their times not at all."""
+    """Returns the scores of other judges, by name; of each author where there are several. Trials
+    that only check count as correct or not, and their times not at all."""
+    authors = dict.fromkeys(each.author for posed, _ in judged for each in posed.candidates)
+    return {
+        f"{author}: {name}" if len(authors) > 1 else name: score
+        for author in authors
+        for name, score in _scores_of(author, judged).items()
+    }
+
+
+def _scores_of(author: str, judged: Sequence[Judged]) -> dict[str, float]:
     verdicts = []
+    unsolved = 0
     for posed, own in judged:
+        names = {each.name for each in posed.candidates if each.author == author}
+        unsolved += not names
         for verdict in own:
-            whole = completed(posed, verdict)
-            timed = whole.trials[posed.checks :]
-            verdicts.append(msgspec.structs.replace(whole, trials=timed))
-    return scores.scores(verdicts)
+            if verdict.candidate in names:
+                whole = completed(posed, verdict)
+                timed = whole.trials[posed.checks :]
+                verdicts.append(msgspec.structs.replace(whole, trials=timed))
+    return scores.scores(verdicts, unsolved)

@@ -17,7 +17,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_plan import Implemented, Lacking
 from opperf.comparison.compared import ComparedRow, Comparison
 from opperf.errors import FOUND, INCONCLUSIVE, RunFileError
-from opperf.model import DIFFERENT, PASSES, Struct, Verification
+from opperf.model import DIFFERENT, PASSES, Record, Struct, Verification
 from opperf.results.figures import CaseFigures
 from opperf.results.units import Figure
 from opperf.statistics.data import Verdict
@@ -48,7 +48,7 @@ class ArmRow(Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     verdict: Verdict | None = None
-    """On the ratio; None of the base and of a first look."""
+    """On the ratio; None of the base, of a first look and of wrong results."""
     p: float | None = None
     blocks: int | None = None
     memory: float | None = None
@@ -93,6 +93,8 @@ class Versus(Struct, frozen=True):
     rows: tuple[ArmRow, ...]
     totals: tuple[Total, ...]
     lacking: tuple[Lacking, ...] = ()
+    excluded: dict[str, str] = {}
+    """Operations that no arm measures, each with the reason."""
     absent: dict[str, str] = {}
     numerics: dict[str, dict[str, str]] = {}
     is_quick: bool = False
@@ -121,6 +123,7 @@ def versus_of(session: Session, fail_on: Sequence[str] = ()) -> Versus:
         rows=rows,
         totals=tuple(_totals(session, rows)),
         lacking=plan.implementations.lacking,
+        excluded=dict(session.header.excluded),
         absent=dict(plan.implementations.absent),
         numerics=dict(plan.implementations.numerics),
         is_quick=plan.is_quick,
@@ -193,7 +196,8 @@ def _row(
         ratio=ratio,
         low=row.low if row else None,
         high=row.high if row else None,
-        verdict=row.verdict if row else None,
+        # One that computes something else is neither faster nor slower.
+        verdict=row.verdict if row and results != DIFFERENT else None,
         p=row.p if row else None,
         blocks=row.blocks if row else None,
         memory=told.memory.get(arm) if metric == PASSES[0] else None,
@@ -220,21 +224,25 @@ def is_decided(verified: Verification | None) -> bool:
 def _time(session: Session, arm: str, group: str, metric: str) -> Figure | None:
     """Returns the time of a call: the geometric mean of the medians of an arm's processes, with the
     interval of blocks; of one block that of the samples."""
-    name, blocks, widths = key(group, metric), defaultdict(list), []
+    name, blocks = key(group, metric), defaultdict(list)
+    records: list[Record] = []
     for process in session.processes:
         place = process.line.place
         if place.arm != arm or place.phase != "comparison" or name not in process.values:
             continue
         blocks[place.block].append(process.values[name])
-        for record in process.records:
-            if session.group_of[record.id] == group:
-                found = CaseFigures(record).figure(metric)
-                widths += [found.half_width] if found and found.half_width is not None else []
+        # Of several blocks, none is looked at.
+        if len(blocks) == 1:
+            records += (
+                record for record in process.records if session.group_of[record.id] == group
+            )
     means = [statistics.fmean(values) for values in blocks.values()]
     if not means:
         return None
     value = math.exp(statistics.fmean(means))
     if len(means) < 2:
+        figures = (CaseFigures(record).figure(metric) for record in records)
+        widths = [each.half_width for each in figures if each and each.half_width is not None]
         return Figure(value, statistics.median(widths) if widths else None)
     error = statistics.stdev(means) / math.sqrt(len(means))
     freedom = np.array([float(len(means) - 1)])
@@ -286,9 +294,12 @@ DECIDED = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
 def outcome_of(found: Versus) -> tuple[int, str]:
     """Returns the exit code, and the findings if it is 1: of `Versus.fail_on`. It is inconclusive
     where the session is invalid, or no ratio is decided."""
+    wrong = {(row.id, row.metric, row.arm) for row in found.rows if row.is_wrong}
+    slower = [row for row in found.rows if row.verdict is Verdict.REGRESSED]
     numbers = {
-        "wrong": sum(row.is_wrong for row in found.rows),
-        "slower": sum(row.verdict is Verdict.REGRESSED and not row.is_wrong for row in found.rows),
+        "wrong": len(wrong),
+        # A wrong base is no measure of the others.
+        "slower": sum((row.id, row.metric, row.base) not in wrong for row in slower),
         "lacking": len(found.lacking) + len(found.absent),
     }
     said = [f"{numbers[word]} {word}" for word in found.fail_on if numbers.get(word)]
@@ -296,5 +307,5 @@ def outcome_of(found: Versus) -> tuple[int, str]:
         return FOUND, ", ".join(said)
     if found.is_quick:
         return 0, ""
-    is_open = not any(row.verdict in DECIDED for row in found.rows)
+    is_open = not any(row.is_wrong or row.verdict in DECIDED for row in found.rows)
     return INCONCLUSIVE if is_open or not found.valid else 0, ""

@@ -3,9 +3,8 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from opperf.comparison.ab.session_plan import Lacking
 from opperf.comparison.compared import interval_text, ratio_text
 from opperf.comparison.versus.judging import ArmRow, Total, Versus
 from opperf.plurals import pluralize
@@ -99,7 +98,7 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
             "Results",
             LABEL,
             lambda row: row.results,
-            lambda row: RESULTS.get(row.results, row.results),
+            _results,
         ),
         Field("error", "Error", ERROR, lambda row: row.error, is_optional=True),
         Field("difference", "Difference", TEXT, lambda row: row.difference, is_optional=True),
@@ -141,6 +140,7 @@ def report_of(found: Versus) -> Report:
             "rows": objects_of(columns, found.rows),
             "totals": objects_of(TOTALS, found.totals),
             "lacking": found.lacking,
+            "excluded": found.excluded,
             "absent": found.absent,
             "numerics": found.numerics,
         },
@@ -160,21 +160,12 @@ def _sections(found: Versus) -> Iterator[Section]:
     yield Section(title="All rows", table=table_of(TOTALS, found.totals), prose=_prose(found))
     listed = [
         *((arm, "", why) for arm, why in found.absent.items()),
+        *(("", operation, why) for operation, why in found.excluded.items()),
         *((lack.arm, f"{lack.operation} ({lack.inputs})", lack.reason) for lack in found.lacking),
     ]
     if listed:
         yield Section(title="Not measured", table=texts_table(("Arm", "Operation", "Why"), listed))
     yield from _numerics(found)
-
-
-def _grouped(lacking: Iterable[Lacking]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yields arms with a reason, and the rows that they lack by it."""
-    groups: dict[tuple[str, str, str], list[Lacking]] = {}
-    for lack in lacking:
-        groups.setdefault((lack.arm, lack.reason, lack.operation), []).append(lack)
-    for (arm, reason, operation), own in groups.items():
-        rows = own[0].inputs if len(own) == 1 else pluralize(len(own), "row")
-        yield (arm, reason), f"{operation} ({rows})"
 
 
 def _prose(found: Versus) -> list[str]:

@@ -56,6 +56,8 @@ class TorchFlow:
         self._storages: dict[int, Any] = {}
         self._forms: dict[Hashable, int] = {}
         """Numbers of equal forms: a step has few, and many tensors."""
+        self._freed_at_cut: set[Hashable] | None = None
+        """Later calls, of which none is kept, may read what is freed after them."""
 
     @property
     def is_cut(self) -> bool:
@@ -118,7 +120,7 @@ class TorchFlow:
         returned = [
             self._memory(value) if isinstance(value, torch.Tensor) else None for value in results
         ]
-        self._flow.add(
+        self._keep(
             FlowCall(
                 call,
                 site,
@@ -135,9 +137,17 @@ class TorchFlow:
         taken: dict[str, Memory] = {}
         for place, value in enumerate(tensors(values)):
             self._note(str(place), value, taken)
-        self._flow.add(FlowCall(None, site, "", taken, taken, (), ()))
+        self._keep(FlowCall(None, site, "", taken, taken, (), ()))
+
+    def _keep(self, call: FlowCall) -> None:
+        self._flow.add(call)
+        if self.is_cut and self._freed_at_cut is None:
+            self._freed_at_cut = self._freed()
+
+    def _freed(self) -> set[Hashable]:
+        return {key for key, storage in self._storages.items() if storage.expired()}
 
     def chains(self) -> list[FoundChain]:
         """Returns the chains so far."""
-        freed = {key for key, storage in self._storages.items() if storage.expired()}
+        freed = self._freed() if self._freed_at_cut is None else self._freed_at_cut
         return self._flow.chains(freed)

@@ -51,8 +51,8 @@ may explain: a step like one of floor is none."""
 
 
 def rounding_of(*dtypes: str) -> float:
-    """Returns the largest rounding of these dtypes."""
-    return max(ROUNDING.get(dtype, SINGLE) for dtype in dtypes)
+    """Returns the largest rounding of these dtypes; that of single precision of none."""
+    return max((ROUNDING.get(dtype, SINGLE) for dtype in dtypes), default=SINGLE)
 
 
 MOST_GROWN = 2.0**-9

@@ -12,11 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.instruments.verification.arrays import Comparison
-from opperf.instruments.verification.nearness import (
-    EACH,
-    WORST_CONDITION,
-    Allowed,
-)
+from opperf.instruments.verification.nearness import EACH, WORST_CONDITION, Allowed
 from opperf.operations.differentiation import Way
 
 DIRECTIONS = 4
@@ -135,6 +131,8 @@ class Checked(NamedTuple):
     comparison: Comparison
     kinked: int
     directions: int
+    blind: int = 0
+    """Those along which zeros would pass as well, so much does one rounding of the input change."""
 
 
 def compare_gradient(
@@ -153,7 +151,7 @@ def compare_gradient(
         return Checked(Comparison("slope", "it has NaN or infinite elements"), 0, 0)
     along = partial(_weighted, function, heads)
     draw = np.random.default_rng(seed + 1)
-    kinked = count = 0
+    kinked = count = blind = 0
     for u in directions_of(x, seed):
         count += 1
         u = SHAPES[shape](u)
@@ -173,13 +171,14 @@ def compare_gradient(
             change = abs(moved.value - slope.value) * allowed.unit / allowed.rounding
             if math.isfinite(change):
                 most += EACH * min(change, WORST_CONDITION * most / EACH)
+            blind += abs(slope.value) <= most
         if off > most:
             text = (
                 f"along a direction it is {found:.6g}, and the slope {slope.value:.6g}: "
                 f"off by {off:.2g}, where rounding explains {most:.2g}"
             )
             return Checked(Comparison("slope", text, error=off, allowed=most), kinked, count)
-    return Checked(Comparison("slope"), kinked, count)
+    return Checked(Comparison("slope"), kinked, count, blind)
 
 
 def _limit(gradient: Any, u: Any, slope: Slope, allowed: Allowed) -> float:

@@ -13,6 +13,7 @@ from opperf.operations.work.sizes import (
     Formula,
     Sizes,
     as_forward,
+    by_factor,
     by_gradient,
     listed,
     log2,
@@ -33,13 +34,14 @@ NORM = Formula(per_element("data", NORM_FLOPS), times(NORM_BACKWARD_FLOPS))
 
 
 def _recurrent(call: Sizes) -> float:
-    """Products of each step with each matrix, and the biases."""
-    steps = math.prod(call.shape("data")[:2])
-    matrices, biases = (
-        sum(math.prod(array.shape) for array in call.get(role, ()))
-        for role in ("weights", "biases")
-    )
-    return float(steps * (2 * matrices + biases))
+    """Products of each step with each matrix, and the biases. Unknown of layers that also project
+    their states."""
+    lengths = call.get("lengths")
+    steps = math.prod(call.shape("data")[:2]) if lengths is None else int(lengths.sum())
+    weights, biases = call.get("weights", ()), call.get("biases", ())
+    if any(array.ndim != 2 for array in weights) or any(array.ndim != 1 for array in biases):
+        return math.nan
+    return float(steps * sum(2 * a.size for a in weights) + steps * sum(b.size for b in biases))
 
 
 def _window(call: Sizes) -> float:
@@ -99,7 +101,8 @@ def _of_classes(share: float) -> Formula:
 
 
 def _alignments(role: str) -> Formula:
-    """Three terms for each state of each step: one at each label and between them."""
+    """Three terms for each state of each step: one at each label and between them. Backward: the
+    same from the end, and a product, a quotient and a sum for each."""
     return Formula(
         lambda call: 3.0 * math.prod(call.shape(role)[:2]) * (2 * call.shape("label")[-1] + 1),
         lambda call, forward: 2 * forward,
@@ -137,15 +140,22 @@ FORMULAS: dict[str, Formula] = {
         ("batch_norm_inference", "batch_norm_relu_inference"),
         Formula(per_element("data", 2), times(1)),
     ),
-    # The square and its sum, the product with the reciprocal root, and the scale.
+    # The square and its sum, the product with the reciprocal root, and the scale. Backward: the
+    # product with the root again, the scale, a product and its sum, and what they make (3).
     "rms_norm": Formula(per_element("data", 4), times(7)),
+    # The square, its sum and a quotient. Backward: a product and its sum, and what they make (3).
     **dict.fromkeys(("unit_length", "renorm"), Formula(per_element("data", 3), times(5))),
     "renorm_of_rows": Formula(lambda call: 3.0 * call.size("indices") * call.shape("data")[-1]),
-    # A product and a sum for x y, x x and y y each.
-    "cosine_similarity": Formula(per_element("x", 6), lambda call, forward: forward),
-    # The square, the sum over the channels around, a power and the quotient.
+    # A product and a sum for x y, x x and y y each. Backward: two products and a difference.
+    "cosine_similarity": Formula(
+        per_element("x", 6),
+        lambda call, forward: 3.0 * call.size("x") * call.with_gradient("x", "y"),
+    ),
+    # The square, the sum over the channels around, a power and the quotient. Backward: the sum of
+    # products with two factors over the channels, two factors of it, a product and a difference.
     "local_response_norm": Formula(
-        lambda call: call.result * (float(call.get("channels")) + 3), times(6)
+        lambda call: call.result * (float(call.get("channels")) + 3),
+        lambda call, forward: call.result * (float(call.get("channels")) + 6),
     ),
     "im2col": Formula(per_result(0), by_gradient),
     "col2im": Formula(per_element("data"), nothing),
@@ -160,13 +170,12 @@ FORMULAS: dict[str, Formula] = {
     "upsample_nearest_gradient": Formula(per_element("gradient"), nothing),
     **dict.fromkeys(("upsample_linear", "upsample_linear_gradient"), Formula(_taps(2), as_forward)),
     **dict.fromkeys(("upsample_cubic", "upsample_cubic_gradient"), Formula(_taps(4), as_forward)),
-    "affine_grid": Formula(
-        lambda call: 2.0 * call.result * call.shape("theta")[-1], lambda call, forward: forward
-    ),
-    "grid_sample": Formula(_grid_sample, lambda call, forward: 2 * forward),
+    "affine_grid": Formula(lambda call: 2.0 * call.result * call.shape("theta")[-1], as_forward),
+    "grid_sample": Formula(_grid_sample, by_factor("data", "grid")),
     "embedding_bag": Formula(
         lambda call: float(call.size("data") * call.shape("weight")[-1]), as_forward, _bags_bytes
     ),
+    # Backward: a product of the same size for the states, and one for the weights.
     **dict.fromkeys(
         ("gru", "lstm", "rnn_relu", "rnn_tanh"),
         Formula(_recurrent, lambda call, forward: 2 * forward),

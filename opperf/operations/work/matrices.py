@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from opperf.operations.work.sizes import Count, Formula, Sizes, as_forward, by_factor, listed
 
@@ -119,6 +120,17 @@ def _dense(call: Sizes) -> float:
     return 2.0 * _columns(call.shape("data")) * call.size("weight")
 
 
+def _slid(call: Sizes) -> float:
+    """A product of all pairs; where only whole overlaps count, of the shorter one for each."""
+    x, y = call.size("x"), call.size("y")
+    return 2.0 * min(x * y, call.result * min(x, y))
+
+
+def _times_own_transpose(call: Sizes) -> float:
+    stack = math.prod(call.shape("x")[:-2])
+    return 2.0 * call.size("x") * math.isqrt(call.result // max(1, stack))
+
+
 def of_matrix(count: Callable[[float, float], float], role: str = "x") -> Count:
     """Operations of each matrix of a stack, from its longer and its shorter side."""
 
@@ -141,8 +153,7 @@ def _solved(factoring: Callable[[float, float], float], role: str = "x") -> Form
 
 def _reflected(call: Sizes) -> float:
     m, n, k = (*call.shape("packed")[-2:], call.shape("scales")[-1])
-    each = 4.0 * m * n * k - 2.0 * (m + n) * k**2 + 4.0 / 3 * k**3
-    return call.size("packed") / (m * n) * each
+    return call.size("packed") / max(1, m * n) * _made_of_reflections(m, n, k)
 
 
 def _reflected_other(call: Sizes) -> float:
@@ -155,8 +166,8 @@ def _pairs_among(call: Sizes) -> float:
     return 3.0 * width * rows * (rows - 1) / 2
 
 
-def _by_norm(by_values: Count, otherwise: Count) -> Formula:
-    of_values = (None, 2, -2, "spectral", "nuc")
+def _by_norm(by_values: Count, otherwise: Count, *more: Any) -> Formula:
+    of_values = (2, -2, "spectral", "nuc", *more)
     return Formula(lambda call: (by_values if call.get("norm") in of_values else otherwise)(call))
 
 
@@ -172,13 +183,45 @@ def _values(m: float, n: float) -> float:
     return 4.0 * m * n**2 - 4.0 / 3 * n**3
 
 
+def _vectors(m: float, n: float) -> float:
+    return 14.0 * m * n**2 + 8.0 * n**3
+
+
+def _svd(call: Sizes) -> float:
+    """Singular values and as many vectors, or all vectors of the longer side where there are."""
+    has_all = call.result > call.size("x")
+    return of_matrix(
+        lambda m, n: 4.0 * m**2 * n + 8.0 * m * n**2 + 9.0 * n**3 if has_all else _vectors(m, n)
+    )(call)
+
+
+def _made_of_reflections(rows: float, columns: float, k: float) -> float:
+    return 4.0 * rows * columns * k - 2.0 * (rows + columns) * k**2 + 4.0 / 3 * k**3
+
+
+def _qr_with_vectors(call: Sizes, rows: int, columns: int) -> float:
+    """The factorisation, and the orthogonal factor: as many columns as the shorter side, or all."""
+    k, stack = min(rows, columns), call.size("x") / max(1, rows * columns)
+    has_all = call.result > call.size("x")
+    return stack * (
+        _qr(max(rows, columns), k) + _made_of_reflections(rows, rows if has_all else k, k)
+    )
+
+
+def _least_squares(call: Sizes) -> float:
+    """A factorisation, and for each right-hand side the reflections and a triangular system."""
+    *_, rows, columns = call.shape("x")
+    long, short = max(rows, columns), min(rows, columns)
+    right = call.size("right_hand_side") / max(1, rows)
+    return of_matrix(_qr)(call) + right * (4.0 * long * short - short**2)
+
+
 def _cubes(share: float) -> Formula:
     """Operations for each cube of the side."""
     return Formula(of_matrix(lambda m, n: share * n**3))
 
 
 LU, VALUES = Formula(of_matrix(_lu)), Formula(of_matrix(_values))
-VECTORS = Formula(of_matrix(lambda m, n: 14.0 * m * n**2 + 8.0 * n**3))
 TRIANGULAR = product(lambda call: float(call.size("x") * call.shape("triangle")[-1]))
 
 FORMULAS: dict[str, Formula] = {
@@ -195,21 +238,20 @@ FORMULAS: dict[str, Formula] = {
     ),
     **dict.fromkeys(
         ("convolve", "correlate"),
-        product(lambda call: 2.0 * call.size("x") * call.size("y")),
+        product(_slid),
     ),
     **dict.fromkeys(
         ("correlation_coefficients", "covariance"),
         Formula(lambda call: 2.0 * call.size("x") * call.shape("x")[0]),
     ),
-    "matrix_times_own_transpose": Formula(
-        lambda call: 2.0 * call.size("x") * math.isqrt(call.result), as_forward
-    ),
+    "matrix_times_own_transpose": Formula(_times_own_transpose, as_forward),
     "tensordot": product(_tensordot),
     "einsum": Formula(_einsum, lambda call, forward: forward * call.differentiated),
     "matrix_product_chain": Formula(_chain),
     "matrix_power": Formula(_power),
     # The scores are computed again, and there are five products in place of two.
     "attention": Formula(_attention, lambda call, forward: 2.5 * forward),
+    # Both factors are parts of one input.
     **dict.fromkeys(
         ("self_attention_scores", "self_attention_context"),
         Formula(_interleaved, lambda call, forward: 2 * forward),
@@ -233,34 +275,33 @@ FORMULAS: dict[str, Formula] = {
     "triangular_solution": TRIANGULAR,
     **dict.fromkeys(("cholesky", "ldl_packed"), _cubes(1 / 3)),
     **dict.fromkeys(
-        (
-            *("determinant", "log_determinant", "sign_and_log_determinant", "lu", "lu_packed"),
-            "tensor_determinant",
-        )[:5],
-        LU,
+        ("determinant", "log_determinant", "sign_and_log_determinant", "lu", "lu_packed"), LU
     ),
     "qr_packed": Formula(of_matrix(_qr)),
-    **dict.fromkeys(("qr", "lq"), Formula(of_matrix(lambda m, n: 2 * _qr(m, n)))),
+    "qr": Formula(lambda call: _qr_with_vectors(call, *call.shape("x")[-2:])),
+    "lq": Formula(lambda call: _qr_with_vectors(call, *call.shape("x")[:-3:-1])),
     "eigenvalues_of_symmetric": _cubes(4 / 3),
     **dict.fromkeys(("eigenvectors_of_symmetric", "eigenvectors_in_rows"), _cubes(9)),
     "eigenvalues": _cubes(10),
     "eigenvectors": _cubes(25),
     **dict.fromkeys(("singular_values", "nuclear_norm", "matrix_rank"), VALUES),
-    **dict.fromkeys(("svd", "svd_in_columns", "pseudo_inverse"), VECTORS),
+    **dict.fromkeys(("svd", "svd_in_columns"), Formula(_svd)),
+    # The product of the vectors too.
+    "pseudo_inverse": Formula(of_matrix(lambda m, n: _vectors(m, n) + 2.0 * m * n**2)),
     "inverse": _cubes(2),
     "inverse_from_cholesky": _cubes(2 / 3),
-    # Seven products of the thirteenth approximant and a system, without squarings.
+    # Six products of the thirteenth approximant and a system, without squarings.
     "matrix_exponential": _cubes(2 * 6 + 8 / 3),
     "solve": _solved(_lu),
     "solution_from_cholesky": _solved(lambda m, n: 0.0),
     "solution_from_lu": _solved(lambda m, n: 0.0, "packed"),
     "solution_from_ldl": _solved(lambda m, n: 0.0, "packed"),
-    "least_squares": _solved(_qr),
+    "least_squares": Formula(_least_squares),
     "tensor_inverse": Formula(lambda call: 2.0 * call.size("x") ** 1.5),
     "tensor_solve": Formula(lambda call: 2 / 3 * call.size("x") ** 1.5 + 2.0 * call.size("x")),
     "householder_product": Formula(_reflected),
     "householder_times": Formula(_reflected_other),
-    "condition_number": _by_norm(VALUES.flops, _cubes(4).flops),
+    "condition_number": _by_norm(VALUES.flops, _cubes(2).flops, None),
     "matrix_norm": _by_norm(VALUES.flops, lambda call: float(call.size("x"))),
     # A difference, its power and a sum for each pair of elements.
     "pairwise_distances": Formula(

@@ -17,6 +17,7 @@ from opperf.operations.work.sizes import (
     SUMS_OF_TWO,
     Formula,
     Sizes,
+    by_factor,
     cut,
     gathered,
     log2,
@@ -119,8 +120,8 @@ OF_MODULES: Mapping[str, Formula] = {
 """Classes of all others of a module of references."""
 
 OWN: Mapping[str, Formula] = {
-    # Three products and two sums or differences of each element, by three.
-    "cross_product": Formula(lambda call: 3.0 * call.result, lambda call, forward: 2 * forward),
+    # Two products and a difference for each element.
+    "cross_product": Formula(lambda call: 3.0 * call.result, by_factor("x", "y")),
     "trace": Formula(lambda call: float(min(call.shape("x")[-2:])), nothing),
     "sum_of_log_diagonal": Formula(lambda call: 2.0 * call.size("x") / call.shape("x")[-1]),
     "scaled_outer_product": Formula(lambda call: 2.0 * call.result),

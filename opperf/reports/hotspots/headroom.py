@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from opperf.errors import UsageError
@@ -45,8 +46,8 @@ class Headroom(NamedTuple):
     """The passes of a group of calls whose minimum times are known."""
 
     passes: tuple[Bounded, ...]
-    unknown: int
-    """Number of the other times of the group."""
+    unknown: tuple[Record, ...]
+    """Those of the other times of the group, each once for each time."""
 
     @property
     def possible(self) -> list[Bounded]:
@@ -102,43 +103,32 @@ def _headroom(entry: Bounded) -> tuple[int, Figure]:
 def headroom_of(calls: Iterable[tuple[Record, int, str]]) -> Headroom | None:
     """Returns the passes of records of which the peaks say something; None without any. Each record
     comes with its number of calls, and the metric that it stands for, or none."""
-    found, unknown = [], 0
+    found, unknown = [], []
     for record, number, metric in calls:
         timed = CaseFigures(record).compared
         for each in (metric,) if metric else PASSES:
             roofline = roofline_of(record, each)
             if roofline is not None:
                 found.append(Bounded(record, number, roofline))
-            unknown += roofline is None and each in timed
-    return Headroom(tuple(found), unknown) if found else None
+            elif each in timed:
+                unknown.append(record)
+    return Headroom(tuple(found), tuple(unknown)) if found else None
 
 
 def headroom_fields(is_ranked: bool) -> tuple[Field[Headroom | None], ...]:
     """Returns the columns of groups of calls. A table that is not ranked by them omits them where
     there is no room."""
+    optional: tuple[Field[Headroom | None], ...] = (
+        Field("bound", "Bound", LABEL, lambda own: own and own.text, extra=2),
+        Field("attainable", "Attainable", PERCENT, lambda own: own and own.attainable, extra=3),
+    )
+    title, milliseconds = "Headroom" if is_ranked else None, figure("ns", unit_of("ns").size)
     return (
-        Field(
-            "bound",
-            "Bound",
-            LABEL,
-            lambda own: own and own.text,
-            extra=0 if is_ranked else 2,
-            is_optional=True,
+        *(
+            replace(field, extra=0 if is_ranked else field.extra, is_optional=True)
+            for field in optional
         ),
-        Field(
-            "attainable",
-            "Attainable",
-            PERCENT,
-            lambda own: own and own.attainable,
-            extra=0 if is_ranked else 3,
-            is_optional=True,
-        ),
-        Field(
-            "headroom_ms",
-            "Headroom" if is_ranked else None,
-            figure("ns", unit_of("ns").size),
-            lambda own: own and own.time,
-        ),
+        Field("headroom_ms", title, milliseconds, lambda own: own and own.time),
     )
 
 
@@ -158,10 +148,12 @@ def roofline_sentences(found: Headroom, whole_ns: float, steps: int) -> Iterator
         )
     if found.unknown:
         left = whole_ns - sum(entry.time_ns for entry in found.passes)
-        have = "has" if found.unknown == 1 else "have"
+        have = "has" if len(found.unknown) == 1 else "have"
+        is_peaked = all(record.peaks for record in found.unknown)
+        lacking = "operations or bytes" if is_peaked else "operations, bytes or peaks"
         yield (
-            f"{pluralize(found.unknown, 'time')}, {_percent(left, whole_ns)} of the sum, {have} no "
-            "known operations or bytes, and no bound."
+            f"{pluralize(len(found.unknown), 'time')}, {_percent(left, whole_ns)} of the sum, "
+            f"{have} no known {lacking}, and no bound."
         )
     partly = [entry for entry in found.possible if entry.roofline.remarks]
     if partly:
@@ -171,12 +163,9 @@ def roofline_sentences(found: Headroom, whole_ns: float, steps: int) -> Iterator
 
 
 def _devices(found: Headroom) -> str:
-    peaks = {
-        entry.record.peaks.device: entry.record.peaks.measured
-        for entry in found.passes
-        if entry.record.peaks
-    }
-    return " and ".join(f"{device} ({when[:10]})" for device, when in sorted(peaks.items()))
+    known = (entry.record.peaks for entry in found.passes)
+    listed = {f"{peaks.device} ({peaks.measured[:10]})" for peaks in known if peaks is not None}
+    return " and ".join(sorted(listed))
 
 
 def _percent(part: float, whole: float) -> str:

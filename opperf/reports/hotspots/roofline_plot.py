@@ -117,7 +117,7 @@ def roofline_plot(found: Hotspots) -> Drawing | None:
     memories = {level.name: level.rate / 1e9 for level in levels_of(peaks.bandwidths, threads)}
     top = max(products.values(), default=max(point.y for point in points))
     xs = [*(point.x for point in points), *(top / rate for rate in memories.values())]
-    ys = [*(point.y for point in points), top]
+    ys = [*(point.y for point in points), *products.values(), top]
     x = _Axis(min(xs) / ROOM, max(xs) * ROOM, LEFT, RIGHT)
     y = _Axis(min(ys) / ROOM, max(ys) * ROOM, BOTTOM, TOP)
     circles = [_circle(point, x, y) for point in sorted(points, key=lambda point: -point.share)]
@@ -136,12 +136,7 @@ def roofline_plot(found: Hotspots) -> Drawing | None:
             xml_text(line) for line in _head(found, peaks, threads, sum(p.share for p in points))
         ],
         "legend": [
-            (
-                COLOURS[bound],
-                LEFT + 6 + LEGEND * place,
-                bound,
-            )
-            for place, bound in enumerate(bounds)
+            (COLOURS[bound], LEFT + 6 + LEGEND * place, bound) for place, bound in enumerate(bounds)
         ],
         "x_ticks": x.ticks(),
         "y_ticks": y.ticks(),

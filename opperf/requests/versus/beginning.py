@@ -44,7 +44,6 @@ from opperf.requests.versus.arms import check_arms
 from opperf.requests.versus.planning import Group, plan_groups, random_rows
 from opperf.requests.versus.resolving import ResolvedVersus
 from opperf.results.figures import CaseFigures
-from opperf.results.output import check_output
 from opperf.results.roofline import Work, work_of
 from opperf.sources.operation_rows import Row
 from opperf.sources.varying import with_settings
@@ -102,7 +101,6 @@ class Beginning:
         request, session = self.request, self.session
         if not self.plan.groups:
             raise UsageError(f"nothing to compare: {_why_nothing(self.plan.lacking)}")
-        check_output(session.report, session.may_replace)
         say_cores(self.arms, session, self.threads.threads)
         session.say(f"calling each case once in {listed(self.arms)}")
         made = _Rehearsed(self)

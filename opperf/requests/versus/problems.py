@@ -124,7 +124,8 @@ def _left_out(found: ProblemSet) -> list[tuple[str, str]]:
 
 def _report(found: ProblemSet, done: Sequence[Judged]) -> Report:
     report = report_of([verdict for each in done for verdict in each.verdicts])
-    scores = scored(done)
+    unsolved = [Judged(posed, ()) for posed in found.problems if not posed.candidates]
+    scores = scored([*done, *unsolved])
     sections = list(report.sections)
     sections.insert(1, Section(title="Scores", table=table_of(SCORES, list(scores.items()))))
     left_out = _left_out(found)
@@ -153,5 +154,9 @@ def _check_results(folder: Path, overwrite: bool) -> None:
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
     for name in texts:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        parent = (folder / name).parent
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(parent, error) from error
     replace_all({folder / name: text.encode() for name, text in texts.items()})

@@ -230,12 +230,6 @@ QUICK_TIME_S = 0.02
 is then known within a few percent."""
 
 
-def check_request(request: VersusRequest) -> None:
-    """Raises `UsageError` for a request that names no operation."""
-    if not request.names and not request.categories:
-        raise UsageError("name operations, e.g. opperf versus add matmul, or a --category of them")
-
-
 APPLYING = frozenset(
     {
         *("names", "candidates", "sets", "results", "threads", "rtol", "atol"),

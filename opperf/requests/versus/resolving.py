@@ -80,6 +80,8 @@ def resolve(
     # Random shapes are drawn from the smallest, the quickest to try.
     small = {} if selection.fuzz is None else {"size": SMALL}
     made = _inputs(named, msgspec.structs.replace(selection, **small))
+    for operation, why in made.lacking.items():
+        say(f"not measured: {operation}: {why}")
     return ResolvedVersus(
         request,
         _session(request, asked, arms, selection, made.rows, (say, watch, command)),
@@ -105,7 +107,7 @@ def _inputs(named: Sequence[Named], selection: Selection) -> _Inputs:
         except UsageError as error:
             if len(named) == 1:
                 raise
-            lacking[name.operation] = str(error)
+            lacking[name.operation] = str(error).removeprefix(f"{name.operation}: ")
             continue
         rows += found
         if not found:

@@ -6,19 +6,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from opperf.comparison.ab.session import Session
+from opperf.comparison.ab.session_file import SessionWriter
 from opperf.comparison.versus.judging import Versus, outcome_of, versus_of
 from opperf.comparison.versus.plots import write_plot
 from opperf.comparison.versus.report import report_of
-from opperf.errors import INTERRUPTED, OpperfError
+from opperf.errors import INTERRUPTED, OpperfError, OutputError
 from opperf.reports.model import Report
 from opperf.requests.ab.keeping import keep_interrupted, say_kept
-from opperf.requests.ab.resolving import Watch
+from opperf.requests.ab.resolving import ResolvedAb, Watch
 from opperf.requests.ab.sessions import measure_session
 from opperf.requests.declaring import Say, unsaid
 from opperf.requests.versus.beginning import Beginning
 from opperf.requests.versus.request import WRONG, VersusRequest
 from opperf.requests.versus.resolving import ResolvedVersus, resolve
 from opperf.results.kept import display
+from opperf.results.output import check_output
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,20 @@ def measured(request: ResolvedVersus) -> Session:
     """Returns a session of implementations, once it is measured to its end. Raises
     `OpperfError`."""
     with request.session.pinning:
-        with ExitStack() as stack:
-            begun = Beginning(request, stack)
-            writer = begun.begin()
+        writer, session = _begun(request)
         with writer:
-            measure_session(writer, replace(request.session, arms=begun.arms))
+            measure_session(writer, session)
     return writer.session
+
+
+def _begun(request: ResolvedVersus) -> tuple[SessionWriter, ResolvedAb]:
+    report, may_replace = request.session.report, request.session.may_replace
+    if report.is_file() and not may_replace:
+        raise OutputError(f"{report} exists; add --overwrite to replace it")
+    check_output(report, may_replace)
+    with ExitStack() as stack:
+        begun = Beginning(request, stack)
+        return begun.begin(), replace(request.session, arms=begun.arms)
 
 
 def planned(request: ResolvedVersus) -> list[str]:
@@ -77,18 +87,21 @@ def run(
     if request.dry_run:
         return planned(resolved)
     report = request.report
-    try:
-        session = measured(resolved)
-    except KeyboardInterrupt:
-        keep_interrupted(report, say)
-        say(f"interrupted; what was measured is in {display(report)}")
-        return INTERRUPTED
-    except OpperfError:
-        if report.is_file():
-            keep_interrupted(report, say)
-        raise
+    with resolved.session.pinning:
+        # Until it has begun, a file of this name is another's.
+        writer, session = _begun(resolved)
+        with writer:
+            try:
+                measure_session(writer, session)
+            except KeyboardInterrupt:
+                keep_interrupted(report, say)
+                say(f"interrupted; what was measured is in {display(report)}")
+                return INTERRUPTED
+            except OpperfError:
+                keep_interrupted(report, say)
+                raise
     say_kept(report, quiet_say, say)
-    judged = judge_versus(session, request.fail_on)
+    judged = judge_versus(writer.session, request.fail_on)
     if request.plot is not None:
         write_plot(judged.versus, request.plot)
         quiet_say(f"written to {display(request.plot)}")

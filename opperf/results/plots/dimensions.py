@@ -12,7 +12,7 @@ from opperf.model import Metric, Record, Status
 from opperf.plurals import pluralize
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import Observation, Source, observations
-from opperf.results.rates import DRAWN
+from opperf.results.rates import DRAWN, drawn
 
 ELEMENTS = "elements"
 """Name of the number of elements of the largest tensor, as a size."""
@@ -89,7 +89,7 @@ def metrics_to_draw(
     present = {metric.name: metric for metric in metrics_in(records)}
     for name, (column, read) in DRAWN.items():
         if any(map(read, records)):
-            present[name] = column.metric
+            present.setdefault(name, column.metric)
     for name in names:
         if name in present:
             continue
@@ -102,8 +102,9 @@ def metrics_to_draw(
 
 def value_of(metric: Metric, record: Record) -> Value | None:
     """Returns a record's median of a metric with its interval; None without a finite one."""
-    if metric.name in DRAWN:
-        rate = DRAWN[metric.name][1](record)
+    column = drawn(metric)
+    if column is not None:
+        rate = column[1](record)
         return None if rate is None else (rate.value, rate.low, rate.high)
     found = CaseFigures(record).of(metric.name)
     if found is None or not found.is_finite:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opperf.operations.work.sizes import Formula, cut, gathered, scattered
+from opperf.operations.work.sizes import COMPUTED, COPY, Formula, cut, gathered, scattered
 
 CLASSES: tuple[tuple[Formula, str], ...] = (
+    (
+        COPY,
+        "jnp.conjugate jnp.imag jnp.positive jnp.real primitive.conj primitive.imag primitive.real",
+    ),
+    (
+        COMPUTED,
+        "lax.rng_bit_generator lax.rng_uniform primitive.random_bits primitive.rng_bit_generator "
+        "primitive.rng_uniform random.bits random.double_sided_maxwell random.maxwell "
+        "random.rademacher random.truncated_normal",
+    ),
     (
         cut("operand"),
         "lax.dynamic_slice lax.dynamic_slice_in_dim lax.dynamic_index_in_dim lax.index_in_dim",

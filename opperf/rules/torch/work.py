@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from opperf.operations.work.layers import NORM_BACKWARD_FLOPS
 from opperf.operations.work.sizes import (
+    COMPUTED,
     COPY,
     CREATION,
     ELEMENTWISE,
@@ -27,7 +28,10 @@ RESULTS_OF_NUMBERS = Formula(per_result(0), nothing, lambda call: call.bytes("se
 
 
 def _of_lists(call: Sizes) -> float:
-    return float(sum(array.size for array in call.get("self")))
+    """One for each element of the list; the base of a power may be a number in place of it."""
+    given = call.get("self")
+    arrays = given if isinstance(given, (list, tuple)) else call.get("exponent")
+    return float(sum(array.size for array in arrays))
 
 
 def _updates(call: Sizes) -> float:
@@ -130,6 +134,9 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_",
     ),
     (SUM, "_foreach_sum"),
+    (COMPUTED, "normal_"),
+    # Gamma's and Dirichlet's parameters are arrays that are read.
+    (ELEMENTWISE._replace(backward=nothing), "_standard_gamma _sample_dirichlet"),
 )
 """Formulas with the names of operators, of all overloads."""
 

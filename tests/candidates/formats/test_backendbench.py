@@ -53,8 +53,11 @@ def test_devices_are_the_cpu_and_layouts_those_of_torch(tmp_path: Path) -> None:
 
 
 def test_operators_without_a_log_have_inputs_by_rule(tmp_path: Path) -> None:
+    write(tmp_path, "nosuch__default", "x")
     write(tmp_path, "sum__dim_IntList", "x, dim, keepdim=False, *, dtype=None")
-    posed = read(tmp_path)
+    found = backendbench.read(Asked(tmp_path, tmp_path / "made"))
+    assert list(found.skipped) == ["nosuch__default"]
+    (posed,) = found.problems
     problem = load(posed.problem.file)
     assert posed.problem.trials
     for trial in posed.problem.trials:
@@ -68,6 +71,13 @@ def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     write_file(tmp_path / "a.parquet", "PAR0")
     with pytest.raises(UsageError, match=r"a\.parquet (needs pyarrow|is no table of calls)"):
         read(tmp_path)
+
+
+def test_two_candidates_of_an_operator_are_not_one(tmp_path: Path) -> None:
+    write(tmp_path, "relu__default", "x")
+    files = [tmp_path / f"relu__default_implementation_{each}.py" for each in "ab"]
+    with pytest.raises(UsageError, match="are both of relu__default; name one"):
+        backendbench.read(Asked(tmp_path, tmp_path / "made", candidates=files))
 
 
 def test_an_operator_without_calls_is_skipped(tmp_path: Path) -> None:

@@ -168,9 +168,38 @@ def test_candidates_elsewhere_are_of_the_problem_that_their_name_says(tmp_path: 
     assert named["level1/3_matmul"] == ["3_matmul_mine"] and not named["level1/1_relu"]
 
 
+def test_candidates_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    WRITERS["GPU MODE"](tmp_path / "given")
+    (task,) = (tmp_path / "given").rglob("relu_py/task.yml")
+    (task.parent / "submission_wrong.py").unlink()
+    for place in ("a/v1", "b/v1", "c/v1"):
+        text = f"made = lambda data: {place!r}\ncustom_kernel = made\n"
+        write_file(task.parent / "s" / place / "submission_right.py", text)
+    (posed,) = read(Asked(task.parent, tmp_path / "made")).problems
+    assert [each.name for each in posed.candidates] == [
+        *("submission_right", "v1/submission_right", "c/v1/submission_right"),
+        "relu_py/submission_right",
+    ]
+    results = [load(each.file).candidate(None) for each in posed.candidates[:3]]
+    assert results == ["a/v1", "b/v1", "c/v1"]
+
+
+def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
+    files = _flashinfer(name="..", solution={"name": "..", "definition": ".."})
+    files["workloads/d.jsonl"] = files["workloads/d.jsonl"].replace('"d"', '".."')
+    for name, text in files.items():
+        write_file(tmp_path / "given" / name, text)
+    (posed,) = read_in(tmp_path).problems
+    made = {Path(each.file).parent.parent for each in (posed.problem, *posed.candidates)}
+    assert made == {(tmp_path / "made").resolve()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["given", "made"]
+
+
 def _kernelbench(text: str) -> dict[str, str]:
     return {"1_a.py": HEAD + text}
 
+
+KERNELBENCH = "class Model: ...\n\ndef get_inputs(): ...\n\ndef get_init_inputs(): ...\n"
 
 RIGHT_TASK = {"files": [{"name": "reference.py", "source": "r.py"}], "tests": [{"n": 1}]}
 
@@ -213,6 +242,14 @@ def _flashinfer(axes: Any = None, solution: Any = None, **definition: Any) -> di
             {"task.yml": json.dumps(RIGHT_TASK).replace('"reference.py"', '"../x.py"')},
             "task.yml: files: '../x.py' is no name of a file",
         ),
+        (
+            {"task.yml": json.dumps(RIGHT_TASK).replace('"reference.py"', '".."')},
+            "task.yml: files: '..' is no name of a file",
+        ),
+        (
+            {f"{place}/1_a.py": HEAD + KERNELBENCH for place in ("a", "b")},
+            "has two problems '1_a'; name the folder of one",
+        ),
         ({"task.yml": json.dumps(RIGHT_TASK)}, "r.py cannot be read: No such file"),
         ({"task.yml": json.dumps(RIGHT_TASK), "r.py": ""}, "r.py has no generate_input"),
         (
@@ -245,6 +282,21 @@ def _flashinfer(axes: Any = None, solution: Any = None, **definition: Any) -> di
         ),
         (_flashinfer(solution={"sources": []}), "spec.entry_point: it is not FILE::FUNCTION"),
         (_flashinfer(solution={"definition": "e"}), "definition: no definition 'e'"),
+        (
+            {**_flashinfer(), "solutions/t.json": json.dumps({**SOLUTION, "author": "b"})},
+            "t.json: name: 's' is another solution's; rename one",
+        ),
+        (
+            {**_flashinfer(), "workloads/e.jsonl": _flashinfer()["workloads/d.jsonl"]},
+            "e.jsonl: line 1: uuid 'u' is another workload's; change it",
+        ),
+        (_flashinfer(constraints=[f"n > {'-' * 100_000}1"]), "line 1: n > -"),
+        (
+            _flashinfer(
+                solution={"sources": [*SOLUTION["sources"], {"path": "f.py/g", "content": ""}]}
+            ),
+            "candidates d s: 'f.py/g' is no name of a file",
+        ),
         (
             {"a.py": "x = 1\n"},
             "has no problems of kernels that opperf reads: FlashInfer-Bench, GPU",

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem
@@ -160,3 +161,49 @@ def test_trials_that_only_check_have_no_times_in_scores(tmp_path: Path) -> None:
     found: dict[str, Any] = scored([Judged(posed, verdicts)])
     assert found["fast_0"] == found["fast_1"] == found["pass rate"] == 0.5
     assert found["geometric mean of correct"] == pytest.approx(2.0)
+
+
+def test_problems_without_a_candidate_are_not_solved(tmp_path: Path) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, "KernelBench", VerdictStatus.WRONG, "other numbers")
+    without = msgspec.structs.replace(posed, candidates=())
+    found = scored([Judged(posed, verdicts[:1]), Judged(without, ()), Judged(without, ())])
+    assert found["fast_0"] == found["fast_1"] == pytest.approx(1 / 3)
+    assert found["geometric mean of correct"] == pytest.approx(2.0)
+
+
+def test_scores_are_of_each_author(tmp_path: Path) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, "FlashInfer-Bench", VerdictStatus.WRONG, "not so")
+    one, other = posed.candidates
+    both = (one, msgspec.structs.replace(other, author="else"))
+    judged = [Judged(msgspec.structs.replace(posed, candidates=both), verdicts)]
+    found = scored(judged)
+    assert (found["someone: win@1"], found["else: win@1"]) == (1.0, 0.0)
+    assert "win@1" not in found
+    assert sorted(results("FlashInfer-Bench", judged, MADE)) == [
+        "traces/else/small/relu.jsonl",
+        "traces/someone/small/relu.jsonl",
+    ]
+
+
+@pytest.mark.parametrize("author", ["..", "../../x", "/etc", ""])
+def test_no_author_leads_out_of_the_folder_of_results(tmp_path: Path, author: str) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, "FlashInfer-Bench", VerdictStatus.WRONG, "not so")
+    changed = tuple(msgspec.structs.replace(each, author=author) for each in posed.candidates)
+    judged = [Judged(msgspec.structs.replace(posed, candidates=changed), verdicts)]
+    (name,) = results("FlashInfer-Bench", judged, MADE)
+    parts = name.split("/")
+    assert len(parts) == 4 and not {"", ".", ".."} & set(parts)
+
+
+def test_levels_of_kernelbench_are_apart(tmp_path: Path) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, "KernelBench", VerdictStatus.WRONG, "other numbers")
+    problem = msgspec.structs.replace(posed.problem, name="level2/1_other")
+    second = Judged(
+        msgspec.structs.replace(posed, problem=problem),
+        [msgspec.structs.replace(verdicts[1], problem=problem.name)],
+    )
+    files = results("KernelBench", [Judged(posed, verdicts[:1]), second], MADE)
+    assert {
+        name: [each["correctness"] for each in json.loads(text)["1"]]
+        for name, text in files.items()
+    } == {"level1/eval_results.json": [True], "level2/eval_results.json": [False]}

@@ -8,6 +8,7 @@ import opperf
 from opperf.frameworks import is_available
 from opperf.opperf import main
 from opperf.requests.versus import arms as reading
+from opperf.requests.versus import running
 
 needs_torch = pytest.mark.skipif(not is_available("torch"), reason="PyTorch is not installed")
 
@@ -54,6 +55,25 @@ def test_an_arm_that_is_not_installed_is_said_and_too_few_are_left(here, monkeyp
     absent, error = err.strip().splitlines()
     assert absent.startswith("absent: torch: torch is not installed; install it with: pip install")
     assert "only numpy is left to compare" in error
+
+
+@needs_torch
+def test_a_file_of_another_session_is_left_as_it_is(here, tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(running, "keep_interrupted", lambda path, say: kept.append(path))
+    file = tmp_path / "mine.jsonl"
+    file.write_text("{}\n")
+    _, err = here("add", "--among", "numpy,torch", "--report", str(file), code=2)
+    assert err.strip().endswith("mine.jsonl exists; add --overwrite to replace it")
+    assert file.read_text() == "{}\n" and not kept
+
+
+@needs_torch
+def test_an_operation_without_inputs_by_role_is_said(here):
+    few = ("--size", "small", "--max-configs", "1", "--dry-run")
+    out, err = here("add", "random_normal", "--among", "numpy,torch", *few, code=0)
+    assert "add" in out and "random_normal" not in out
+    assert err.startswith("not measured: random_normal: its inputs are each framework's own")
 
 
 @needs_torch

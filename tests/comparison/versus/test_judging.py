@@ -136,6 +136,8 @@ def test_wrong_implementations_are_never_ranked_and_fail():
     assert totals["jax"].ratio == pytest.approx(math.sqrt(2), rel=0.01)
     assert totals["jax"].wrong == 2 and totals["torch"].wrong == 0
     assert outcome_of(found) == (1, "2 wrong")
+    wrong = [row for row in found.rows if row.is_wrong]
+    assert len(wrong) == 2 and {row.verdict for row in wrong} == {None}
     won = {arm: total.fastest for arm, total in totals.items()}
     assert won["torch"] >= 2
 
@@ -151,6 +153,17 @@ def test_wrong_implementations_are_never_ranked_and_fail():
 )
 def test_exit_codes_by_finding(fail_on, code, reason):
     assert outcome_of(versus_of(session(TIMES), fail_on)) == (code, reason)
+
+
+def test_nothing_is_slower_than_a_wrong_first():
+    found = versus_of(session(TIMES), ("slower",))
+    rows = tuple(
+        msgspec.structs.replace(row, results="different") if row.arm == "numpy" else row
+        for row in found.rows
+    )
+    assert outcome_of(found) == (1, "2 slower")
+    # That of the backward pass, to another base.
+    assert outcome_of(msgspec.structs.replace(found, rows=rows)) == (1, "1 slower")
 
 
 def test_a_session_that_decides_nothing_is_inconclusive():

@@ -177,6 +177,64 @@ def test_a_compiled_mode_is_judged_beside_eager_mode(error, is_wrong):
     assert verified(RELU["torch"], {"self": X}, function=roughly).is_wrong
 
 
+@pytest.mark.parametrize("error, is_wrong", [(0.0, False), (1e-8, True)])
+def test_indices_beside_values_allow_these_no_more(error, is_wrong):
+    spec = TensorSpec((40, 30), "float64", fill=Fill("normal", 0.0, 1.0))
+
+    def function(self, dim):
+        values, indices = self.max(dim)
+        return values * (1 + error), indices
+
+    target = OperatorTarget("torch", "max", "dim")
+    found = verified(target, {"self": spec, "dim": 1}, function=function, dtype="float64")
+    assert found.is_wrong is is_wrong, found.line
+
+
+def test_results_in_mixed_precision_have_its_dtype():
+    spec = TensorSpec((64, 64), fill=Fill("normal", 0.0, 1.0))
+    target, inputs = OperatorTarget("torch", "mm", "default"), {"self": spec, "mat2": spec}
+    assert verified(target, inputs, autocast="bfloat16").line == "PASS"
+
+    def wrong(self, mat2):
+        return self.mm(mat2) * 1.2
+
+    assert verified(target, inputs, function=wrong, autocast="bfloat16").is_wrong
+
+    def other(self, mat2):
+        return self.mm(mat2).half()
+
+    found = verified(target, inputs, function=other, autocast="bfloat16")
+    assert found.is_wrong and "dtype is float16" in found.reason
+
+
+PASSES = ("forward", "backward")
+
+
+def test_a_gradient_that_no_direction_tells_does_not_count_as_verified():
+    # Of equal elements the maximum has a kink in each direction.
+    spec = TensorSpec((6, 6), fill=Fill("uniform", 1.0, 1.0 + 1e-9), gradient=True)
+
+    def wrong(self):
+        return self.amax().detach() + 0 * self.sum()
+
+    target = OperatorTarget("torch", "amax", "default")
+    found = verified(target, {"self": spec}, PASSES, function=wrong)
+    assert found.compared == 1 and "gradient of self is not verified" in found.line
+
+
+def test_gradients_that_no_reference_tells_are_named():
+    spec = TensorSpec((8, 5), gradient=True)
+    found = verified(OperatorTarget("torch", "linalg_qr", "default"), {"A": spec}, PASSES)
+    assert found.compared == 1 and "gradients are not verified" in found.line
+    matrix = TensorSpec((5, 5), fill=Fill("upper_triangular"), gradient=True)
+    # It returns the matrix too, which no reference does.
+    target = OperatorTarget("torch", "triangular_solve", "default")
+    inputs = {"self": TensorSpec((5, 3), fill=Fill("normal", 0.0, 1.0), gradient=True)}
+    found = verified(target, {**inputs, "A": matrix}, PASSES)
+    assert found.code is VerificationCode.PASS, found.line
+    assert "gradients are not verified" in found.line
+
+
 def test_numpy_reads_its_own_arrays():
     spec = TensorSpec((30, 20), fill=Fill("normal", 0.0, 1.0))
     assert verified(OperatorTarget("numpy", "cumsum"), {"a": spec, "axis": 0}).line == "PASS"

@@ -55,6 +55,21 @@ def test_elements_at_a_kink_are_skipped_and_said_so():
     assert found.kinked == found.directions == 4
 
 
+def test_directions_along_which_zeros_would_pass_are_counted():
+    x = np.full(3, 1e3) + SMALL[:3]
+    turns = 2.0**12
+    half = Allowed(2.0**-11, 1)
+
+    def steep(x):
+        return [np.sin(turns * x)]
+
+    right = turns * np.cos(turns * x)
+    found = compare_gradient(0 * right, x, steep, [np.ones(3)], "complex", half, 0)
+    assert found.comparison.is_equal and found.blind == found.directions == 3
+    flat = compare_gradient(0 * x, x, lambda x: [0 * x], [np.ones(3)], "complex", half, 0)
+    assert flat.comparison.is_equal and not flat.blind
+
+
 def test_a_gradient_that_is_no_number_is_wrong():
     right = np.ones_like(SMALL)
     right[3] = np.nan

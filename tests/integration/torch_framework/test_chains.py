@@ -164,6 +164,35 @@ def test_a_step_that_is_too_long_is_cut(monkeypatch):
     assert any("first" in note and "chains" in note for note in session.program().notes)
 
 
+def test_what_calls_beyond_the_kept_ones_may_read_is_in_no_chain(monkeypatch):
+    monkeypatch.setattr(flow, "MOST_KEPT", 2)
+    x = torch.ones(4, 4)
+
+    def program():
+        y = x.add(1)
+        y.relu()
+        x.neg()
+        y.mul(2)
+
+    assert not found_in(program)
+
+
+def test_equal_calls_with_other_bytes_between_are_another_chain():
+    x = torch.ones(4, 4)
+
+    def program():
+        for is_kept in (False, True):
+            dropped, mask = torch.native_dropout(x, 0.5, True)
+            dropped.mul(mask)
+            if is_kept:
+                keep(mask)
+
+    found = found_in(program)
+    assert [names(own) for own in found] == 2 * ["native_dropout mul"]
+    between = [sum(call.between_bytes for call in own.calls) for own in found]
+    assert between == [2 * (BYTES + 16), 2 * BYTES]
+
+
 def test_a_compiled_program_reads_what_it_is_given():
     compiled = torch.compile(lambda y: y * 3)
     x = torch.ones(4, 4)

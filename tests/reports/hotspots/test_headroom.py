@@ -43,6 +43,28 @@ def test_what_bounds_the_time_is_said(known):
     ]
 
 
+def test_times_of_a_machine_without_peaks_are_told_from_those_without_known_work(
+    working, peaked, of
+):
+    without = working("relu", 100.0, 1, 10.0, 1_000_000, shape=(8,))
+    without = msgspec.structs.replace(without, environment="")
+    run = peaked(of(working("relu", 300.0, 1, 10.0, 1_000_000), without))
+    assert summary(find_hotspots([run]))[-1] == (
+        "1 time, 25.0 % of the sum, has no known operations, bytes or peaks, and no bound."
+    )
+
+
+def test_the_peaks_of_two_machines_are_told_apart(working, peaked, of):
+    here, there = (peaked(of(working("relu", 300.0, 1, 10.0, 1_000_000))) for _ in range(2))
+    ((key, environment),) = there.environments.items()
+    (peaks,) = environment.peaks
+    later = msgspec.structs.replace(peaks, measured="2026-01-03T00:00:00")
+    environment = msgspec.structs.replace(environment, peaks=(later,))
+    there = msgspec.structs.replace(there, environments={key: environment})
+    said = " ".join(summary(find_hotspots([here, there])))
+    assert "By the peaks of cpu(0) (2026-01-02) and cpu(0) (2026-01-03), " in said
+
+
 def test_bytes_alone_are_said(working, peaked, of):
     run = of(working("relu", 110.0, 1, None, 1_000_000, "minimal"), working("odd", 330.0, 1))
     run = peaked(run)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import plot
 from opperf.errors import UsageError
-from opperf.model import OperatorTarget
+from opperf.model import OperatorTarget, TensorSpec
 from opperf.reports.hotspots import roofline_plot as drawn
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import report_of
@@ -63,6 +63,30 @@ def test_lines_are_those_of_the_peaks_with_their_names(known):
         assert (x(x2), y(y2)) == (pytest.approx(100 / rate, rel=0.02), pytest.approx(100, rel=0.02))
     # From where the fastest memory reaches it to the edge.
     assert product[0] == pytest.approx(cache[2], abs=0.2) and product[2] == drawn.RIGHT
+
+
+def test_the_line_of_a_slow_product_is_in_the_image(working, peaked, of):
+    run = peaked(of(working("mm", 101.0, 1, 1e7, 9_000), working("relu", 1e3, 1, None, 90_000)))
+    environment = next(iter(run.environments.values()))
+    (peaks,) = environment.peaks
+    slow = msgspec.structs.replace(peaks.products[0], dtype="float64", rate=1e9)
+    peaks = msgspec.structs.replace(peaks, products=(*peaks.products, slow))
+    mm, relu = run.records
+    wide = {name: TensorSpec((4, 4), "float64") for name in relu.case.arguments}
+    relu = msgspec.structs.replace(
+        relu, case=msgspec.structs.replace(relu.case, arguments=wide), id=""
+    )
+    run = msgspec.structs.replace(
+        run,
+        records=(mm, relu),
+        cases=(mm.case, relu.case),
+        environments={
+            environment.id: msgspec.structs.replace(environment, peaks=(peaks,)),
+        },
+    )
+    content = content_of(run)
+    assert [text[-1] for text in content["labels"]][-1] == "float64 1 GFLOP/s"
+    assert all(drawn.TOP <= line[1] <= drawn.BOTTOM for line in content["lines"])
 
 
 def test_names_of_sixty_operators_overlap_nothing(working, peaked, of):

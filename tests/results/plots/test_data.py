@@ -45,6 +45,15 @@ def test_the_rate_is_beside_the_time_where_bytes_are_known(make_point):
     assert only.metric is BANDWIDTH.metric
 
 
+def test_a_records_own_metric_of_a_rates_name_is_drawn_as_it_is(make_point):
+    own = {"forward": summary(1000.0), "flop_rate": summary(7.0, "x")}
+    records = [make_point(n=n, summaries=own) for n in (128, 256)]
+    counted = own | {"flops": summary(5e3, "count")}
+    records.append(make_point(n=512, summaries=counted))
+    (panel,) = plotted(records, "flop_rate").panels
+    assert [point.y for point in panel.lines[0].points] == [7.0, 7.0, 7.0]
+
+
 def test_metrics_without_noise_have_no_interval(make_point):
     memory = {"memory": summary(4096.0, "B")}
     records = [make_point(n=n, summaries=memory) for n in (128, 256)]
